@@ -21,8 +21,7 @@ cache. 1 MB is a million bytes."""
 _HEAD = (
     """# Performance
 
-Speed and memory of chatsquash for different kinds of logs, compared with other converters and with the shortest program
-that produces the same records.
+Speed and memory of chatsquash, compared with other converters and with the shortest equivalent program.
 
 `make bench` writes this page. It generates logs from fixed seeds, checks that the records are byte for byte those of a
 naive converter, and times complete processes with default options.
@@ -48,12 +47,11 @@ _GOALS = (
 _LOGS = {
     "standard": "sessions of about 27 requests",
     "long": "sessions of 250 requests",
-    "real": "standard, in the style of Goose: its system prompt, e-mail addresses in a tenth of the messages, failed "
-    "and empty results, user information in one session of twelve",
+    "real": "standard in the style of Goose, with its system prompt, e-mail addresses, and failed and empty results",
     "tiny": "sessions of 2 requests",
     "spaced": "standard, with the spaces and escapes of `json.dumps`",
-    "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before "
-    "messages in half of the lines, and a history with other ids and key order than the responses",
+    "hostile": "standard, with a clock in the system prompt, `cache_control`, tools before messages, and other ids "
+    "and key order in the history",
     "worst": "standard, with random key order (also in tools) and new ids in every request",
     "chat": "fewer sessions of standard",
     **dict.fromkeys(BODIES, "chat, in the bodies of that format"),

@@ -216,21 +216,21 @@ def _hits(viewer: Viewer, text: str) -> Iterator[bytes]:
 def table(told: Measured, forms: dict[str, float]) -> str:
     """What was measured, as Markdown."""
     about = (
-        f"`make bench-view` measures this on {told.sessions:,} sessions, whose records have {told.records / _MB:,.0f} "
-        f"MB in lines. Times are medians of {_TIMES} warm requests."
+        f"`make bench-view` measures this on {told.sessions:,} sessions, with {told.records / _MB:,.0f} MB of "
+        f"JSON Lines. Times are medians of {_TIMES} warm requests."
     )
     rate = told.records / told.search / _MB
     rows = [
-        ("start, until the URL answers", f"{told.start:.1f} s"),
-        ("start, until the list is there", f"{told.first:.1f} s"),
+        ("start until the URL responds", f"{told.start:.1f} s"),
+        ("start until the list is shown", f"{told.first:.1f} s"),
         *((name, _ms(seconds)) for name, seconds in told.lists.items()),
-        ("a conversation, of 20 by chance", _ms(told.conversation)),
+        ("a conversation (20 at random)", _ms(told.conversation)),
         ("a conversation of 20 kB", _ms(told.large)),
         ("find in it", _ms(told.find)),
-        ("search, until the only hit, which stands last", f"{told.search:.1f} s, {rate:,.0f} MB/s"),
+        ("search with one hit, in the last record", f"{told.search:.1f} s, {rate:,.0f} MB/s"),
         *((f"a record in the middle of {name}", _ms(seconds)) for name, seconds in forms.items()),
-        ("memory, at most", f"{told.peak / _MB:,.0f} MB"),
-        ("memory, at most, with searches", f"{told.peak_search / _MB:,.0f} MB"),
+        ("peak memory", f"{told.peak / _MB:,.0f} MB"),
+        ("peak memory with searches", f"{told.peak_search / _MB:,.0f} MB"),
     ]  # fmt: skip
     return "\n".join(
         [about, "", "| what | measured |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]

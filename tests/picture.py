@@ -27,7 +27,7 @@ _ACROSS, _DOWN, _MARGIN, _BAR = 8.4, 19, 18, 34  # of a character of 14 pixels; 
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
 _STYLES = (
     (re.compile(r"\$ "), "#7ee787"),
-    (re.compile(r"errors +\d|needs attention: .*error|left out: "), "#ff7b72"),
+    (re.compile(r"errors +\d|needs attention: .*error|skipped: "), "#ff7b72"),
     (re.compile(r"warnings +\d|needs attention: "), "#d29922"),
     (re.compile(r"notes +\d"), "#8b949e"),
     (re.compile(r"\d[\d,]* (?:records?|of) "), "#79c0ff"),

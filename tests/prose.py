@@ -109,7 +109,7 @@ _IDIOMS = frozenset(
     "truncated".split()
 )
 """Participles that Python code uses as names in general."""
-_COUNTS = frozenset("carried copied joined lost refused replaced rewritten withheld written".split())
+_COUNTS = frozenset("carried cleaned copied joined lost refused replaced rewritten withheld written".split())
 """Participles that the output has as members, so that attributes and arguments have their names."""
 PARTICIPLES = (house.PARTICIPLES | {"kept"}) - _IDIOMS
 
@@ -209,10 +209,18 @@ def hits(found: Iterable[Text]) -> Iterator[Hit]:
 
 def identifier_hits(path: Path) -> Iterator[Hit]:
     """Every use of a name that is a bare participle."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    fields = {
+        each.target
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if isinstance(each, ast.AnnAssign)
+    }
+    for node in nodes:
         match node:
             case ast.Name(id=name) | ast.arg(arg=name):
-                banned = PARTICIPLES
+                banned = PARTICIPLES - _COUNTS if node in fields else PARTICIPLES
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 banned = PARTICIPLES - _COUNTS
             case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):

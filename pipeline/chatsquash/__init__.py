@@ -1,4 +1,11 @@
-"""chatsquash: directories of LLM session logs in, fine-tuning datasets out."""
+"""Turn directories of LLM session logs into fine-tuning datasets.
+
+Example::
+
+    import chatsquash
+
+    summary = chatsquash.convert("logs", "out", chatsquash.Options(preset="hf"))
+"""
 
 from __future__ import annotations
 
@@ -26,7 +33,7 @@ __all__ = [
     "with_shorthands",
 ]
 
-TYPE_CHECKING = False  # as typing has it, which takes time to import
+TYPE_CHECKING = False  # not imported from typing, since that takes time
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
@@ -65,7 +72,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used, so that ``chatsquash --help`` answers at once."""
+    """Import a public name on first use, so that ``chatsquash --help`` starts fast."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
@@ -75,5 +82,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> Iterable[str]:
-    """The public names."""
+    """Return the public names."""
     return sorted(__all__)

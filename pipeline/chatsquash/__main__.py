@@ -1,4 +1,4 @@
-"""``python -m chatsquash``, the same as ``chatsquash``."""
+"""Entry point of ``python -m chatsquash``, which does the same as ``chatsquash``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command; an interrupt while it is still being loaded ends it like a later one."""
-    gc.set_threshold(50_000, 20, 100)  # modules hold no garbage, looking for it would take a tenth of the start
+    """Run the command; Ctrl-C during the imports is handled like a later one."""
+    gc.set_threshold(50_000, 20, 100)  # imports create no garbage; collecting it takes a tenth of the start
     try:
         from chatsquash.cli.main import main as run
 
         run()
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)  # noqa: T201 - click may not be there yet
+        print("interrupted", file=sys.stderr)  # noqa: T201 - click may not be loaded yet
         sys.exit(130)
 
 

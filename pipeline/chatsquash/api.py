@@ -1,6 +1,7 @@
-"""The functions that Python programs call: what the commands do, as values.
+"""The Python API: one function per command, which returns values.
 
-Errors name parameters where those of the commands name options.  Nothing is printed and no question is asked.
+Functions print nothing and never prompt. Their errors name parameters (``fail_on``) where those of the commands name
+options (``--fail-on``).
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
     from chatsquash.results.verify import Verification
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
-"""One path, or several."""
+"""One path or several."""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w./+-]+))?(?P<colon>:?)")
-"""An option in a message, with the word that follows it."""
+_OPTION = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w./+-]+))?(?P<colon>:?)")
+"""An option in a message, with the word after it."""
 
 
 @contextmanager
 def _naming_parameters() -> Iterator[None]:
-    """Name parameters in the errors of a block."""
+    """Replace options by parameters in the errors of a block."""
     try:
         yield
     except ChatsquashError as problem:
@@ -45,7 +46,7 @@ def _naming_parameters() -> Iterator[None]:
 
 
 def _public(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The function, whose errors name parameters."""
+    """Wrap a function so that its errors name parameters."""
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -57,7 +58,7 @@ def _public(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _public_iterator(function: Callable[_P, Iterator[_R]]) -> Callable[_P, Iterator[_R]]:
-    """The generator function, whose errors name parameters."""
+    """Wrap a generator function so that its errors name parameters."""
 
     @wraps(function)
     def iterate(*args: _P.args, **kwargs: _P.kwargs) -> Iterator[_R]:
@@ -75,21 +76,25 @@ read = _public_iterator(in_memory.read)
 
 @_public
 def with_shorthands(options: Options, *names: str) -> Options:
-    """Set the options that shorthands of the command stand for, such as ``--complete``.
+    """Expand shorthands of the command, such as ``--complete``, into the options that they set.
 
     Args:
-        options: The other options; those that differ from the defaults stay as they are.
+        options: The other options; values that differ from the defaults are not changed.
         names: ``complete``, ``success`` or ``final_answers``.
 
     Returns:
-        The options, of which ``where`` has both conditions if both set one.
+        The options. If both a shorthand and ``options`` have a ``where`` condition, the two are combined.
 
     Raises:
-        UsageError: An unknown shorthand.
+        UsageError: A shorthand is unknown.
+
+    Example::
+
+        options = chatsquash.with_shorthands(chatsquash.Options(preset="hf"), "complete")
     """
-    usual = Options()
-    given = {each.name for each in list_options() if getattr(options, each.name) != getattr(usual, each.name)}
-    return expand(options, names, given).options
+    defaults = Options()
+    explicit = {each.name for each in list_options() if getattr(options, each.name) != getattr(defaults, each.name)}
+    return expand(options, names, explicit).options
 
 
 @_public
@@ -100,16 +105,22 @@ def list_sessions(
 
     Args:
         source: An output folder, or logs as in ``convert``.
-        options: How logs are read; nothing of it applies to an output folder.
-        where: A condition of SQL over the columns of the session table.
-        sort: A column of the session table or a member of the result; ``-COLUMN`` sorts descending.
+        options: How logs are read; ignored for an output folder.
+        where: An SQL condition over the columns of the session table.
+        sort: A column of the session table or a key of the result; ``-COLUMN`` sorts descending.
 
     Returns:
-        For each session ``id`` (the shortest unique beginning of its id, at least 7 characters), ``day``, ``agent``,
-        ``model``, ``replies``, ``tokens``, ``outcome``, ``prompt``, ``session`` and ``log``; ``None`` if not known.
+        One dictionary per session: ``id`` (the shortest unique prefix of its id, at least 7 characters), ``day``,
+        ``agent``, ``model``, ``replies``, ``tokens``, ``outcome``, ``prompt``, ``session`` and ``log``. Unknown values
+        are ``None``.
 
     Raises:
-        UsageError: A source, a condition or a column that cannot be used.
+        UsageError: The source, the condition or the column cannot be used.
+
+    Example::
+
+        for session in chatsquash.list("out", where="exit = 0", sort="-tokens"):
+            print(session["id"], session["prompt"])
     """
     from chatsquash.conversion import session_list
 
@@ -129,49 +140,53 @@ def check(
 
     Args:
         datasets: JSONL or Parquet files, or folders of them.
-        options: What to report in addition to what is wrong with records: ``redact`` and ``anonymize`` report
-            secrets, personal data and e-mail addresses, ``check_arguments`` and ``flag_phrase`` as in ``convert``.
-            By default nothing private is searched for.
-        template: A chat template with which each record is rendered: a file, the folder of a model, or the name of a
-            model in the local Hugging Face cache.
-        trainer: Render as this trainer does, which has to be installed; ``trl=MODEL`` names a template, too.
-        against: Evaluation sets; records that share 13 words in a row with them are reported.
+        options: Additional checks: ``redact`` and ``anonymize`` report secrets, personal data and e-mail addresses;
+            ``check_arguments`` and ``flag_phrase`` work as in ``convert``. By default, private data is not searched
+            for.
+        template: A chat template to render each record with: a file, the folder of a model, or the name of a model in
+            the local Hugging Face cache.
+        trainer: Render as this trainer does, which must be installed; ``trl=MODEL`` also selects a template.
+        against: Evaluation sets; records that share 13 consecutive words with them are reported.
 
     Returns:
         The findings, in the order of the records.
 
     Raises:
-        UsageError: A dataset, a template or an option that cannot be used.
+        UsageError: A dataset, a template or an option cannot be used.
+
+    Example::
+
+        errors = [finding for finding in chatsquash.check("out") if finding.severity == "error"]
     """
     from chatsquash.checks.phrases import Phrases
     from chatsquash.redaction.requests import redactor
     from chatsquash.results import check as checking
     from chatsquash.results.contamination import Evaluation
 
-    wanted, sets = with_key(options or Options(anonymize=False)), tuple(against)
+    settings, sets = with_key(options or Options(anonymize=False)), tuple(against)
     trials = _trials(template, trainer)
     looks = checking.Looks(
-        phrases=Phrases(wanted.flag_phrase),
-        addresses=wanted.anonymize,
-        private=redactor(wanted),
+        phrases=Phrases(settings.flag_phrase),
+        addresses=settings.anonymize,
+        private=redactor(settings),
         also=trials.look if trials else None,
         overlap=Evaluation(sets).look if sets else None,
-        arguments=wanted.check_arguments,
+        arguments=settings.check_arguments,
     )
     findings = [finding for dataset in _paths(datasets) for finding in checking.check(dataset, looks)]
     return [*findings, *(trials.finish() if trials else ())]
 
 
 def _trials(template: str | None, trainer: str | None) -> Trials | None:
-    """Return what renders records with a template, which ``TRAINER=MODEL`` may name."""
-    from chatsquash.results import template as trying
+    """Return a renderer for the template, which ``trainer`` may contain as ``TRAINER=MODEL``."""
+    from chatsquash.results import template as templates
     from chatsquash.templates.trainers import split_model
 
     if trainer:
         trainer, template = split_model(trainer, template)
         if not template:
-            trying.refuse_unnamed(trainer)
-    return trying.Trials(template, trainer) if template else None
+            templates.refuse_unnamed(trainer)
+    return templates.Trials(template, trainer) if template else None
 
 
 @_public
@@ -180,15 +195,19 @@ def stats(datasets: Paths, *, tokenizer: str | None = None, template: str | None
 
     Args:
         datasets: JSONL or Parquet files, or folders of them.
-        tokenizer: Also count tokens, with a ``tokenizer.json``, or with that of a model: its folder, or its name if it
-            is in the local Hugging Face cache.
+        tokenizer: Also count tokens: the path of a ``tokenizer.json``, the folder of a model, or the name of a model in
+            the local Hugging Face cache.
         template: Count the tokens of records as this chat template renders them.
 
     Returns:
-        The counts; ``print`` shows them as the command does.
+        The counts; ``print`` formats them as the command does.
 
     Raises:
-        UsageError: A dataset, a tokenizer or a template that cannot be used.
+        UsageError: A dataset, a tokenizer or a template cannot be used.
+
+    Example::
+
+        print(chatsquash.stats("out", tokenizer="tokenizer.json"))
     """
     from chatsquash.results import stats as counting
 
@@ -208,16 +227,20 @@ def redact(
 
     Args:
         inputs: JSONL or Parquet files, folders or globs.
-        output: A folder; or a file, if the input is one and the suffixes are equal.
-        options: What to replace: ``redact``, ``anonymize`` (e-mail addresses, on by default) and the lists of both.
-        force: Replace files that exist.
-        on_finding: Called with what is wrong with a record; records that cannot be searched are left out.
+        output: A folder; or a file, if the input is one file with the same suffix.
+        options: The data to replace: ``redact``, ``anonymize`` (e-mail addresses, on by default) and related lists.
+        force: Replace existing files.
+        on_finding: Called for each problem with a record; records that cannot be searched are skipped.
 
     Returns:
-        The counts, by kind of what was replaced.
+        The number of replacements by kind, and of records.
 
     Raises:
-        UsageError: An input that cannot be read, or an output that cannot be written.
+        UsageError: An input cannot be read, or the output cannot be written.
+
+    Example::
+
+        chatsquash.redact("data.jsonl", "clean", chatsquash.Options(redact="secrets"))
     """
     from chatsquash.results.redact import redact as redaction
 
@@ -233,15 +256,19 @@ def verify(
 
     Args:
         output: The folder, or its URL.
-        logs: The logs as they were given to ``convert``, where the run replaced their paths.
-        compare_logs: Also compare the logs with their hashes; ``logs`` implies it.
-        key: The key of the run that replaced the paths; by default that of the key file.
+        logs: The logs as passed to ``convert``; needed if the run replaced their paths.
+        compare_logs: Also compare the logs with their hashes; implied by ``logs``.
+        key: The key of the run that replaced the paths; by default that of the default key file.
 
     Returns:
-        What was compared; ``problems`` is empty if all agrees.
+        The numbers of files and logs compared, and ``problems``, which is empty if there are no differences.
 
     Raises:
-        UsageError: A folder that is not an output.
+        UsageError: The folder is not an output folder.
+
+    Example::
+
+        assert not chatsquash.verify("out").problems
     """
     from chatsquash.dataset.store import place_of
     from chatsquash.redaction.pseudonyms import load_key
@@ -253,20 +280,26 @@ def verify(
 
 @_public
 def push(output: str | PathLike[str], dataset: str, *, public: bool = False, dry_run: bool = False) -> PushOutcome:
-    """Send a dataset folder to the Hugging Face Hub without asking, as ``chatsquash push --yes`` does.
+    """Upload a dataset folder to the Hugging Face Hub without confirmation, as ``chatsquash push --yes`` does.
 
     Args:
         output: The dataset folder.
         dataset: ``hf://datasets/OWNER/NAME[@BRANCH]``.
         public: Make a new dataset public; by default it is private.
-        dry_run: Send nothing; ``plan`` of the result lists what would be sent.
+        dry_run: Upload nothing; ``plan`` of the result lists what would be uploaded.
 
     Returns:
-        How it ended, and the plan, one line for each file.
+        The outcome, and the plan with one line per file.
 
     Raises:
-        UsageError: A folder or a dataset that cannot be used, or no library for the Hub.
-        ChatsquashError: The Hub refused.
+        UsageError: The folder or the dataset cannot be used, or the library for the Hub is missing.
+        ChatsquashError: The Hub rejected the upload.
+
+    Example::
+
+        outcome = chatsquash.push("out", "hf://datasets/me/agents", dry_run=True)
+        for line in outcome.plan:
+            print(line)
     """
     from chatsquash.hub import push as pushing
 
@@ -276,32 +309,32 @@ def push(output: str | PathLike[str], dataset: str, *, public: bool = False, dry
 
 
 def _paths(paths: Paths) -> list[str]:
-    """The paths as texts."""
+    """Return the paths as a list of texts."""
     return [fspath(paths)] if isinstance(paths, str | PathLike) else [fspath(each) for each in paths]
 
 
 def in_python(message: str) -> str:
-    """A message that names options as they are typed, with parameters of ``Options`` and of functions instead."""
+    """Replace the options in a message by parameters of ``Options`` or of functions."""
     from chatsquash.core.extras import with_add_command  # which only errors need
 
-    return with_add_command(_TYPED.sub(_parameter, message))
+    return with_add_command(_OPTION.sub(_parameter, message))
 
 
-def _parameter(typed: re.Match[str]) -> str:
-    """An option with the value that stands behind it, as Python has them."""
-    negated, name, value = typed["no"], typed["name"], typed["value"] or ""
+def _parameter(match: re.Match[str]) -> str:
+    """Return an option and the value after it as Python code."""
+    negated, name, value = match["no"], match["name"], match["value"] or ""
     known = {each.flag: each for each in list_options()}
     option = known.get(f"--{name}")
     if option is None:  # a parameter of a function, such as output
-        return typed[0].replace(f"--{typed['no'] or ''}{name}", f"{typed['no'] or ''}{name}".replace("-", "_"), 1)
+        return match[0].replace(f"--{match['no'] or ''}{name}", f"{match['no'] or ''}{name}".replace("-", "_"), 1)
     if option.kind is bool:
-        return f"{option.name}={not negated} {value}".rstrip() + typed["colon"]
+        return f"{option.name}={not negated} {value}".rstrip() + match["colon"]
     if option.content and value == option.metavar:
         value = ""
-    is_its = value in option.choices or (option.kind is int and value.isdigit()) or (value and typed["colon"])
-    if not is_its or option.content or option.secret:
-        return f"{option.name} {value}".rstrip() + typed["colon"]
+    is_own_value = value in option.choices or (option.kind is int and value.isdigit()) or (value and match["colon"])
+    if not is_own_value or option.content or option.secret:
+        return f"{option.name} {value}".rstrip() + match["colon"]
     if option.kind is int:
-        return f"{option.name}={value}{typed['colon']}"
-    shown = (value,) if option.kind == tuple[str, ...] else value
-    return f"{option.name}={shown!r}{typed['colon']}"
+        return f"{option.name}={value}{match['colon']}"
+    choices = (value,) if option.kind == tuple[str, ...] else value
+    return f"{option.name}={choices!r}{match['colon']}"

@@ -86,19 +86,19 @@ def test_what_was_left_out_shows_in_the_summary_and_in_the_exit_code(command, he
         == """\
 1 record written to out (1 file)
 1 of 3 logged replies in the records
-needs attention: 1 session left out, 1 error, 1 warning
+needs attention: 1 session skipped, 1 error, 1 warning
 
 files          2  S s for 702 bytes
-sessions       2  1 written, 1 left out (timestamp-order)
-conversations  2  1 written, 1 left out
-lines          3  1 selected, 2 left out
+sessions       2  1 written, 1 skipped (timestamp-order)
+conversations  2  1 written, 1 skipped
+lines          3  1 selected, 2 skipped
 replies        3  1 carried, 1 refused, 1 retried
 not read       1  .md
 errors         1  timestamp-order
 warnings       1  divided-session
 notes          1  --verbose lists them
 
-left out: 1 session (timestamp-order): chatsquash explain timestamp-order
+skipped: 1 session (timestamp-order): chatsquash explain timestamp-order
 """
     )
 
@@ -200,7 +200,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
         raise OSError(28, "No space left on device", "out/x")
 
     monkeypatch.setattr("chatsquash.core.platform.sync", full)
-    go_on = "1 session done, nothing new written; the same command with --resume goes on from there"
+    go_on = "1 session done, nothing new was written; run the same command with --resume to continue"
     assert command("convert", "logs") == (1, "", f"error: out/x: No space left on device; {go_on}\n")
     assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
 
@@ -265,7 +265,7 @@ def options(command, monkeypatch):
     seen = []
     monkeypatch.setattr("chatsquash.conversion.convert.convert", lambda *given: seen.append(given[2]) or WRITTEN)
     monkeypatch.setattr("chatsquash.dataset.option_rules.PAIRS", ())
-    monkeypatch.setattr("chatsquash.dataset.option_rules.refuse_typed", lambda _: None)
+    monkeypatch.setattr("chatsquash.dataset.option_rules.refuse_invalid_values", lambda _: None)
 
     def made(*arguments: str) -> Options:
         ended = command("convert", "logs", "-q", *arguments)
@@ -501,7 +501,7 @@ def test_check_tells_addresses_on_request(command, here):
     assert command("check", "a.jsonl").out == ""
     code, out, _ = command("check", "--anonymize", "a.jsonl")
     assert code == 0
-    assert "[address-not-redacted] messages[0]: 1 e-mail address left" in out
+    assert "[address-not-redacted] messages[0]: 1 e-mail address" in out
 
 
 def test_check_of_a_file_without_records_ends_with_3(command, here):
@@ -567,9 +567,9 @@ def test_a_long_error_is_cut_in_its_middle(command):
     "arguments, error",
     (
         "--format parquet --group-by date",
-        "--group-by date has no effect on the files of a dataset folder: leave it out",
+        "--group-by date has no effect on the files of a dataset folder: remove it",
     ),
-    ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder: leave it out"),
+    ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder: remove it"),
     ("--full --resume", "--full has no effect with --resume: use only one of them"),
     ("--quiet --verbose", "--verbose has no effect with --quiet: use only one of them"),
     ("--shard-size 5MB", "--shard-size has no effect without --format: add it, as in --format parquet"),

@@ -88,7 +88,7 @@ def test_progress_in_bytes_is_shown_on_a_terminal(here):
 
 def test_the_summary_is_coloured_on_a_terminal_alone(here):
     write_log(here / "logs" / "b.jsonl", b"not JSON")
-    attention = "needs attention: 1 session left out, 1 error"
+    attention = "needs attention: 1 session skipped, 1 error"
     code, coloured = on_a_terminal("convert", "logs")
     assert (code, f"\x1b[31m\x1b[1m{attention}\x1b[0m" in coloured) == (3, True)
     for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
@@ -376,7 +376,7 @@ def test_an_interrupt_says_within_a_second_what_was_done_and_how_to_go_on(here, 
         os.killpg(process.pid, signal.SIGINT)
         _, shown = process.communicate(timeout=60)
         took = time.monotonic() - at
-    go_on = "2 sessions done, nothing new written; the same command with --resume goes on from there"
+    go_on = "2 sessions done, nothing new was written; run the same command with --resume to continue"
     assert (process.returncode, shown.strip()) == (130, f"interrupted; {go_on}")
     assert took < 1
     ran = run("convert", "logs", "--resume", "--json")

@@ -296,7 +296,7 @@ def test_the_list_that_a_run_reads_is_not_replaced_by_what_it_finds(command, run
     Path("known").write_text("kettle9drum\n")
     ended = command(*run, "--redact", "secrets", "--redact-known", "known", "--write-known", "./known")
     assert ended.code == 2
-    assert "--write-known ./known would replace the file of --redact-known: name another one" in ended.err
+    assert "--write-known ./known would overwrite the file of --redact-known: choose another path" in ended.err
     assert Path("known").read_text() == "kettle9drum\n"
 
 
@@ -370,7 +370,7 @@ def test_one_file_may_become_one_file_compressed_as_its_name_says(command):
     ("two files of one name", "in.jsonl folder/in.jsonl -o out --redact secrets", "in.jsonl: several inputs would take this place"),
     ("several inputs for a file", "in.jsonl folder/in.jsonl -o out.jsonl --redact secrets", "is one file, and the inputs are 2"),
     ("another kind of file", "in.jsonl -o out.parquet --redact secrets", "is of another kind than what is read"),
-    ("a compression that is not written", "in.jsonl -o out.jsonl.xz --redact secrets", ".xz is read only; .gz and .zst are written"),
+    ("a compression that is not written", "in.jsonl -o out.jsonl.xz --redact secrets", ".xz can only be read; use .gz or .zst"),
     ("nothing there", "nowhere -o out --redact secrets", "nowhere: is not a file, folder or glob"),
     ("a folder without datasets", "there/empty -o out --redact secrets", "there/empty: no datasets"),
     ("a glob that fits nothing", "x*.jsonl -o out --redact secrets", "x*.jsonl: no dataset has such a name"),

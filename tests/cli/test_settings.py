@@ -101,7 +101,7 @@ def test_a_file_of_somebody_else_is_refused(command, monkeypatch):
     if os.getuid() == 0:
         os.chown("chatsquash.toml", 12345, 12345)
     ended = command("convert", "logs")
-    assert (ended.code, "belongs to somebody else" in ended.err) == (2, True)
+    assert (ended.code, "is owned by another user" in ended.err) == (2, True)
 
 
 def test_paths_count_from_the_file(command, here, monkeypatch):

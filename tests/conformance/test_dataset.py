@@ -243,8 +243,8 @@ def test_polars_reads_it_as_json_texts(folder):
 
 
 def test_row_groups_are_of_the_size_that_was_meant(folder, monkeypatch, logs, tmp_path):
-    monkeypatch.setattr("chatsquash.dataset.parquet._AIM", 1 << 20)
-    monkeypatch.setattr("chatsquash.dataset.parquet._MOST", 2 << 20)
+    monkeypatch.setattr("chatsquash.dataset.parquet._TARGET", 1 << 20)
+    monkeypatch.setattr("chatsquash.dataset.parquet._LIMIT", 2 << 20)
     convert(logs, tmp_path / "out", Options(format="parquet", anonymize=False, integrity_analysis=False))
     path = next((tmp_path / "out/data").iterdir())
     groups = duckdb.sql(

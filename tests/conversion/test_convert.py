@@ -525,11 +525,11 @@ BAD_REASON = f"{WHERE}:2: request is missing [bad-entry]"
     ("strict, a bad line", [log_line("x"), BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {BAD_REASON}"),
     ("strict, a session of bad lines", [b"", b"{"], {"strict": True}, None, StoppedError,
      f"stopped by --strict, nothing was written: {WHERE}:2: not a JSON object"),
-    ("strict, what is no log", [b"", BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}: no log that can be read"),
+    ("strict, what is no log", [b"", BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}: unknown format"),
     ("strict, a session of which cleaning leaves nothing", [TITLE], {"strict": True}, None, StoppedError,
-     f"stopped by --strict, nothing was written: {WHERE}: cleaning left none of "),
+     f"stopped by --strict, nothing was written: {WHERE}: cleaning removed all content of "),
     ("strict, a session in which nobody answered", [b""], {"strict": True}, None, StoppedError,
-     f"stopped by --strict, nothing was written: {WHERE}: nobody answered in this session, so there is no record [unanswered-session]"),
+     f"stopped by --strict, nothing was written: {WHERE}: the session has no reply, so there is no record [unanswered-session]"),
     ("strict, an invalid session that is kept is no reason", [*BACKWARD, BAD], {"strict": True, "on_invalid": "keep"},
      None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}:3: request is missing [bad-entry]"),
     ("Ctrl-C", [log_line("x")], {}, interrupt, KeyboardInterrupt, ""),
@@ -645,7 +645,7 @@ def test_inputs_of_run_json_wait_in_a_file_where_they_are_many(here, monkeypatch
         write_log(here / "logs" / f"{number}.jsonl")
     convert("logs", "out")
     before = manifest()["inputs"]
-    monkeypatch.setattr("chatsquash.dataset.manifest._HELD", 100)
+    monkeypatch.setattr("chatsquash.dataset.manifest._MAX_MEMORY", 100)
     convert("logs", "out", Options(full=True))
     assert manifest()["inputs"] == before
     assert len(before) == 9

@@ -189,4 +189,4 @@ def test_where_a_process_has_a_limit_a_command_ends_with_a_word(here, command, m
     assert done.returncode in (0, 1, 3), done.stderr
     assert "Traceback" not in done.stderr
     if done.returncode == 1:
-        assert "error: memory ran out: raise the limit" in done.stderr
+        assert "error: out of memory: raise the limit" in done.stderr

@@ -18,7 +18,7 @@ from chatsquash.conversion.journal import identity
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import Decides, option
 from chatsquash.core.options import list_options
-from chatsquash.dataset.manifest import describe, requests
+from chatsquash.dataset.manifest import describe, non_default_options
 from chatsquash.records import presets
 from chatsquash.results.remedies import spelled
 from tests.conftest import cases, log_line, write_log
@@ -52,8 +52,8 @@ WRONG = [
         {"preset": "hf", "unpaired": "cut", "unpaired_text": "gone"},
         "unpaired_text='gone' has no effect with unpaired='cut': change the latter, as in unpaired='close'",
     ),
-    ({"preset": "hf", "unpaired": "close", "unpaired_text": 5}, "unpaired_text: 5 is not a text; give one that UTF-8 can hold"),
-    ({"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"}, "unpaired_text: '\\ud800' is not a text; give one that UTF-8 can hold"),
+    ({"preset": "hf", "unpaired": "close", "unpaired_text": 5}, "unpaired_text: 5 is not text that can be encoded as UTF-8; change it"),
+    ({"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"}, "unpaired_text: '\\ud800' is not text that can be encoded as UTF-8; change it"),
     ({"workers": 0}, "workers 0: not a whole number from 1 on"),
     ({"workers": None}, "workers None: not a whole number from 1 on"),
     ({"workers": 1.5}, "workers 1.5: not a whole number from 1 on"),
@@ -64,14 +64,14 @@ WRONG = [
     ({"flag_phrase": (5,)}, "flag_phrase (5,): not a tuple of texts; write one as ('rate limit',)"),
     ({"anonymize_key": b""}, "anonymize_key: has 0 bytes; a key has at least 16"),
     ({"anonymize_key": b"k" * 15}, "anonymize_key: has 15 bytes; a key has at least 16"),
-    ({"anonymize_key": "k" * 16}, "anonymize_key: is a str; a key is bytes"),
+    ({"anonymize_key": "k" * 16}, "anonymize_key: is a str; a key must be bytes"),
     ({"max_nesting": 801}, "max_nesting 801: at most 800, since Python's own parser reads no more"),
     ({"format": "csv"}, "format 'csv': not known; known are jsonl, jsonl.gz, jsonl.zst, parquet"),
     ({"split_by": "line"}, "split_by 'line': not known; known are prompt, session, scenario, day, cluster"),
     ({"shard_size": 0, "format": "jsonl"}, "shard_size 0: not a whole number from 1 on"),
     ({"min_turns": -1}, "min_turns -1: not a whole number from 0 on"),
     ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
-    ({"min_turns": 3, "max_turns": 2}, "min_turns=3 is more than max_turns=2: no session has both"),
+    ({"min_turns": 3, "max_turns": 2}, "min_turns=3 is more than max_turns=2: no session can match both"),
     ({"drop": "no-tools"}, "drop='no-tools': is one text, not a tuple of several; write drop=('no-tools',)"),
     ({"drop": ("no-tool",)}, "drop=('no-tool',): no finding has this code; did you mean no-tools?"),
     ({"drop": ("nothing",)}, "drop=('nothing',): no finding has this code; chatsquash explain lists them, errors means any error"),
@@ -79,9 +79,9 @@ WRONG = [
     ({"seed": "x"}, "seed 'x': not a whole number"),
     ({"seed": 1}, "seed=1 has no effect without split: add it, as in split='train=0.98,validation=0.02'"),
     ({"split": "train"}, "split='train': '' is not a share between 0 and 1; write them as train=0.98,validation=0.02"),
-    ({"metadata": True, "preset": "openai"}, "metadata=True: the services of preset='openai' refuse members that they do not know"),
-    ({"loss": "training", "preset": "openai"}, "loss='training': the services of preset='openai' refuse this member; loss='weight' gives the one they know"),
-    ({"loss": "loss", "preset": "mistral"}, "loss='loss': the services of preset='mistral' refuse this member; loss='weight' gives the one they know"),
+    ({"metadata": True, "preset": "openai"}, "metadata=True: the services of preset='openai' reject unknown members; remove the option"),
+    ({"loss": "training", "preset": "openai"}, "loss='training': the services of preset='openai' reject this member; use loss='weight'"),
+    ({"loss": "loss", "preset": "mistral"}, "loss='loss': the services of preset='mistral' reject this member; use loss='weight'"),
     ({"loss": "labels"}, "loss 'labels': not known; known are none, weight, training, loss"),
     ({"loss": "weight", "restored_loss": 2}, "restored_loss 2: at most 1, for yes"),
 ]  # fmt: skip
@@ -174,7 +174,7 @@ def test_what_is_declared_is_in_the_manifest(tmp_path):
     assert (held["depth"], held["colour"], held["words"]) == (4, None, ["\\udc80"])
     assert [*held][-1] == "anonymize_key_fingerprint"
     assert "loud" not in held
-    assert requests(describe(options), More) == {"depth": 4, "words": ["\\udc80"]}
+    assert non_default_options(describe(options), More) == {"depth": 4, "words": ["\\udc80"]}
     assert spelled(More(depth=4, colour="blue", preset="hf", loud=True)) == "--preset hf --depth 4 --colour blue --loud"
 
 

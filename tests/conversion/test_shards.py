@@ -124,7 +124,7 @@ def test_a_new_listing_removes_what_an_earlier_one_left(logs):
 def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
     convert("logs", OUT, PLAIN)
     write_log(logs / "others" / "a.jsonl")
-    with pytest.raises(UsageError, match="none of those logs is among the ones found now"):
+    with pytest.raises(UsageError, match="none of these logs is among those of this run"):
         divide("others", OUT, PLAIN, 1)
 
 
@@ -152,7 +152,7 @@ def test_shards_that_cannot_be_meant_are_refused(command, here, given, error):
 def test_what_the_listing_has_is_refused_beside_a_shard(command, logs, given, error):
     command("shards", "logs", "-n", "2", "--no-anonymize")
     code, _, err = command("convert", "--shard", "1/2", *given)
-    why = "since the listing has them: remove it, or make another listing with chatsquash shards."
+    why = "since the listing determines it: remove it, or make another listing with chatsquash shards."
     assert (code, err.splitlines()[-1]) == (2, f"error: {error}, {why.rstrip(chr(46))}")
 
 
@@ -492,7 +492,7 @@ def test_a_shard_whose_listing_goes_while_it_runs_says_so(logs, monkeypatch):
         shutil.rmtree(SHARDS)
 
     monkeypatch.setattr(parts.PartWriter, "add", gone)
-    with pytest.raises(UsageError, match=r"^shard 1/1: its listing was merged or made anew meanwhile"):
+    with pytest.raises(UsageError, match=r"^shard 1/1: its listing was merged or regenerated meanwhile"):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 

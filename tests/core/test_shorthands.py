@@ -113,7 +113,7 @@ def test_final_answers_are_masked_as_the_trainer_does_or_refused(here, command, 
     ended = command("convert", "logs", "--final-answers", "--success", "--for", trainer, "--where", "turns > 0")
     if shape is None:
         assert ended.code == 2
-        assert "trains on all of the assistant's turns; leave --samples last out" in ended.err
+        assert "trains on all assistant turns; remove --samples last" in ended.err
         return
     told = " ".join(ended.err.split())  # whose lines are wrapped
     assert f"--sample-shape {shape}" in told

@@ -64,13 +64,13 @@ def test_names_are_held_as_utf_8():
     ),
 )
 def test_columns_are_told_as_features(column, expected):
-    assert features([column], typed=True) == expected
+    assert features([column], has_types=True) == expected
 
 
 def test_texts_beside_json_are_json_where_a_loader_would_guess():
     columns = [Field("messages", "list", (JSON,)), Field("started_at", "text"), Field("entries", "int")]
-    assert [features(columns, typed=typed)[3] for typed in (True, False)] == ["  dtype: string", "  dtype: json"]
-    assert features(columns[1:], typed=False)[1] == "  dtype: string"
+    assert [features(columns, has_types=typed)[3] for typed in (True, False)] == ["  dtype: string", "  dtype: json"]
+    assert features(columns[1:], has_types=False)[1] == "  dtype: string"
 
 
 @pytest.mark.parametrize("preset", names())

@@ -21,7 +21,7 @@ COUNTS = {
 
 def told(**fields) -> CardFacts:
     usual = {
-        "columns": [], "pair_columns": [], "typed": True, "statistics": Statistics(), "counts": COUNTS,
+        "columns": [], "pair_columns": [], "has_types": True, "statistics": Statistics(), "counts": COUNTS,
         "anonymized": True, "flag": "none", "are_samples": False,
     }  # fmt: skip
     return CardFacts(**{**usual, **fields})
@@ -36,9 +36,9 @@ def section(text: str, title: str) -> list[str]:
 
 
 def test_it_tells_what_became_of_every_session():
-    assert section(card(told(asked={"preset": "hf", "reasoning": "drop", "seed": 3})), "How it was made") == [
+    assert section(card(told(options={"preset": "hf", "reasoning": "drop", "seed": 3})), "Provenance") == [
         "- source: session logs without dates",
-        "- 9 sessions seen = 4 written + 1 left out (bad-line: 1) + 2 filtered (--min-turns: 1, --drop x: 1) + 2 duplicates",
+        "- 9 sessions seen = 4 written + 1 skipped (bad-line: 1) + 2 filtered (--min-turns: 1, --drop x: 1) + 2 duplicates",
         "- cleaned: info messages: 3",
         "- anonymised: 1 e-mail address replaced by pseudonyms",
         "- preset: `hf`",
@@ -47,7 +47,7 @@ def test_it_tells_what_became_of_every_session():
 
 
 def test_it_says_where_addresses_are_as_they_were():
-    assert "- not anonymised" in section(card(told(anonymized=False)), "How it was made")
+    assert "- not anonymised" in section(card(told(anonymized=False)), "Provenance")
 
 
 def test_findings_are_listed_by_code():
@@ -64,7 +64,7 @@ def test_names_from_logs_are_no_markup():
     assert section(page, "Models")[2:] == [
         f"| {shown} | 2 | 30 | 100.0% |",
         "",
-        "Trained on are 30 characters in messages of the assistant: text, reasoning and calls.",
+        "In all, 30 characters of assistant messages are trained on: text, reasoning and tool calls.",
     ]
     assert section(page, "Terms of the models")[2].startswith(f"| other models | {shown} | Check the terms")
     assert section(page, "Tools")[2:] == [f"| {shown} | 1 | 2 | 3 | 4 |"]
@@ -87,10 +87,10 @@ def test_numbers_of_the_records_stand_in_it(tmp_path):
     page = (tmp_path / "out/README.md").read_text()
     convert(tmp_path / "logs", tmp_path / "bare", Options(format="jsonl"))
     lengths = sorted(len(line) for line in (tmp_path / "bare/data/train-00000-of-00001.jsonl").read_text().splitlines())
-    assert section(page, "What the records are like")[2:6] == [
-        "| turns of the assistant | 1 | 1 | 2 | 2 | 4 |",
-        "| calls of tools | 0 | 0 | 0 | 0 | 0 |",
-        f"| characters of the record | {lengths[0]} | {lengths[1]} | {lengths[2]} | {lengths[2]} | {sum(lengths)} |",
+    assert section(page, "Size of the records")[2:6] == [
+        "| assistant turns | 1 | 1 | 2 | 2 | 4 |",
+        "| tool calls | 0 | 0 | 0 | 0 | 0 |",
+        f"| characters | {lengths[0]} | {lengths[1]} | {lengths[2]} | {lengths[2]} | {sum(lengths)} |",
         "| tokens, as logged | 1 | 11 | 21 | 21 | 33 |",
     ]
     size = (tmp_path / "out/data/train-00000-of-00001.jsonl").stat().st_size
@@ -109,15 +109,13 @@ def test_it_says_of_which_days_the_logs_are(tmp_path, days, expected):
         line = log_line("a", reply=str(number))
         write_log(tmp_path / f"logs/{number}.jsonl", line | {"timestamp": f"{day}T10:00:00Z" if day else None})
     convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
-    assert (
-        section((tmp_path / "out/README.md").read_text(), "How it was made")[0] == f"- source: session logs {expected}"
-    )
+    assert section((tmp_path / "out/README.md").read_text(), "Provenance")[0] == f"- source: session logs {expected}"
 
 
 def test_logs_without_counts_are_said_to_have_none(tmp_path):
     write_log(tmp_path / "logs/a.jsonl")
     convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
-    assert "The logs do not say how many tokens they are." in (tmp_path / "out/README.md").read_text()
+    assert "The logs contain no token counts." in (tmp_path / "out/README.md").read_text()
 
 
 @cases(
@@ -155,7 +153,7 @@ def test_the_default_layout_has_the_same_card(tmp_path):
     write_log(tmp_path / "logs/2026-01-13/a.jsonl", log_line("a", reply="xx"))
     convert(tmp_path / "logs", tmp_path / "out")
     page = (tmp_path / "out/README.md").read_text()
-    assert "\n1 record in 1 file, each a whole conversation" in page
+    assert "\n1 record in 1 file, each a complete conversation" in page
     assert '    path:\n    - "2026-01-13.jsonl"\n' in page
     assert section(page, "Models")[2] == "| not named in the log | 1 | 2 | 100.0% |"
     assert "## Files" not in page

@@ -111,7 +111,7 @@ def converted(request, tmp_path_factory):
 
 def test_what_records_contain_is_what_is_in_their_files(converted):
     page, records, rows, _ = converted
-    cells = {name: (number(yes), number(no)) for name, yes, no in card_tables(page)["What the records contain"]}
+    cells = {name: (number(yes), number(no)) for name, yes, no in card_tables(page)["Contents"]}
     assert f"\n{len(records)} records" in page
     texts = [json.dumps(record, ensure_ascii=False) for record in records]
     with_some = {
@@ -129,12 +129,12 @@ def test_what_records_contain_is_what_is_in_their_files(converted):
 
 def test_lengths_and_calls_are_those_of_the_files(converted):
     page, records, _, options = converted
-    cells = {row[0]: row[1:] for row in card_tables(page)["What the records are like"]}
+    cells = {row[0]: row[1:] for row in card_tables(page)["Size of the records"]}
     calls = [sum(len(each.get("tool_calls") or ()) for each in said_by_assistants(record)) for record in records]
-    assert [number(cells["calls of tools"][at]) for at in (0, 3, 4)] == [min(calls), max(calls), sum(calls)]
+    assert [number(cells["tool calls"][at]) for at in (0, 3, 4)] == [min(calls), max(calls), sum(calls)]
     if options.get("format") != "parquet" and not options.get("metadata"):
         lengths = [len(json.dumps(record, ensure_ascii=False, separators=(",", ":"))) for record in records]
-        assert number(cells["characters of the record"][3]) == max(lengths)
+        assert number(cells["characters"][3]) == max(lengths)
 
 
 def test_models_and_their_shares_are_those_of_the_messages_that_are_trained_on(converted):
@@ -149,7 +149,7 @@ def test_models_and_their_shares_are_those_of_the_messages_that_are_trained_on(c
         counts[row["model"] or "not named in the log"] += bool(trained)
     table = card_tables(page)["Models"]
     total = by_model.total()
-    assert f"Trained on are {total:,} characters in messages of the assistant" in page
+    assert f"In all, {total:,} characters of assistant messages are trained on" in page
     cells = {model: (number(records), number(length), share) for model, records, length, share in table[:20]}
     for model, (records_of_model, characters, share) in cells.items():
         assert share == f"{characters / total:.1%}"
@@ -243,10 +243,7 @@ def test_tools_are_counted_in_every_preset(tmp_path, preset):
     ]
     write_log(tmp_path / "log.jsonl", *lines)
     convert(tmp_path / "log.jsonl", tmp_path / "out", Options(preset=preset, sessions_by="id"))
-    cells = {
-        name: numbers
-        for name, *numbers in card_tables((tmp_path / "out/README.md").read_text())["What the records contain"]
-    }
+    cells = {name: numbers for name, *numbers in card_tables((tmp_path / "out/README.md").read_text())["Contents"]}
     assert (cells["tool definitions"], cells["tool calls"]) == (["1", "2"], ["2", "1"])
 
 

@@ -29,10 +29,10 @@ def clusters(sessions: list[list[Record]], families: dict[int, Family] | None = 
     """The names of the clusters of sessions."""
     found, ends, seen = Clusters(), [], 0
     for number, records in enumerate(sessions):
-        found.see(records, (families or {}).get(number))
+        found.add(records, (families or {}).get(number))
         seen += len(records)
         ends.append(seen - 1)
-    found.settle()
+    found.finish()
     return [found.of(at) for at in ends]
 
 

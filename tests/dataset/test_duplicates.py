@@ -21,7 +21,7 @@ from chatsquash.core.jsonio import TooLargeError, dumps
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record, SessionRecords
 from chatsquash.dataset.filters import Filters
-from chatsquash.dataset.pre_pass import foreseen
+from chatsquash.dataset.pre_pass import run_pre_pass
 from chatsquash.session.record_maker import prefix_of_line
 from tests.conftest import assistant, cases, examples, log_line, user, write_log
 from tests.conversion.test_shards_law import written
@@ -56,7 +56,7 @@ def left(lines: list[bytes], **options) -> tuple[list[int], dict[int, str]]:
     ]
     filters = Filters(chosen)
     if chosen.needs_all_records:
-        foreseen(given, filters, chosen, BytesIO)
+        run_pre_pass(given, filters, chosen, BytesIO)
     kept, gone = [], {}
     for number, (log, outcome) in enumerate(given):
         found = filters.apply(log, outcome)
@@ -139,7 +139,9 @@ def test_the_first_of_near_records_stands_for_the_others():
     texts = [" ".join([*STORY * 6, *(["end"] * at)]) for at in range(4)]
     kept, gone = left([line(user(each)) for each in texts], duplicates="near")
     assert (kept, list(gone)) == ([0], [1, 2, 3])
-    assert all(text.startswith("the record is nearly that of 0, which is written: about ") for text in gone.values())
+    assert all(
+        text.startswith("the record nearly equals that of 0, which is written: about ") for text in gone.values()
+    )
 
 
 def test_what_is_filtered_stands_for_nothing():
@@ -282,8 +284,8 @@ def test_the_older_options_are_the_same(alias, rule):
 
 
 @cases("options, told",
-    ({"drop_duplicates": True, "duplicates": "near"}, "drop_duplicates=True means duplicates='exact': leave it or duplicates='near' out"),
-    ({"drop_duplicates": False, "duplicates": "exact"}, "drop_duplicates=False means duplicates='keep': leave it or duplicates='exact' out"),
+    ({"drop_duplicates": True, "duplicates": "near"}, "drop_duplicates=True means duplicates='exact': remove it or duplicates='near'"),
+    ({"drop_duplicates": False, "duplicates": "exact"}, "drop_duplicates=False means duplicates='keep': remove it or duplicates='exact'"),
     ({"samples": "reply", "duplicates": "prefix"}, "duplicates='prefix' with samples='reply': each sample"),
     ({"samples": "reply", "duplicates": "near"}, "duplicates='near' with samples='reply': each sample"),
 )  # fmt: skip
@@ -338,4 +340,4 @@ def test_two_options_that_are_typed_have_to_agree(here, command):
     write_log(here / "logs/a.jsonl", log_line("hi"))
     ended = command("convert", "logs", "--duplicates", "ids", "--drop-duplicates")
     assert (ended.code, ended.out) == (2, "")
-    assert "--drop-duplicates means --duplicates exact: leave it or --duplicates ids out" in ended.err
+    assert "--drop-duplicates means --duplicates exact: remove it or --duplicates ids" in ended.err

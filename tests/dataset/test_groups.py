@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.dataset.groups import LABELS, Groups, sanitised, scenario
+from chatsquash.dataset.groups import LABELS, Groups, sanitise, scenario
 from tests.conftest import cases
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
@@ -56,18 +56,18 @@ def test_a_scenario_is_a_stem_without_what_numbers_its_runs(stem, expected):
     ("spellings of one letter are one", "e\u0301", "é"),
 )
 def test_labels_become_file_names(label, expected):
-    assert sanitised(label) == expected
+    assert sanitise(label) == expected
 
 
 @pytest.mark.parametrize("label", ["x" * 5000, "日" * 5000, "é" + "x" * 119, "e\u0301" * 5000], ids=lambda x: x[:2])
 def test_long_labels_are_cut_to_120_bytes_and_told_apart_by_a_hash(label):
-    names = {sanitised(label + end) for end in ("", "1", "2")}
+    names = {sanitise(label + end) for end in ("", "1", "2")}
     assert len(names) == 3
     assert all(len(name.encode()) <= 120 for name in names)
 
 
 def test_120_bytes_are_not_cut():
-    assert sanitised("x" * 120) == "x" * 120
+    assert sanitise("x" * 120) == "x" * 120
 
 
 @cases(
@@ -75,7 +75,7 @@ def test_120_bytes_are_not_cut():
     ("sanitised alike", ["a b", "a_b", "a/b"], "a_b"),
     ("in upper or lower case", ["Maps", "maps", "MAPS"], "Maps"),
     ("in the case of any script", ["STRASSE", "straße"], "STRASSE"),
-    ("long and in upper or lower case", ["X" * 500, "x" * 500], sanitised("X" * 500)),
+    ("long and in upper or lower case", ["X" * 500, "x" * 500], sanitise("X" * 500)),
 )
 def test_labels_that_are_alike_share_the_file_of_the_first(labels, name):
     groups = Groups()

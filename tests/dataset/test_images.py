@@ -312,8 +312,12 @@ def test_a_later_system_message_with_an_image_joins_the_users():
 @cases(
     "part, why",
     ("an address", ELSEWHERE, "nothing is fetched"),
-    ("no base64", {"type": "image_url", "image_url": {"url": "data:image/png;base64,?"}}, "is no base64"),
-    ("a data URL without base64", {"type": "image_url", "image_url": {"url": "data:image/png,abc"}}, "is no base64"),
+    ("no base64", {"type": "image_url", "image_url": {"url": "data:image/png;base64,?"}}, "is not valid base64"),
+    (
+        "a data URL without base64",
+        {"type": "image_url", "image_url": {"url": "data:image/png,abc"}},
+        "is not valid base64",
+    ),
     ("something else", image(b"%PDF-1.7 and so on"), "neither PNG, JPEG, GIF nor WebP"),
     ("nothing", image(b""), "neither PNG, JPEG, GIF nor WebP"),
     ("a file", {"type": "file", "file": {"file_data": encoded(PNG)}}, "type file"),

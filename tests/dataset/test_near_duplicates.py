@@ -9,7 +9,7 @@ from chatsquash.core.accounting import Usage
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Likeness, Record
 from chatsquash.dataset import near_duplicates
-from chatsquash.dataset.near_duplicates import Near, Nearness
+from chatsquash.dataset.near_duplicates import NearDuplicates, SketchIndex
 from chatsquash.records.sketch import LEAST, SIZE, common, share, sketch
 
 
@@ -48,43 +48,43 @@ def changed(given: bytes, count: int, random: Random) -> bytes:
 
 
 def test_what_is_near_is_found_among_thousands():
-    random, found = Random(1), Nearness()
+    random, found = Random(1), SketchIndex()
     known = [random.randbytes(SIZE) for _ in range(5000)]
     for each in known:
-        assert list(found.near(each)) == []
+        assert list(found.find_near(each)) == []
         found.add(each)
     for number in random.sample(range(5000), 200):
         nearly = changed(known[number], random.randrange(40), random)
-        assert list(found.near(nearly)) == [(number, common(nearly, known[number]))]
-        assert list(found.near(changed(known[number], SIZE - LEAST + 1, random))) == []
+        assert list(found.find_near(nearly)) == [(number, common(nearly, known[number]))]
+        assert list(found.find_near(changed(known[number], SIZE - LEAST + 1, random))) == []
 
 
 def test_many_that_are_nearly_near_are_not_all_looked_at(monkeypatch):
     """In bands that a thousand have in common, the last ones alone are compared."""
     compared: list[int] = []
     monkeypatch.setattr(near_duplicates, "common", lambda *both: compared.append(common(*both)) or compared[-1])
-    random, found = Random(2), Nearness()
+    random, found = Random(2), SketchIndex()
     first = random.randbytes(SIZE)
     for _ in range(1000):
         found.add(first[:100] + random.randbytes(SIZE - 100))
-    assert list(found.near(first)) == []
+    assert list(found.find_near(first)) == []
     assert len(compared) == 256
     found.add(first)
-    assert list(found.near(first)) == [(1000, SIZE)]
+    assert list(found.find_near(first)) == [(1000, SIZE)]
 
 
 def test_a_record_takes_less_than_600_bytes():
-    random, near = Random(3), Near(Options(duplicates="near"))
+    random, near = Random(3), NearDuplicates(Options(duplicates="near"))
     worst = 0.0
     for number in range(20_000):
         record = Record(b"", Usage(0, (), 0, 0, 0, ()), alike=Likeness(sketch=random.randbytes(SIZE)))
-        assert near.look(record, f"logs/2026-01-13/session-{number:06}.jsonl") is None
+        assert near.check(record, f"logs/2026-01-13/session-{number:06}.jsonl") is None
         if number > 5000 and number % 97 == 0:
             worst = max(worst, held(near) / number)
     assert 400 < worst < 600
 
 
-def held(near: Near) -> int:
+def held(near: NearDuplicates) -> int:
     """The bytes of all that is kept."""
     index, names = near._written, near._logs
     parts = [*index._blocks, index._blocks, index._heads, index._before, names._bytes, names._ends]

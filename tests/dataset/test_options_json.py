@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.dataset.manifest import as_described, describe
+from chatsquash.dataset.manifest import describe, parse_options
 
 GROUPS = ("cleaning", "sessions", "reading", "bounds")
 
@@ -23,7 +23,7 @@ GROUPS = ("cleaning", "sessions", "reading", "bounds")
 )
 def test_options_of_these_groups_come_back(options):
     given = Options(**options)
-    told = as_described(json.loads(json.dumps(describe(given))), GROUPS)
+    told = parse_options(json.loads(json.dumps(describe(given))), GROUPS)
     assert all(getattr(given, name) == value for name, value in told.items())
     assert {"sessions_by", "cleanup", "max_line", "from_format"} <= told.keys()
     assert "preset" not in told
@@ -31,8 +31,8 @@ def test_options_of_these_groups_come_back(options):
 
 @pytest.mark.parametrize("value", ["yes", 1, [], {}, 1.5])
 def test_a_value_of_another_type_is_an_error(value):
-    with pytest.raises(UsageError, match="cleanup_goose cannot be"):
-        as_described({"cleanup_goose": value}, GROUPS)
+    with pytest.raises(UsageError, match="cleanup_goose has an impossible value"):
+        parse_options({"cleanup_goose": value}, GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -51,5 +51,5 @@ def test_a_value_of_another_type_is_an_error(value):
     ids=str,
 )
 def test_so_is_one_that_nobody_could_have_given(told):
-    with pytest.raises(UsageError, match="cannot be what it says there"):
-        as_described(told, GROUPS)
+    with pytest.raises(UsageError, match="has an impossible value"):
+        parse_options(told, GROUPS)

@@ -105,8 +105,8 @@ def test_the_same_rows_make_the_same_bytes(tmp_path, monkeypatch):
     ("rows of nothing", [0, 0], 100, 200, 200),
 )
 def test_groups_are_of_about_one_size(monkeypatch, sizes, aim, most, rows):
-    monkeypatch.setattr(parquet, "_AIM", aim)
-    monkeypatch.setattr(parquet, "_MOST", most)
+    monkeypatch.setattr(parquet, "_TARGET", aim)
+    monkeypatch.setattr(parquet, "_LIMIT", most)
     found = rows_per_group(array("Q", sizes))
     assert found == rows
     groups = [sum(sizes[at : at + found]) for at in range(0, len(sizes), found)]

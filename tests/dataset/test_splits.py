@@ -25,7 +25,7 @@ def session(name: str, prefix: str = "p", day: str = "2026-01-13", stem: str = "
 
 def names(options: Options, sessions) -> list[str]:
     splits = Splits(options)
-    return [splits.of(*each)[0] for each in sessions]
+    return [splits.assign(*each)[0] for each in sessions]
 
 
 @cases(
@@ -40,15 +40,15 @@ def test_splits_are_read(text, expected):
 
 @cases(
     "text, message",
-    ("no name", "=1", "'' is no name"),
-    ("a name that leads elsewhere", "../x=1", "'../x' is no name"),
-    ("the name for all splits", "all=1", "'all' is no name"),
-    ("a name that YAML takes for no text", "No=1", "'No' is no name"),
-    ("no share", "train", "'' is no share"),
-    ("no number", "train=x", "'x' is no share"),
-    ("not a number", "train=nan", "'nan' is no share"),
-    ("nothing", "train=0,test=1", "'0' is no share"),
-    ("less than nothing", "train=-1,test=2", "'-1' is no share"),
+    ("no name", "=1", "'' is not a name"),
+    ("a name that leads elsewhere", "../x=1", "'../x' is not a name"),
+    ("the name for all splits", "all=1", "'all' is not a name"),
+    ("a name that YAML takes for no text", "No=1", "'No' is not a name"),
+    ("no share", "train", "'' is not a share"),
+    ("no number", "train=x", "'x' is not a share"),
+    ("not a number", "train=nan", "'nan' is not a share"),
+    ("nothing", "train=0,test=1", "'0' is not a share"),
+    ("less than nothing", "train=-1,test=2", "'-1' is not a share"),
     ("too little", "train=0.5,test=0.4", "do not add up to 1"),
     ("twice", "train=0.5,train=0.5", "names a split twice"),
     ("twice where files are told apart by more than case", "Train=0.5,train=0.5", "names a split twice"),
@@ -94,17 +94,17 @@ def test_what_belongs_together_is_not_divided(split_by):
 
 def test_what_begins_alike_and_goes_apart_is_told():
     splits = Splits(Options(split=HALVES, split_by="session"))
-    found = [(name, found and found.text) for name, found in (splits.of(*session(f"s{n}")) for n in range(20))]
+    found = [(name, found and found.text) for name, found in (splits.assign(*session(f"s{n}")) for n in range(20))]
     first = found[0][0]
     for name, text in found:
         assert (text is None) == (name == first)
-        assert text is None or text.startswith(f"in {name}, but begins as s0.jsonl in {first}:")
+        assert text is None or text.startswith(f"in {name}, but begins like s0.jsonl in {first}:")
     assert {name for name, _ in found} == {"train", "test"}
 
 
 def test_nothing_is_told_by_prompt():
     splits = Splits(Options(split=HALVES))
-    assert [splits.of(*session(f"s{n}", f"p{n % 3}"))[1] for n in range(20)] == [None] * 20
+    assert [splits.assign(*session(f"s{n}", f"p{n % 3}"))[1] for n in range(20)] == [None] * 20
 
 
 def drawn(name: str, options: Options) -> list:
@@ -118,11 +118,11 @@ def test_a_share_that_is_missed_is_told_with_the_largest_group():
     options = Options(split="train=0.9,test=0.1")
     splits = Splits(options)
     for each in (*(session(f"s{n}", f"p{n}") for n in range(400)), *drawn("test", options)):
-        splits.of(*each)
+        splits.assign(*each)
     (found,) = splits.missed_shares()
     assert found.code == "split-share"
     assert "the split 'test' has" in found.text
-    assert "and not 10.00%; the largest group has 41 records in 'test', its first log is " in found.text
+    assert "instead of 10.00%; the largest group has 41 records in 'test', its first log is " in found.text
 
 
 @cases("split, sizes, missed",
@@ -140,7 +140,7 @@ def test_shares_are_judged_where_there_are_groups_enough(split, sizes, missed, m
     monkeypatch.setattr(splits, "_draw", lambda _: splits.splits[next(even) % len(splits.splits)].name)
     for number, size in enumerate(sizes):
         for at in range(size):
-            splits.of(*session(f"s{number}-{at}", f"p{number}"))
+            splits.assign(*session(f"s{number}-{at}", f"p{number}"))
     assert [found.text.split("'")[1] for found in splits.missed_shares()] == missed
 
 
@@ -149,5 +149,5 @@ def test_a_fifth_is_the_bound(records, missed, monkeypatch):
     splits = Splits(Options(split="a=0.2,b=0.8"))
     monkeypatch.setattr(splits, "_draw", lambda name: "a" if int(name[1:]) < records else "b")
     for number in range(100):
-        splits.of(*session(f"s{number}", f"p{number}"))
+        splits.assign(*session(f"s{number}", f"p{number}"))
     assert ("a" in [found.text.split("'")[1] for found in splits.missed_shares()]) == missed

@@ -186,8 +186,8 @@ def test_a_damaged_record_of_what_is_ours_stops_before_anything_is_touched(tmp_p
     before = tree(tmp_path)
     with pytest.raises(UsageError) as caught:
         Output(out)
-    ways_out = f"choose another folder with --output, or delete {out / '.chatsquash'}, after which all that stands"
-    expected = f"written.json: is damaged; {ways_out} beside it counts as foreign"
+    ways_out = f"choose another folder with --output, or delete {out / '.chatsquash'}, after which all other files"
+    expected = f"written.json: is damaged; {ways_out} in the folder count as foreign"
     assert str(caught.value).endswith(expected)
     assert tree(tmp_path) == before
 
@@ -410,7 +410,7 @@ def test_the_next_run_first_finishes_a_commit_that_was_not(tmp_path, monkeypatch
     assert visible(tmp_path) == {"a": b"2", "b": b"2", "run.json": b"{}"}
     assert not (tmp_path / ".chatsquash" / "commit.json").exists()
     again = Output(tmp_path)
-    assert again.remembered() == (b"", True)
+    assert again.read_memory() == (b"", True)
     again.discard()
 
 
@@ -420,7 +420,7 @@ def test_a_commit_that_cannot_be_finished_leaves_the_result_before_it(tmp_path, 
     failed(tmp_path, monkeypatch, 2, a="2", b="2")
     (tmp_path / ".chatsquash" / "staging" / "b").unlink()
     folder = Output(tmp_path)
-    assert folder.remembered()[1] is True
+    assert folder.read_memory()[1] is True
     folder.discard()
     assert tree(tmp_path) == before
     run(tmp_path, a="3")
@@ -464,7 +464,7 @@ def test_what_a_run_wants_to_remember_comes_back_with_whether_its_files_are_the_
     folder.discard()
     act(tmp_path)
     again = Output(tmp_path)
-    assert again.remembered() == (b"remember\xff", same)
+    assert again.read_memory() == (b"remember\xff", same)
     again.discard()
 
 
@@ -514,7 +514,7 @@ def test_a_full_disk_is_told_and_leaves_what_stood_there(tmp_path, monkeypatch):
 @pytest.mark.parametrize("together", [0, 7, 1 << 16])
 def test_lines_are_appended_in_turn_to_more_files_than_are_open(tmp_path, monkeypatch, together):
     monkeypatch.setattr(output, "_OPEN_FILES", 2)
-    monkeypatch.setattr(output, "_TOGETHER", together)
+    monkeypatch.setattr(output, "_BATCH", together)
     folder = Output(tmp_path)
     for number in range(20):
         folder.append(f"{number % 5}", str(number).encode())

@@ -66,13 +66,13 @@ def test_the_summary_for_people():
     assert str(full()).splitlines() == [
         "2 records written to out (1 file)",
         "4 of 9 logged replies in the records",
-        "needs attention: 1 session left out, 3 lines left out, 3 errors, 1 warning",
+        "needs attention: 1 session skipped, 3 lines skipped, 3 errors, 1 warning",
         "",
         "files              3  2.00 s for 4.5 MB (2 MB/s)",
-        "sessions           3  2 written, 1 left out (timestamp-order)",
-        "conversations      4  2 written, 2 not chosen (side)",
-        "lines          1,011  2 selected, 3 superseded, 1 cut, 1 cleaned,",
-        "                      1,000 left out, 3 unreadable, 1 blank",
+        "sessions           3  2 written, 1 skipped (timestamp-order)",
+        "conversations      4  2 written, 2 not requested (side)",
+        "lines          1,011  2 selected, 3 superseded, 1 cut, 1 cleaned, 1,000 skipped,",
+        "                      3 unreadable, 1 blank",
         "replies            9  4 carried, 2 rewritten, 1 retried, 2 side requests",
         "reasoning          3  1 in the records, 1 more withheld at the source",
         "cleaned            4  1 info message, 2 empty assistants, 1 title request",
@@ -83,7 +83,7 @@ def test_the_summary_for_people():
         "warnings           1  no-tools",
         "notes              1  cleaned",
         "",
-        "left out: 1 session (timestamp-order), 3 lines (bad-line):",
+        "skipped: 1 session (timestamp-order), 3 lines (bad-line):",
         "chatsquash explain timestamp-order",
     ]
 
@@ -115,8 +115,8 @@ def test_what_was_not_wanted_is_part_of_the_sum():
     summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
     summary.add(JOB, outcome())
     for option in ("--min-turns", "--drop no-tools", "--min-turns"):
-        summary.add(JOB, outcome(None, account=Account(left_out=3)), (option,), made=1)
-    summary.add(JOB, outcome(None, account=Account(left_out=3)), duplicates=1, made=1)
+        summary.add(JOB, outcome(None, account=Account(left_out=3)), (option,), record_count=1)
+    summary.add(JOB, outcome(None, account=Account(left_out=3)), duplicates=1, record_count=1)
     summary.close()
     sessions = "5 1 written, 3 filtered (2 --min-turns, 1 --drop no-tools), 1 duplicate"
     assert table(summary)["sessions"] == sessions
@@ -166,7 +166,7 @@ def left_out(code="timestamp-order"):
     (
         "a lost session before a truncated reply",
         [outcome(findings=[finding("reply-truncated", "warning")]), left_out()],
-        "left out: 1 session (timestamp-order): chatsquash explain timestamp-order",
+        "skipped: 1 session (timestamp-order): chatsquash explain timestamp-order",
     ),
     (
         "a truncated reply before an error in a record",
@@ -231,7 +231,7 @@ def test_findings_of_filtered_sessions_are_none_of_the_datasets():
     summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
     summary.add(JOB, outcome(findings=[finding("no-tools", "warning")]))
     aside = [finding("no-tools", "warning"), finding("undeclared-tool", "error"), finding("filtered", "info")]
-    summary.add(JOB, outcome(None, account=Account(left_out=3), findings=aside), ("--min-turns",), made=1)
+    summary.add(JOB, outcome(None, account=Account(left_out=3), findings=aside), ("--min-turns",), record_count=1)
     summary.close()
     rows = table(summary)
     assert (rows["warnings"], "errors" in rows, "notes" in rows) == ("1 no-tools", False, False)
@@ -246,7 +246,7 @@ def test_findings_of_filtered_sessions_are_none_of_the_datasets():
 def test_what_is_missing_of_a_filtered_session_is_missing_all_the_same():
     summary = Summary()
     cut_short = outcome(None, account=Account(left_out=3), findings=[finding("cut-short", "error")])
-    summary.add(JOB, cut_short, ("--min-turns",), made=1)
+    summary.add(JOB, cut_short, ("--min-turns",), record_count=1)
     summary.close()
     assert not summary.complete
 
@@ -343,32 +343,32 @@ def test_the_last_line_says_what_was_left_out_and_why(outcomes, last):
     for one in [outcome(), *outcomes]:
         summary.add(JOB, one)
     summary.close()
-    assert str(summary.overview().next_step) == f"left out: {last}"
+    assert str(summary.overview().next_step) == f"skipped: {last}"
     assert not summary.complete
 
 
 def test_what_filters_took_out_is_not_missing_but_its_unread_lines_are():
     summary = Summary(output="out")
     summary.add(JOB, outcome())
-    summary.add(JOB, outcome(None, account=Account(left_out=3)), ("--min-turns",), made=1)
+    summary.add(JOB, outcome(None, account=Account(left_out=3)), ("--min-turns",), record_count=1)
     assert (summary.complete, summary.overview().next_step) == (True, None)
     aside = outcome(None, account=Account(left_out=2, unreadable=1), findings=[finding("bad-line", "error")])
-    summary.add(JOB, aside, ("--min-turns",), made=1)
+    summary.add(JOB, aside, ("--min-turns",), record_count=1)
     summary.close()
     last = str(summary.overview().next_step)
-    assert (summary.complete, last) == (False, "left out: 1 line (bad-line): chatsquash explain bad-line")
+    assert (summary.complete, last) == (False, "skipped: 1 line (bad-line): chatsquash explain bad-line")
 
 
 def test_where_no_record_is_left_the_last_line_names_the_filters_too():
     summary = Summary(output="out")
     for option in ("--min-turns", "--drop no-tools", "--min-turns"):
-        summary.add(JOB, outcome(None, account=Account(left_out=3)), (option,), made=1)
+        summary.add(JOB, outcome(None, account=Account(left_out=3)), (option,), record_count=1)
     filtered = "filtered: 3 sessions (2 --min-turns, 1 --drop no-tools)"
     assert str(summary.overview().next_step) == f"no record was written; {filtered}"
     summary.add(JOB, outcome(None, account=Account(left_out=3)))
     summary.close()
     assert str(summary.overview().next_step) == (
-        f"no record was written; left out: 1 session (empty-session); {filtered}: chatsquash explain empty-session"
+        f"no record was written; skipped: 1 session (empty-session); {filtered}: chatsquash explain empty-session"
     )
 
 
@@ -390,7 +390,7 @@ def test_sessions_that_do_not_add_up_are_a_defect():
 def test_replies_that_do_not_add_up_are_a_defect():
     summary = Summary()
     summary.add(JOB, outcome(coverage=Coverage(carried=2, conversations=1)))
-    summary.replies.logged += 1
+    summary.replies.total += 1
     with pytest.raises(AssertionError):
         summary.close()
 
@@ -406,7 +406,7 @@ def test_conversations_that_do_not_add_up_are_a_defect():
 def test_of_the_records_of_a_session_each_is_a_conversation_of_its_own():
     summary = Summary()
     covered = Coverage(3, 0, {"filtered": 1, "duplicate": 1}, conversations=5, not_chosen={"side": 1})
-    summary.add(JOB, outcome(coverage=covered), ("--min-turns",), 1, made=3)
+    summary.add(JOB, outcome(coverage=covered), ("--min-turns",), 1, record_count=3)
     summary.close()
     assert summary.counts()["sessions"] == {
         "seen": 1, "written": 1, "left_out": {}, "filtered": {}, "duplicates": 0, "joined": 0,

@@ -47,7 +47,7 @@ class Calls:
             if hasattr(os, name):  # not all systems copy by themselves
                 setattr(os, name, self._counted(name, getattr(os, name)))
         output.Output._handle = self._staged(output.Output._handle)
-        output._TOGETHER = 0  # every line is written as it comes, so that there are as many places to strike
+        output._BATCH = 0  # every line is written as it comes, so that there are as many places to strike
         fdopen = os.fdopen
         os.fdopen = lambda file, mode, *more: (
             CountedFile(file, self._count) if mode == "wb" else fdopen(file, mode, *more)

@@ -144,7 +144,7 @@ def test_without_a_terminal_it_has_to_be_told_not_to_ask(push, hub, monkeypatch)
     monkeypatch.setattr(sys, "stdin", None)
     done = push(yes=False)
     assert (done.code, hub.asked) == (2, [])
-    assert "nobody is at a terminal: add --yes" in done.err
+    assert "there is no terminal: add --yes" in done.err
 
 
 @pytest.mark.parametrize("given, code, told", [("y", 0, "sent 5 files"), ("n", 1, "nothing was sent\n")])
@@ -152,7 +152,7 @@ def test_whoever_is_there_is_asked(push, hub, answer, given, code, told):
     answer(given)
     done = push(yes=False)
     assert (done.code, told in done.err, bool(hub.private)) == (code, True, code == 0)
-    assert "Send this? [y/N]: " in done.err
+    assert "Upload these files? [y/N]: " in done.err
 
 
 def test_a_dry_run_only_looks(push, hub):

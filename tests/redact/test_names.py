@@ -75,7 +75,7 @@ def test_of_two_names_that_begin_alike_each_is_found():
 WRONG = [
     (b"", "the file lists no name"),
     (b"# none\n\n", "the file lists no name"),
-    (b"\xff", "the file is no UTF-8"),
+    (b"\xff", "the file is not valid UTF-8"),
     (b"Ana\n--", "--redact names, line 2: a name has a letter or a digit"),
 ]
 

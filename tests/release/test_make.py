@@ -69,7 +69,7 @@ def test_something_is_left_out_and_make_ends_with_0_and_says_what(checkout, offl
     done = make(checkout, "convert", "LOGS=part", **offline)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert done.stderr.splitlines()[-2:] == [
-        "left out: 1 session (timestamp-order), 1 line (bad-line):",
+        "skipped: 1 session (timestamp-order), 1 line (bad-line):",
         "chatsquash explain timestamp-order",
     ]
     assert (checkout / "out-part/2026-01-13.jsonl").exists()

@@ -252,7 +252,7 @@ def test_a_database_with_a_log_of_changes_beside_it_is_read(s3, here):
 def test_a_log_that_mixes_sessions_is_grouped_by_id_as_in_a_folder(s3, here):
     write_log(here / "logs/day.jsonl", *mixed("abab"))
     s3.put("logs/day.jsonl", (here / "logs/day.jsonl").read_bytes())
-    assert convert(f"{s3.url}/logs", "out", ONE).grouped == convert("logs", "local", ONE).grouped == 1
+    assert convert(f"{s3.url}/logs", "out", ONE).grouped_files == convert("logs", "local", ONE).grouped_files == 1
     records = [path.read_bytes() for path in (here / "out").glob("*.jsonl")]
     assert records == [path.read_bytes() for path in (here / "local").glob("*.jsonl")]
     assert len(b"".join(records).splitlines()) == 2

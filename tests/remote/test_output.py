@@ -105,7 +105,7 @@ def test_a_result_is_not_replaced_by_that_of_other_logs(s3, out, here):
     convert("logs", out, ONE)
     (here / "others").mkdir()
     (here / "others/b.jsonl").write_bytes(log(2, session="b"))
-    with pytest.raises(UsageError, match=r"written at 20..-.* none of those logs is among the ones found now"):
+    with pytest.raises(UsageError, match=r"written at 20..-.* none of these logs is among those of this run"):
         convert("others", out, ONE)
     assert convert("others", out, Options(workers=1, anonymize=False, replace=True)).written == 1
 
@@ -127,7 +127,7 @@ def test_two_runs_at_once_are_told_apart(s3, out):
 def test_a_lock_that_was_taken_away_stops_the_run_before_anything_changes(s3, out):
     convert("logs", out, ONE)
     before = s3.files("out")
-    with pytest.raises(ChatsquashError, match="another run took this one's lock away"):
+    with pytest.raises(ChatsquashError, match="another run took over the lock"):
         convert("logs", out, ONE, lambda *_: s3.put(LOCK, json.dumps({"token": "another"})))
     assert {**s3.files("out"), ".chatsquash/lock": None} == {**before, ".chatsquash/lock": None}
     assert json.loads(s3.read(LOCK)) == {"token": "another"}
@@ -155,7 +155,7 @@ def test_a_run_that_fails_while_it_writes_leaves_no_result_and_the_next_one_does
     with pytest.raises(OSError, match=r"tools.csv: cannot be written \(the store does not allow it\)") as problem:
         convert("logs", out, ONE)
     assert problem.value.__notes__ == [
-        "what was written is not a result without run.json, and the same command writes all of it anew"
+        "the output is incomplete without run.json; run the same command again to rewrite it"
     ]
     assert "out/run.json" not in s3.keys()
     assert LOCK not in s3.keys()

@@ -69,10 +69,10 @@ def test_a_record_is_checked(tmp_path, line, expected):
 
 @cases(
     "line, reason",
-    ("no JSON", "{", "the line is no JSON"),
-    ("no text", b"\xff", "the line is no JSON"),
-    ("NaN, which JSON does not have", '{"messages": [{"role": "user", "content": NaN}]}', "the line is no JSON"),
-    ("too deep", "[" * 100_000, "the line is no JSON"),
+    ("no JSON", "{", "the line is not valid JSON"),
+    ("no text", b"\xff", "the line is not valid JSON"),
+    ("NaN, which JSON does not have", '{"messages": [{"role": "user", "content": NaN}]}', "the line is not valid JSON"),
+    ("too deep", "[" * 100_000, "the line is not valid JSON"),
     ("a list", "[]", "the line is a list"),
     ("a log entry", log_line("x"), "messages is missing"),
     ("messages of the wrong type", {"messages": "x"}, "messages is a string"),

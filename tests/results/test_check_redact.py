@@ -53,7 +53,7 @@ ONE = "1 secret found (github token): chatsquash redact replaces it"
     ("a secret in what is no record", [{"chosen": TOKEN}], "secrets", [("d.jsonl:1", "secret-found", ONE)]),
     ("a path", [record(HOME, "ok")], "paths", [("d.jsonl:1", "personal-data-found", "messages[0]: private values found (user): 1, which chatsquash redact replaces")]),
     ("a path that is not asked for", [record(HOME, "ok")], "secrets", []),
-    ("an address", [record(MAIL, "ok")], "emails", [("d.jsonl:1", "address-not-redacted", "messages[0]: 1 e-mail address left: convert --anonymize replaces them")]),
+    ("an address", [record(MAIL, "ok")], "emails", [("d.jsonl:1", "address-not-redacted", "messages[0]: 1 e-mail address, which convert --anonymize replaces")]),
     ("placeholders", [record("<GITHUB_TOKEN_0123456789>", "/home/user-0123456789/x")], "secrets,paths", []),
 )  # fmt: skip
 def test_what_is_named_is_found_and_makes_the_exit_code_3(command, records, kinds, expected):

@@ -145,7 +145,7 @@ def test_reasoning_is_counted_and_so_is_what_was_withheld(logs):
     run()
     assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 1, "withheld": 1}
     assert [each["text"] for each in findings("reasoning-withheld")] == [
-        "the reasoning of 1 reply was withheld at the source"
+        "the reasoning of 1 reply was withheld by the provider"
     ]
     run(conversations="main")
     assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 0, "withheld": 1}

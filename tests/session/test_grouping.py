@@ -53,7 +53,7 @@ def test_two_ids_with_two_lines_each_are_sessions_and_a_single_deviating_id_is_r
     assert summary.written == expected.get("written", 0)
     assert dict(summary.left_out) == ({"session-id-mismatch": 1} if "refused" in expected else {})
     assert summary.complete == ("refused" not in expected)
-    assert summary.grouped == (expected.get("written", 0) > 1)
+    assert summary.grouped_files == (expected.get("written", 0) > 1)
 
 
 @cases(
@@ -112,7 +112,7 @@ def test_a_file_of_a_logger_that_is_known_to_mix_is_no_deviation_and_not_reporte
     ]  # fmt: skip
     write_log(here / "logs/a.jsonl", *rows)
     summary = convert("logs", "out", DEFAULT)
-    assert (summary.written, summary.grouped) == (2, 0)
+    assert (summary.written, summary.grouped_files) == (2, 0)
 
 
 def test_lines_without_an_id_are_a_session_of_their_own(here):
@@ -216,7 +216,7 @@ def test_unrelated_conversations_without_ids_end_with_exit_code_3_and_their_reco
     ended = command("convert", "logs", "--no-anonymize")
     assert ended.code == 3
     assert len((here / "out/2026-01-13.jsonl").read_bytes().splitlines()) == 1
-    assert "most replies of 1 log left out" in ended.err
+    assert "most replies of 1 log skipped" in ended.err
     assert ended.err.splitlines()[-1] == "4 of 6 replies are in no record; add --complete to keep them"
 
 

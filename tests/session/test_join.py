@@ -171,14 +171,12 @@ def test_a_session_has_the_best_of_both(here, ids):
     assert record["messages"][2]["reasoning_content"] == "They want a clock."
     rows = report("replies.jsonl")
     assert Counter(row["status"] for row in rows) == {"carried": 5, "lost": 2}
-    assert summary.replies.logged == len(rows) == 7
+    assert summary.replies.total == len(rows) == 7
     assert {row["session"] for row in rows} == {"gw"}
     told = findings("joined-texts")
     assert len(told) == (1 if ids else 0)
     (joined,) = findings("joined")
-    assert joined["text"].startswith(
-        "is joined with 1 file of an agent, by 5 replies in both; 2 replies that no gateway"
-    )
+    assert joined["text"].startswith("joined with 1 file of an agent, by 5 replies in both; 2 replies that the gateway")
 
 
 def test_the_kinds_are_those_of_the_agents_file(here):
@@ -207,7 +205,7 @@ def test_it_is_the_same_however_it_is_run(here, options):
     both(here)
     summary = run(**options)
     assert (summary.sessions, summary.written, summary.joined) == (4, 1, 3)
-    assert summary.replies.logged == len(report("replies.jsonl")) == 7
+    assert summary.replies.total == len(report("replies.jsonl")) == 7
     found = [orjson.loads(line) for path in here.glob("out/**/*.jsonl") for line in path.read_bytes().splitlines()]
     (record,) = [each for each in found if "messages" in each]
     assert said(record) == MAIN
@@ -221,7 +219,7 @@ def test_a_file_that_changed_is_joined_anew(here):
     agent.add(last, says(text("You are welcome, it was a pleasure.")), "m7")
     write_log(here / "logs/projects/p/s1.jsonl", *agent.lines)
     summary = run(replace=True)
-    assert (summary.written, summary.replies.logged) == (1, 8)
+    assert (summary.written, summary.replies.total) == (1, 8)
     assert said(records(here)[0])[-1] == "You are welcome, it was a pleasure."
 
 
@@ -233,7 +231,7 @@ def test_what_the_gateway_did_not_answer_is_told_by_the_agent(here):
     write_log(here / "logs/gateway.jsonl", *gateway.lines)
     summary = run()
     assert said(records(here)[0]) == MAIN
-    assert summary.replies.logged == len(report("replies.jsonl")) == 7
+    assert summary.replies.total == len(report("replies.jsonl")) == 7
     assert Counter(row["status"] for row in report("replies.jsonl")) == {"carried": 5, "lost": 2}
     assert Counter(row["file"] for row in report("replies.jsonl")) == {
         "logs/gateway.jsonl": 3,
@@ -267,7 +265,7 @@ def test_replies_that_another_session_of_the_gateway_has_are_not_added(here):
     write_log(here / "logs/other.jsonl", *other.lines)
     summary = run()
     assert (summary.written, summary.joined) == (2, 3)
-    assert summary.replies.logged == len(report("replies.jsonl")) == 7
+    assert summary.replies.total == len(report("replies.jsonl")) == 7
     assert sorted(map(len, map(said, records(here)))) == [3, 9]
 
 
@@ -283,7 +281,7 @@ def test_sessions_of_equal_words_are_not_mixed(here):
     write_log(here / "logs/twin.jsonl", *twin)
     summary = run()
     assert summary.sessions == summary.written + summary.joined + summary.filtered.total() + summary.left_out.total()
-    assert summary.replies.logged == len(report("replies.jsonl"))
+    assert summary.replies.total == len(report("replies.jsonl"))
 
 
 @pytest.mark.parametrize("logged", ["the first question", "the second question"])
@@ -297,7 +295,7 @@ def test_the_same_words_are_told_apart_by_what_they_answer(here, logged):
     write_log(here / "logs/gateway.jsonl", *gateway.lines)
     write_log(here / "logs/s1.jsonl", *agent.lines)
     summary = run(conversations="all")
-    assert summary.replies.logged == 2
+    assert summary.replies.total == 2
     asked = [
         message["content"] for record in records(here) for message in record["messages"] if message["role"] == "user"
     ]
@@ -380,7 +378,7 @@ def test_cleaning_looks_at_each_message_of_an_agent_once(here, monkeypatch):
         return real(self, messages)
 
     monkeypatch.setattr(CleanedRequest, "_are_plain", look)
-    assert run().replies.logged == 50
+    assert run().replies.total == 50
     assert sum(looked) < 800
 
 
@@ -403,5 +401,5 @@ def test_a_request_that_has_every_other_reply_of_an_agent_takes_linear_time(here
         return real(self, at, known, messages, meet)
 
     monkeypatch.setattr(Requests, "_extend", look)
-    assert run().replies.logged == 50
+    assert run().replies.total == 50
     assert sum(looked) < 800

@@ -72,14 +72,14 @@ def _here(tmp_path, monkeypatch):
 
 def pair_of(options: dict) -> tuple[str, str]:
     """The pair that options hold."""
-    ((idle, other),) = [(pair.idle, pair.other) for pair in PAIRS if pair.meets(Options(**options))]
+    ((idle, other),) = [(pair.idle, pair.other) for pair in PAIRS if pair.applies_to(Options(**options))]
     return idle, other
 
 
 def test_every_pair_is_tried():
     pairs = [(pair.idle, pair.other) for pair in PAIRS]
     assert [*dict.fromkeys(pair_of(options) for options, *_ in CASES)] == [*dict.fromkeys(pairs)]
-    assert all(any(pair.meets(Options(**options)) for options, *_ in CASES) for pair in PAIRS)
+    assert all(any(pair.applies_to(Options(**options)) for options, *_ in CASES) for pair in PAIRS)
 
 
 @pytest.mark.parametrize("options, told, arguments, typed", CASES, ids=IDS)
@@ -103,10 +103,10 @@ def test_a_pair_is_an_error_on_the_command_line(command, options, told, argument
 def test_one_alone_is_none(command, options, told, arguments, typed):
     idle, _ = pair_of(options)
     without = {name: value for name, value in options.items() if name != idle}
-    assert not [pair for pair in PAIRS if pair.meets(Options(**without))]
+    assert not [pair for pair in PAIRS if pair.applies_to(Options(**without))]
     words = shlex.split(arguments)
     if idle not in NEEDY:
-        assert not [pair for pair in PAIRS if pair.meets(Options(**{idle: options[idle]}))]
+        assert not [pair for pair in PAIRS if pair.applies_to(Options(**{idle: options[idle]}))]
         first = words[: len(words) - len(shlex.split(typed.partition(" with ")[2]))]
         assert command("convert", "logs", *first, "-q").code == 0
 
@@ -130,8 +130,8 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
         ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
         ("--from chat", "--from 'chat': not known; did you mean chatgpt? known are gemini, "),
         ("--samples auto", "--samples auto has no effect without --template: add it, as in"),
-        ("--samples reply --preset hf --loss training", "--loss training: prompt and completion say what is trained on"),
-        ("--samples reply --preset openai --sample-shape prompt-completion", "--sample-shape prompt-completion: --preset openai has none"),
+        ("--samples reply --preset hf --loss training", "--loss training: prompt and completion already define what is trained on"),
+        ("--samples reply --preset openai --sample-shape prompt-completion", "--sample-shape prompt-completion: not supported by --preset openai"),
         ("--max-tokens 9", "--max-tokens 9 has no effect without --tokenizer: add it, as in"),
         ("--metadata --preset openai", "--metadata: the services of --preset openai"),
 )  # fmt: skip
@@ -141,7 +141,7 @@ def test_options_that_cannot_be_meant_are_named_as_they_are_typed(command, argum
 
 @pytest.mark.parametrize("code", ["role-sequence", "vendor-extension", "undeclared-tool", "tool-call-tags"])
 def test_findings_that_are_checked_for_are_not_there_without_checks(code):
-    assert [pair.idle for pair in PAIRS if pair.meets(Options(drop=(code,), integrity_analysis=False))] == ["drop"]
+    assert [pair.idle for pair in PAIRS if pair.applies_to(Options(drop=(code,), integrity_analysis=False))] == ["drop"]
 
 
 @pytest.mark.parametrize("options, told, arguments, typed", CASES, ids=IDS)

@@ -8,7 +8,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.results.verify import verify
-from chatsquash.templates.source import packed
+from chatsquash.templates.source import pack
 from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import manifest
 from tests.simulator.play import play
@@ -224,7 +224,7 @@ def test_of_many_paths_of_an_agents_file_the_last_one_alone_is_chosen(here):
 
 
 @cases("options, message",
-    ({"preset": "openai"}, "preset='openai' has none; those that have are chat, hf"),
+    ({"preset": "openai"}, "preset='openai' does not support pairs; choose one of chat, hf"),
     ({}, "has no effect without format: add it, as in format='jsonl'"),
 )  # fmt: skip
 def test_pairs_that_cannot_be_written_are_refused(here, options, message):
@@ -292,7 +292,7 @@ def test_they_stand_with_all_replies_that_a_sample_trains_on(here):
     (here / "t.jinja").write_text(
         "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
     )
-    asked = {"samples": "auto", "sample_shape": "messages", "template": packed(str(here / "t.jinja")), "loss": "weight"}
+    asked = {"samples": "auto", "sample_shape": "messages", "template": pack(str(here / "t.jinja")), "loss": "weight"}
     (record,) = kept(here, with_logprobs(logs.grows()), **asked)
     assert [each.get("logprobs", {}).get("token_ids") for each in record["messages"]] == [
         None, None, [0, 7], None, [1, 7],

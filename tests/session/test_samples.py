@@ -86,7 +86,7 @@ def test_the_other_replies_of_a_conversation_are_carried_as_context(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     write_log(tmp_path / "logs/a.jsonl", *logs.grows())
     summary = convert("logs", "out", Options(**PLAIN, samples="last", preset="hf", trace_replies=True))
-    assert (summary.written, summary.replies.logged, summary.replies.carried) == (1, 2, 2)
+    assert (summary.written, summary.replies.total, summary.replies.carried) == (1, 2, 2)
     assert [(row["status"], row["loss"]) for row in report("replies.jsonl")] == [("carried", 0), ("carried", 1)]
 
 

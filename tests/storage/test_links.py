@@ -75,9 +75,7 @@ def test_a_link_in_the_place_of_what_is_ours_is_refused_before_anything_changes(
     before, inside = outside(), tree(Path("out"))
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(force=True, format="jsonl"))
-    assert str(caught.value).startswith(
-        f"out/{name}: is a link, and what is written there would end up where it leads;"
-    )
+    assert str(caught.value).startswith(f"out/{name}: is a link, and files written to it would end up in its target;")
     assert (outside(), tree(Path("out"))) == (before, inside)
     link.unlink()
     with suppress(FileNotFoundError):
@@ -154,7 +152,7 @@ def test_the_output_folder_itself_and_those_above_it_may_be_links(here, where):
 @pytest.mark.parametrize("target", ["gone", "out"])
 def test_an_output_folder_that_is_a_link_to_nothing_is_an_error(here, target):
     Path("out").symlink_to(target)
-    with pytest.raises(UsageError, match="out: is a link that leads to no folder; remove it, or choose another"):
+    with pytest.raises(UsageError, match="out: is a broken link; remove it, or choose another"):
         convert("logs", "out")
 
 
@@ -283,7 +281,7 @@ def test_a_folder_that_is_swapped_for_a_link_at_any_moment_leads_nowhere(here, m
 
 def test_a_staged_file_that_another_takes_the_place_of_is_not_written_to(here, monkeypatch):
     monkeypatch.setattr(output, "_OPEN_FILES", 1)
-    monkeypatch.setattr(output, "_TOGETHER", 0)
+    monkeypatch.setattr(output, "_BATCH", 0)
     out = Output(here / "new")
     out.append("a", b"1")
     out.append("b", b"2")  # ``a`` is closed by now

@@ -54,7 +54,7 @@ def test_a_folder_of_ours_on_another_file_system_is_told_before_anything_changes
         elsewhere(patch, name)
         with pytest.raises(UsageError) as caught:
             convert("logs", "out", options, lambda *_: read.append(1))
-    told = "is on another file system than the rest of the folder, where no file can take its place at once"
+    told = "is on another file system than the rest of the folder, so files cannot be moved there in one step"
     assert str(caught.value) == f"out/{name}: {told}; unmount it, or choose another folder with output"
     assert (tree(Path("out")), read) == (before, [])
     convert("logs", "out", options)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
-from chatsquash.dataset.groups import sanitised
+from chatsquash.dataset.groups import sanitise
 from tests.conftest import log_line, write_log
 
 DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -56,14 +56,14 @@ HOSTILE = [
 @pytest.mark.parametrize("label", HOSTILE, ids=[f"{at} {ascii(label)[:20]}" for at, label in enumerate(HOSTILE)])
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
 def test_no_label_becomes_a_name_that_windows_refuses(label, suffix):
-    name = f"{sanitised(label)}{suffix}"
+    name = f"{sanitise(label)}{suffix}"
     assert refused_by_windows(name) == ""
     assert ntpath.normpath(ntpath.join("C:\\out", name)) == f"C:\\out\\{name}"
 
 
 @given(st.text() | st.sampled_from(HOSTILE).flatmap(lambda label: st.text(max_size=3).map(label.__add__)))
 def test_nor_does_any_other(label):
-    assert refused_by_windows(f"{sanitised(label)}.jsonl") == ""
+    assert refused_by_windows(f"{sanitise(label)}.jsonl") == ""
 
 
 @pytest.fixture

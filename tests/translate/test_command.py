@@ -318,7 +318,7 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
     ("nothing known", ["x.json", "--to", "gemini", "-o", "out"], 'error: x.json: no known format: the request is an object with the keys "x"'),
     ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1 has steps that are a number"),
-    ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: .bz2 is read only; .gz and .zst are written"),
+    ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: .bz2 can only be read; use .gz or .zst"),
     ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing is left to send: nobody speaks in it but the system"),
     ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),
     ("a place that is a file", ["a.json", "--to", "gemini", "-o", "x.json/y"], "error: x.json"),

@@ -204,7 +204,7 @@ def test_how_logs_are_read_has_no_effect_on_a_result(here, logs, command, monkey
     assert command("convert", "logs", "-q").code == 0
     done = command("view", "out", "--from", "openai_chat")
     assert done.code == 2
-    assert "--from openai_chat has no effect on a result, whose logs were read before: leave it out\n" in done.err
+    assert "--from openai_chat has no effect on a result, since its logs were already read: remove it\n" in done.err
     served = []
     monkeypatch.setattr(serve, "_serve", lambda viewer, *_, **__: served.append(viewer.path))
     monkeypatch.setenv("CHATSQUASH_FROM", "openai_chat")  # a variable may stand for other commands
@@ -258,7 +258,7 @@ def test_an_output_folder_beside_something_else_is_an_error(here, logs, command)
 def test_what_logs_lack_is_said(here):
     write_log(here / "logs/a.jsonl", log_line("hi", session_id="a"), "{ no JSON")
     with running(here, "logs") as (_, told):
-        assert "left out: 1 line (bad-line): chatsquash explain bad-line" in told
+        assert "skipped: 1 line (bad-line): chatsquash explain bad-line" in told
 
 
 def test_an_output_folder_without_its_session_table_is_an_error_and_no_log(here, logs, command):

@@ -45,7 +45,7 @@ def tool_members(tool: Tool, members: list[str]) -> Fact:
         *([f"{len(members) - _MAX_NAMES:,} more"] if len(members) > _MAX_NAMES else []),
     ]
     count = pluralize(len(members), "member")
-    hint = "see whether the model was shown them"
+    hint = "check whether the model saw them"
     return Fact(f"{label} has {count} that no provider defines: {', '.join(names)}; {hint}")
 
 

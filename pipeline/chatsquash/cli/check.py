@@ -1,4 +1,4 @@
-"""``chatsquash check``: findings of datasets, and of how a chat template renders them."""
+"""``chatsquash check``: findings about the records of datasets and about how a chat template renders them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from chatsquash.cli import exits, privacy
 from chatsquash.cli.click_options import argument, option, options, rendering
 from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import is_typed, refuse_alone
+from chatsquash.cli.command_line import is_typed, refuse_without_template
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 from chatsquash.cli.printing import print_overview
 
@@ -31,63 +31,63 @@ if TYPE_CHECKING:
     "--for",
     "trainer",
     metavar="TRAINER[=MODEL]",
-    help="Render it as axolotl, oumi or trl does, which has to be installed; for other trainers, check the shape.",
+    help="Render records as axolotl, oumi or trl does (must be installed); for other trainers, check the record shape.",
 )
-@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
+@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the Nth record.")
 @rendering
 @option(
     "--against", multiple=True, metavar="EVALSET", help="Report records that share 13 consecutive words with this set."
 )
 @options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Also report e-mail addresses that convert would replace.")
-@privacy.finding
-@fail_on("and for no other")
+@privacy.reporting_options
+@fail_on("and for no others")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON lines.")
-def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
+def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **values: Any) -> int:
     """Check the records of datasets: JSONL or Parquet files, or folders of them, with native or inlined calls.
 
-    Prints the findings, and their counts by code on standard error. Exits with 3 if one of them is an error or of a
-    kind that --redact names; --fail-on names other findings instead. MODEL is a .jinja file, a tokenizer_config.json,
-    a chat_template.json, a model's folder, or the name of a model in the local Hugging Face cache.
+    Prints the findings, and their counts by code on standard error. Exits with 3 if a finding is an error or of a kind
+    selected by --redact; --fail-on selects other findings instead. MODEL is a .jinja file, a tokenizer_config.json, a
+    chat_template.json, a model's folder, or the name of a model in the local Hugging Face cache.
     """
     from chatsquash.checks.phrases import Phrases
     from chatsquash.redaction.requests import redactor
-    from chatsquash.results import template as trying
+    from chatsquash.results import template as templates
     from chatsquash.results.check import Looks
     from chatsquash.results.check import check as run
 
-    exits.refuse_unknown(given["fail_on"])
-    render = {name: given[name] for name in ("render_time", "render_memory")}
-    trainer, requirements, template = _trainer(given["trainer"], template)
-    refuse_alone(template, render)
+    exits.refuse_unknown(values["fail_on"])
+    render = {name: values[name] for name in ("render_time", "render_memory")}
+    trainer, requirements, template = _trainer(values["trainer"], template)
+    refuse_without_template(template, render)
     if trainer and not template:
-        trying.refuse_unnamed(trainer)
+        templates.refuse_unnamed(trainer)
     if show:
-        click.echo(trying.show(datasets, _shown_template(template, as_json=as_json), show, trainer, **render))
+        click.echo(templates.show(datasets, _shown_template(template, as_json=as_json), show, trainer, **render))
         return 0
-    trials = trying.Trials(template, trainer, **render) if template else None
-    evaluation = _evaluation(given["against"])
-    gates = privacy.gates(given)
-    private = privacy.private_of(given, needs_key=False)
-    flags = {"--template": template, "--against": evaluation, "--check-arguments": given["check_arguments"]}
+    trials = templates.Trials(template, trainer, **render) if template else None
+    evaluation = _evaluation(values["against"])
+    gates = privacy.gates(values)
+    private = privacy.privacy_options(values, needs_key=False)
+    flags = {"--template": template, "--against": evaluation, "--check-arguments": values["check_arguments"]}
     flags |= {"--redact": private.replaces, "--anonymize": private.anonymize}
-    exits.refuse_unasked(given["fail_on"], {flag for flag, value in flags.items() if value})
+    exits.refuse_without_option(values["fail_on"], {flag for flag, value in flags.items() if value})
     looks = Looks(
-        phrases=Phrases(given["flag_phrase"]),
+        phrases=Phrases(values["flag_phrase"]),
         addresses=private.anonymize,
         private=redactor(private),
         also=trials.look if trials else None,
         overlap=evaluation.look if evaluation else None,
         shape=requirements.look if requirements else None,
-        arguments=given["check_arguments"],
+        arguments=values["check_arguments"],
     )
     findings = (finding for dataset in datasets for finding in run(dataset, looks))
     counts = _print_findings(findings, (trials, requirements, evaluation), as_json=as_json)
-    return exits.code_of_check(counts, given["fail_on"], gates)
+    return exits.code_of_check(counts, values["fail_on"], gates)
 
 
 def _shown_template(template: str | None, *, as_json: bool) -> str:
-    """The template of ``--show``; raises ``UsageError`` without one, and for options that have no effect then."""
+    """Return the template for ``--show``; raise ``UsageError`` without one, or for options without effect there."""
     if as_json:
         raise click.UsageError("--json has no effect with --show: use only one of them.")
     if is_typed("fail_on"):
@@ -98,7 +98,7 @@ def _shown_template(template: str | None, *, as_json: bool) -> str:
 
 
 def _trainer(name: str | None, template: str | None) -> tuple[str | None, Requirements | None, str | None]:
-    """The trainer that records are rendered as by, or else what it requires of them; and the template."""
+    """Return the trainer whose rendering is used, else the requirements of that trainer; and the template."""
     if name is None:
         return None, None, template
     from chatsquash.dataset import trainers
@@ -117,7 +117,7 @@ def _print_findings(
     *,
     as_json: bool,
 ) -> Counter[tuple[Severity, str]]:
-    """Print findings as they are made, and a summary on standard error; return their counts."""
+    """Print findings as they arrive, and a summary on standard error; return their counts."""
     from chatsquash.core.text import printable
     from chatsquash.dataset import findings_text as report
 
@@ -132,25 +132,25 @@ def _print_findings(
     print_overview(overview._replace(next_step=None) if repair else overview)
     if repair:
         with tolerate_closed_pipe():
-            click.echo(f"\n{repair}", err=True)  # in one line, since it is a command
+            click.echo(f"\n{repair}", err=True)  # not wrapped, so that the command can be copied
     return counts
 
 
 def _overview(counts: Counter[tuple[Severity, str]], trials: Trials | None, looked: Sequence[str]) -> Overview:
-    """What was looked for and found, and what to do next."""
+    """Return the summary of a check: the checks that ran, their findings and the next step."""
     from chatsquash.core.overview import Headline, Overview
-    from chatsquash.dataset.attention import found, worst
+    from chatsquash.dataset.attention import findings_headline, worst_finding
     from chatsquash.dataset.overview import findings
     from chatsquash.dataset.summary import by_severity
 
     severities = by_severity(counts)
-    headlines = (*(Headline((line,)) for line in looked), found(severities))
+    headlines = (*(Headline((line,)) for line in looked), findings_headline(severities))
     rows = (*(trials.rows() if trials else ()), *findings(severities, brief=None))
-    return Overview(headlines, rows, worst(severities))
+    return Overview(headlines, rows, worst_finding(severities))
 
 
 def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
-    """The evaluation sets that records are compared with."""
+    """Load the evaluation sets that records are compared with."""
     if not paths:
         return None
     from chatsquash.results.contamination import Evaluation

@@ -1,4 +1,4 @@
-"""Options and arguments as click has them, made of their declarations: types, completion, and help in chapters."""
+"""Click options and arguments built from declarations: types, shell completion, and help in chapters."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-PARAMETERS = "makers_of_parameters"
-_TAKES = "Give up on records whose rendering takes more {}."
+PARAMETER_FACTORIES = "makers_of_parameters"
+_RENDERING_HELP = "Give up on records whose rendering takes more {}."
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
 def argument(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
-    """An argument of a command."""
+    """Add an argument to a command."""
     return _with(lambda: [click.Argument(names, **settings)])
 
 
 def option(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
-    """An option of a command, which a ``CHATSQUASH_`` variable of its name sets, too."""
+    """Add an option to a command; the environment variable ``CHATSQUASH_<NAME>`` sets it as well."""
     return _with(lambda: [Option(names, **settings)])
 
 
-def options(*chosen: str) -> Callable[[_Run], _Run]:
-    """The declared options of groups, or of names, one after the other."""
-    return _with(lambda: from_declarations(*chosen))
+def options(*names: str) -> Callable[[_Run], _Run]:
+    """Add declared options, selected by group or by name, in this order."""
+    return _with(lambda: from_declarations(*names))
 
 
 def shorthands(run: _Run) -> _Run:
-    """The options that set others."""
+    """Add the shorthand options, each of which sets other options."""
 
     def declarations() -> list[click.Option]:
         from chatsquash.core.shorthands import SHORTHANDS
@@ -50,7 +50,7 @@ def shorthands(run: _Run) -> _Run:
 
 
 def engine_options(run: _Run) -> _Run:
-    """Where a conversion runs."""
+    """Add the options that select the engine a conversion runs on."""
 
     def declarations() -> list[click.Option]:
         from chatsquash.conversion.engines import Where
@@ -61,20 +61,21 @@ def engine_options(run: _Run) -> _Run:
 
 
 def _with(make: Callable[[], Iterable[click.Parameter]]) -> Callable[[_Run], _Run]:
-    """Put parameters before the others of a command; decorators are applied from the last to the first."""
+    """Add parameters to a command; ``make`` runs only when the command needs its parameters."""
 
     def decorate(run: _Run) -> _Run:
-        setattr(run, PARAMETERS, [make, *getattr(run, PARAMETERS, ())])
+        # Decorators are applied from the last to the first, so prepending keeps the order of the source.
+        setattr(run, PARAMETER_FACTORIES, [make, *getattr(run, PARAMETER_FACTORIES, ())])
         return run
 
     return decorate
 
 
 class Option(click.Option):
-    """An option that a variable sets, too."""
+    """An option that an environment variable can set."""
 
     chapter: str | None = None
-    """Where it stands in the help of a command with many."""
+    """Its chapter in the help of a command with many options."""
 
     def __init__(self, names: Sequence[str], **settings: Any) -> None:
         super().__init__(names, **settings)
@@ -82,29 +83,29 @@ class Option(click.Option):
 
 
 def option_name(option: click.Option) -> str:
-    """The longest name of an option, without dashes."""
+    """Return the longest name of an option, without dashes."""
     return max(option.opts, key=len).lstrip("-")
 
 
 class _Phrase(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
-    """A text, of which a variable holds one a line."""
+    """A text; an environment variable contains one per line."""
 
     name = "text"
     envvar_list_splitter = "\n"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text without the line feed that ends its line."""
+        """Return the text without its trailing line feed."""
         del param, ctx
         return str(value).rstrip("\r\n")
 
 
 class _Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, as in 64MB, or in powers of 1024 as in 64MiB."""
+    """A number of bytes, such as 64MB, or 64MiB for powers of 1024."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The bytes; fails for what is no such number."""
+        """Return the number of bytes; fail if the text is not a size."""
         match = re.fullmatch(r"([0-9]{1,15})\s*((?:[kmg]i?)?)b?", str(value), re.IGNORECASE)
         if not match:
             self.fail(f"{value!r} is not a size; write one as 256MB, 64kB or 1000000.", param, ctx)
@@ -113,27 +114,29 @@ class _Size(click.ParamType):  # type: ignore[type-arg]
 
 
 def rendering(run: _Run) -> _Run:
-    """The options that bound what a chat template may take."""
-    bound = partial(option, show_default=True)
+    """Add the options that limit the time and memory of rendering a record with a chat template."""
+    limit = partial(option, show_default=True)
     least = click.IntRange(min=1)
-    time = bound("--render-time", type=least, default=10, metavar="SECONDS", help=_TAKES.format("time"))
-    memory = bound("--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_TAKES.format("memory"))
+    time = limit("--render-time", type=least, default=10, metavar="SECONDS", help=_RENDERING_HELP.format("time"))
+    memory = limit(
+        "--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_RENDERING_HELP.format("memory")
+    )
     return time(memory(run))
 
 
-def from_declarations(*chosen: str, of: type[Any] | None = None) -> list[click.Option]:
-    """The options of groups, or of names, one after the other."""
+def from_declarations(*names: str, of: type[Any] | None = None) -> list[click.Option]:
+    """Return click options for the declared options of these groups or names, in this order."""
     from chatsquash.core.options import Options, list_options
 
     known = list_options(of or Options)
-    return [_click_option(each) for name in chosen for each in known if name in (each.group, each.name)]
+    return [_click_option(each) for name in names for each in known if name in (each.group, each.name)]
 
 
 def _click_option(option: OptionDeclaration) -> click.Option:
     default = None if option.usually else option.default
     has_opposite = option.kind is bool and (option.default is not False or "/" in option.short)
     flag = f"{option.flag}/--no-{option.flag[2:]}" if has_opposite else option.flag
-    made = Option(
+    click_option = Option(
         [*filter(None, (flag, option.short, option.name))],
         type=_type(option),
         is_flag=option.kind is bool,
@@ -143,8 +146,8 @@ def _click_option(option: OptionDeclaration) -> click.Option:
         metavar=option.metavar or ("N" if option.kind is int else None),
         help=option.help + (f"  [default: {option.usually}]" if option.usually else ""),
     )
-    made.chapter = chapter_of(option.group)
-    return made
+    click_option.chapter = chapter_of(option.group)
+    return click_option
 
 
 def _type(option: OptionDeclaration) -> Any:
@@ -157,15 +160,15 @@ def _type(option: OptionDeclaration) -> Any:
     if option.has_choices or option.metavar == "CODE":
         return _type_of_name(option)
     if option.kind is bool:
-        return None  # click 8.2 takes a flag that has a type for one that is off
+        return None  # click 8.2 treats a flag with a type as switched off
     return int if option.kind is int else str
 
 
 class _Choice(click.Choice):  # type: ignore[type-arg]  # in click 8.1 it takes none
-    """One of the values of an option; the error for the name of a trainer says what writes for it."""
+    """One of the values of an option; the error for a trainer's name names the option that writes for it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value as it is declared."""
+        """Return the declared value."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
@@ -184,52 +187,54 @@ def _type_of_name(option: OptionDeclaration) -> click.ParamType:  # type: ignore
 
 
 def _as_size(size: int) -> str:
-    """A number of bytes in the unit that makes it shortest."""
+    """Format a number of bytes in the unit that gives the shortest text."""
     return min((f"{size // many}{unit}B" for unit, many in _UNITS.items() if size % many == 0), key=len)
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
-    """A known name, in which hyphens and underscores are the same; whoever takes it refuses one that is not known."""
+    """A name in which hyphens and underscores are equivalent; the caller rejects unknown names."""
 
     name = "text"
 
-    def __init__(self, known: Callable[[], Iterable[str]], offered: Callable[[], Iterable[str]] | None = None) -> None:
-        """``offered`` are those of the names that the shell completes; by default all."""
-        self._known, self._offered = known, offered or known
+    def __init__(
+        self, known: Callable[[], Iterable[str]], completions: Callable[[], Iterable[str]] | None = None
+    ) -> None:
+        """Create the type; the shell completes ``completions``, by default all known names."""
+        self._known, self._completions = known, completions or known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is known."""
+        """Return the known spelling of the name."""
         del param, ctx
-        spelled = {_plain(name): name for name in self._known()}
-        return spelled.get(_plain(str(value)), str(value))
+        spelled = {_normalize(name): name for name in self._known()}
+        return spelled.get(_normalize(str(value)), str(value))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names that begin so, however they are spelled."""
+        """Complete a name, with either hyphens or underscores."""
         del ctx, param
-        begun = _plain(incomplete)
-        return _items(name for name in self._offered() if _plain(name).startswith(begun))
+        prefix = _normalize(incomplete)
+        return _items(name for name in self._completions() if _normalize(name).startswith(prefix))
 
 
 class Codes(click.ParamType):  # type: ignore[type-arg]
-    """Codes of findings, of which the shell completes the last; whoever takes them refuses one that is not known."""
+    """Codes of findings; the shell completes the last one, and the caller rejects unknown codes."""
 
     name = "text"
 
     def __init__(self, any_error: str = "", divider: str = "") -> None:
-        """``any_error`` stands among codes for any error; a ``divider`` stands between several."""
+        """Create the type; ``any_error`` is accepted as a code, and ``divider`` separates several codes."""
         self._any_error, self._divider = any_error, divider
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The codes that begin so."""
+        """Complete the last code."""
         from chatsquash.checks import rules  # which only a completion needs here
 
         del ctx, param
-        before, divider, begun = incomplete.rpartition(self._divider) if self._divider else ("", "", incomplete)
+        before, divider, prefix = incomplete.rpartition(self._divider) if self._divider else ("", "", incomplete)
         known = sorted(filter(None, [self._any_error, *rules()]))
-        return _items(f"{before}{divider}{code}" for code in known if code.startswith(begun))
+        return _items(f"{before}{divider}{code}" for code in known if code.startswith(prefix))
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.replace("_", "-")
 
 
@@ -240,7 +245,7 @@ def _items(values: Iterable[str]) -> list[CompletionItem]:
 
 
 MANY_OPTIONS = 25
-"""Options above which a command shows the most used ones first."""
+"""Commands with more options than this show only the most used ones in ``--help``."""
 _CHAPTERS = {
     "Shortcuts": (),
     "Input": ("reading", "paths", "days", "links"),
@@ -265,8 +270,8 @@ _BY_NAME = {
     **dict.fromkeys(("output", "single_file", "report", "force", "replace"), "Output"),
     **dict.fromkeys(("fail_on", "strict"), "Checks"),
 }
-"""The chapters of options that are not in that of their group, or have no group."""
-_USED = {
+"""The chapters of options that have no group, or that are listed in another chapter than their group."""
+_MOST_USED = {
     "complete": ("--complete", "Keep every reply, in the context in which it was sampled."),
     "success": ("--success", "Only write conversations that are known to have ended well."),
     "final_answers": ("--final-answers", "Write one sample per conversation: its last reply."),
@@ -279,7 +284,7 @@ _USED = {
     "preset": ("--preset NAME", "Record shape: chat, hf, mistral, openai, sharegpt, text."),
     "reasoning": ("--reasoning HOW", "Keep, inline or drop reasoning."),
     "max_tokens": ("--max-tokens N", "Only write records with at most N tokens."),
-    "trainer": ("--for TRAINER[=MODEL]", "Write what a trainer reads, and its configuration."),
+    "trainer": ("--for TRAINER[=MODEL]", "Write the dataset for a trainer, and its configuration."),
     "format": ("--format TYPE", "Write a dataset folder: jsonl[.gz|.zst] or parquet."),
     "split": ("--split SHARES", "Write splits, such as train=0.98,validation=0.02."),
     "drop": ("--drop CODE", "Skip sessions with this finding (errors: any error)."),
@@ -290,13 +295,13 @@ _USED = {
     "fail_on": ("--fail-on CODE,...", "Exit with 3 if one of these findings is made."),
     "help_all": ("--help-all", "Show all options and exit."),
 }
-"""The most used options, each in a line."""
+"""The most used options, one line each."""
 SHOWS_ALL = "chatsquash.help_all"
-"""Set in a context where all options are shown."""
+"""The member of a context's ``meta`` that is set if all options are shown."""
 
 
 def help_all() -> click.Option:
-    """The option that shows all options."""
+    """Return the option that shows all options."""
 
     def show(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
         if is_asked and not context.resilient_parsing:
@@ -311,20 +316,20 @@ def help_all() -> click.Option:
 
 
 def chapter_of(group: str) -> str:
-    """The chapter of the options of a group."""
+    """Return the chapter that lists the options of a group."""
     return next(name for name, groups in _CHAPTERS.items() if group in groups)
 
 
 def write_chapters(context: click.Context, options: Iterable[click.Parameter], formatter: click.HelpFormatter) -> None:
-    """Write options by chapters."""
+    """Write options grouped by chapter: the most used ones, or all if requested."""
     rows: dict[str, list[tuple[str, str]]] = {name: [] for name in _CHAPTERS}
     shows_all = context.meta.get(SHOWS_ALL)
     for each in options:
         name = str(each.name)
-        description = each.get_help_record(context) if shows_all else _USED.get(name)
+        description = each.get_help_record(context) if shows_all else _MOST_USED.get(name)
         if description:
             rows[_BY_NAME.get(name) or getattr(each, "chapter", None) or "Run"].append(description)
-    for name, shown in rows.items():
-        if shown:
+    for name, entries in rows.items():
+        if entries:
             with formatter.section(name):
-                formatter.write_dl(shown)
+                formatter.write_dl(entries)

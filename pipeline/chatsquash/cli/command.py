@@ -1,4 +1,4 @@
-"""A command: its parameters, made when they are needed, and the settings of ``chatsquash.toml`` that apply to it."""
+"""The click command class: lazily built parameters, and defaults from ``chatsquash.toml``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from chatsquash.cli.click_options import MANY_OPTIONS, PARAMETERS, Option, help_all, option_name, write_chapters
+from chatsquash.cli.click_options import (
+    MANY_OPTIONS,
+    PARAMETER_FACTORIES,
+    Option,
+    help_all,
+    option_name,
+    write_chapters,
+)
 from chatsquash.cli.command_line import SETTINGS_FILE
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import error_text, suggestion
@@ -20,7 +27,7 @@ _PROFILE, _SHOW = "settings_profile", "shows_settings"
 
 
 class Command(click.Command):
-    """A command whose parameters are made when they are first asked for; those of the others cost a start nothing."""
+    """A command whose parameters are built on first use, so that other commands do not slow down the start."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -28,12 +35,15 @@ class Command(click.Command):
 
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
-        """Arguments and options, in the order of ``--help``."""
-        params = [*(each for make in getattr(self.callback, PARAMETERS) for each in make()), *settings_options()]
+        """The arguments and options, in the order of ``--help``."""
+        params = [
+            *(each for make in getattr(self.callback, PARAMETER_FACTORIES) for each in make()),
+            *settings_options(),
+        ]
         return [*params, help_all()] if len(params) > MANY_OPTIONS else params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options as ``--help`` shows them: of many those that are used most, in chapters."""
+        """Write the options for ``--help``; a command with many options shows the most used ones, in chapters."""
         options = self.get_params(ctx)
         if len(options) <= MANY_OPTIONS:
             super().format_options(ctx, formatter)
@@ -43,18 +53,19 @@ class Command(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """The context of a command, whose options a file of settings may have; what is typed, or a variable, wins."""
-        if not (_requests_settings(args) or may_be_found(Path.cwd())):
+        """Create the context with defaults from the settings file; the command line and variables take precedence."""
+        # Most runs have no settings file: only a run that may have one parses its arguments twice.
+        if not (_requests_settings(args) or exists(Path.cwd())):
             return _without_settings(super().make_context(info_name, args, parent, **extra))
-        glance = super().make_context(info_name, [*args], parent, resilient_parsing=True)
-        settings = _settings(glance)
+        preview = super().make_context(info_name, [*args], parent, resilient_parsing=True)
+        settings = _settings(preview)
         if settings:
-            extra["default_map"] = _defaults(self, info_name or "", settings, glance)
-        elif profile := glance.params.get(_PROFILE):
+            extra["default_map"] = _defaults(self, info_name or "", settings, preview)
+        elif profile := preview.params.get(_PROFILE):
             raise click.UsageError(f"--profile {profile}: there is no chatsquash.toml here.")
-        if glance.params.get(_SHOW):
-            shown = super().make_context(info_name, [*args], parent, resilient_parsing=True, **extra)
-            click.echo("\n".join(_values_and_sources(shown, settings)))
+        if preview.params.get(_SHOW):
+            resolved_context = super().make_context(info_name, [*args], parent, resilient_parsing=True, **extra)
+            click.echo("\n".join(_values_and_sources(resolved_context, settings)))
             raise click.exceptions.Exit
         context = _without_settings(super().make_context(info_name, args, parent, **extra))
         context.meta[SETTINGS_FILE] = settings.path if settings else None
@@ -62,19 +73,19 @@ class Command(click.Command):
 
 
 def _requests_settings(args: list[str]) -> bool:
-    typed = any(each.startswith(("--profile", "--show-config")) for each in args)
-    return typed or any(os.environ.get(f"CHATSQUASH_{name}") for name in ("PROFILE", "SHOW_CONFIG"))
+    has_flag = any(each.startswith(("--profile", "--show-config")) for each in args)
+    return has_flag or any(os.environ.get(f"CHATSQUASH_{name}") for name in ("PROFILE", "SHOW_CONFIG"))
 
 
 def _without_settings(context: click.Context) -> click.Context:
-    """A context whose command is not given what chose its settings."""
+    """Return the context without the options that select and show settings, which commands do not accept."""
     for name in (_PROFILE, _SHOW):
         context.params.pop(name, None)
     return context
 
 
 def settings_options() -> list[click.Option]:
-    """The options on settings."""
+    """Return the options ``--profile`` and ``--show-config``."""
     profile = "Use the settings of this profile of chatsquash.toml first."
     shows = "Show the value of every option and where it comes from, then exit."
     return [
@@ -83,31 +94,31 @@ def settings_options() -> list[click.Option]:
     ]
 
 
-def _settings(glance: click.Context) -> Settings | None:
-    """The settings that hold in the working folder, given what is named as logs."""
-    arguments = [each.name for each in glance.command.params if isinstance(each, click.Argument)]
-    named = [glance.params.get(name or "") for name in arguments]
-    logs = [path for each in named for path in (each if isinstance(each, tuple) else [each]) if isinstance(path, str)]
+def _settings(preview: click.Context) -> Settings | None:
+    """Return the settings that apply in the working folder; files inside the logs on the command line are ignored."""
+    arguments = [each.name for each in preview.command.params if isinstance(each, click.Argument)]
+    values = [preview.params.get(name or "") for name in arguments]
+    logs = [path for each in values for path in (each if isinstance(each, tuple) else [each]) if isinstance(path, str)]
     return find(Path.cwd(), logs)
 
 
-def _defaults(command: click.Command, name: str, settings: Settings, glance: click.Context) -> dict[str, Any]:
-    """What the settings say of a command, by its parameters."""
-    assert glance.parent
-    group = glance.parent.command
-    commands = group.list_commands(glance.parent) if isinstance(group, click.Group) else [name]
-    table = settings.of(name, commands, glance.params.get(_PROFILE))
+def _defaults(command: click.Command, name: str, settings: Settings, preview: click.Context) -> dict[str, Any]:
+    """Return the values that the settings have for a command, by parameter."""
+    assert preview.parent
+    group = preview.parent.command
+    commands = group.list_commands(preview.parent) if isinstance(group, click.Group) else [name]
+    table = settings.of(name, commands, preview.params.get(_PROFILE))
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in (_PROFILE, _SHOW)]
     known = {option_name(each): str(each.name) for each in options}
     defaults = settings.values(table, known, _paths(options))
     for each in options:
-        if each.name in defaults and (why := _misfit(each, defaults[each.name], glance)):
+        if each.name in defaults and (why := _type_problem(each, defaults[each.name], preview)):
             raise click.UsageError(f"{settings.path}: {option_name(each)}: {why}")
     return defaults
 
 
-def _misfit(option: click.Option, value: Any, context: click.Context) -> str | None:
-    """Why an option cannot have this value of a file, where values have types; none where it can."""
+def _type_problem(option: click.Option, value: Any, context: click.Context) -> str | None:
+    """Return why an option cannot have this value, or ``None`` if it can; unlike arguments, TOML values have types."""
     if option.is_flag:
         return None if isinstance(value, bool) else f"{value!r} is neither true nor false."
     if option.multiple and not isinstance(value, list):
@@ -123,16 +134,16 @@ def _misfit(option: click.Option, value: Any, context: click.Context) -> str | N
 
 
 def _paths(options: list[click.Option]) -> set[str]:
-    """The options whose values are paths."""
+    """Return the options whose values are paths."""
     from chatsquash.core.options import list_options
 
-    written = {"output", "write_known", "tool_report_path"}
-    named = {each.name for each in list_options() if each.content or each.secret} | written
-    return named & {str(each.name) for each in options}
+    output_options = {"output", "write_known", "tool_report_path"}
+    path_options = {each.name for each in list_options() if each.content or each.secret} | output_options
+    return path_options & {str(each.name) for each in options}
 
 
 def _values_and_sources(context: click.Context, settings: Settings | None) -> Iterable[str]:
-    """Each option with its value as TOML has it, and where that comes from."""
+    """Yield each option with its value in TOML and the source of the value."""
     from chatsquash.core import jsonio
     from chatsquash.core.text import escape
 
@@ -154,21 +165,25 @@ def _values_and_sources(context: click.Context, settings: Settings | None) -> It
             yield f"{name} = {jsonio.dumps(value).decode()}  # {origin}"
 
 
-OWN, SHARED = "chatsquash.toml", "pyproject.toml"
+CHATSQUASH_TOML, PYPROJECT_TOML = "chatsquash.toml", "pyproject.toml"
 _PROFILES = "profile"
 _LARGEST = 1 << 20
-"""Bytes of a file of settings."""
+"""Size limit of a settings file, in bytes."""
 
 
 class Settings(NamedTuple):
-    """What a file says."""
+    """The contents of a settings file."""
 
     path: Path
     tables: dict[str, Any]
-    """The tables of commands, and that of profiles."""
+    """The tables of commands, and the table of profiles."""
 
     def of(self, command: str, commands: Iterable[str], profile: str | None) -> dict[str, Any]:
-        """The options of a command, those of a profile before the others; raises ``UsageError`` for unknown names."""
+        """Return the options of a command; those of the profile take precedence.
+
+        Raises:
+            UsageError: A command or profile has an unknown name, or a value is not a table.
+        """
         known = [*commands]
         profiles = self._table(self.tables, _PROFILES, "profile")
         self._refuse_unknown("command", self.tables, [*known, _PROFILES])
@@ -178,13 +193,13 @@ class Settings(NamedTuple):
         if profile is None:
             return options
         if profile not in profiles:
-            raise UsageError(f"--profile {profile}: {self.path} has none of this name{_near(profile, profiles)}")
+            raise UsageError(f"--profile {profile}: {self.path} has no profile of this name{_near(profile, profiles)}")
         return options | self._table(profiles[profile], command, f"profile.{profile}.{command}")
 
-    def _table(self, tables: dict[str, Any], name: str, shown: str) -> dict[str, Any]:
+    def _table(self, tables: dict[str, Any], name: str, title: str) -> dict[str, Any]:
         table = tables.get(name, {})
         if not isinstance(table, dict):
-            raise UsageError(f"{self.path}: {shown} is not a table: write [{shown}]")
+            raise UsageError(f"{self.path}: {title} is not a table: write [{title}]")
         return table
 
     def _refuse_unknown(self, what: str, names: Iterable[str], known: list[str]) -> None:
@@ -193,18 +208,22 @@ class Settings(NamedTuple):
                 raise UsageError(f"{self.path}: {name}: there is no {what} of this name{_near(name, known)}")
 
     def values(self, options: dict[str, Any], known: dict[str, str], paths: set[str]) -> dict[str, Any]:
-        """Options by their parameters, given the parameters by the names of options; ``paths`` are names of files.
+        """Return option values by parameter.
 
-        A path counts from the folder of the file that names it.
+        Args:
+            options: Values by option name.
+            known: Parameters by option name.
+            paths: Parameters whose values are paths; these are relative to the folder of the settings file.
+
+        Raises:
+            UsageError: An option is unknown, or its value is a table.
         """
         values: dict[str, Any] = {}
-        for spelled, value in options.items():
-            name = spelled.replace("_", "-")
+        for key, value in options.items():
+            name = key.replace("_", "-")
             self._refuse_unknown("option", [name], [*known])
             if isinstance(value, dict):
-                raise UsageError(
-                    f"{self.path}: {spelled}: is a table; an option is a text, a number, true or false, or a list"
-                )
+                raise UsageError(f"{self.path}: {key}: is a table; write a text, a number, true, false or a list")
             parameter = known[name]
             is_path = parameter in paths and isinstance(value, str)
             values[parameter] = self._resolve(value, parameter) if is_path else value
@@ -213,22 +232,25 @@ class Settings(NamedTuple):
     def _resolve(self, path: str, parameter: str) -> str:
         if not path or "://" in path:
             return path
-        resolved = self.path.parent / Path(path).expanduser()
-        is_model = parameter in ("template", "tokenizer") and not resolved.exists()  # of the Hugging Face cache
-        return path if is_model else str(resolved)
+        full_path = self.path.parent / Path(path).expanduser()
+        is_model = parameter in ("template", "tokenizer") and not full_path.exists()  # of the Hugging Face cache
+        return path if is_model else str(full_path)
 
 
-def may_be_found(folder: Path) -> bool:
-    """Whether there is any file to look at, which mostly there is not."""
+def exists(folder: Path) -> bool:
+    """Return whether a settings file may apply, which is rarely the case."""
     return next(_candidates(folder), None) is not None
 
 
 def find(folder: Path, logs: Iterable[str]) -> Settings | None:
-    """The settings for a working folder: its own, else those of the next folder above it, up to one with ``.git``.
+    """Find the settings for a working folder: in the folder itself, else in the nearest parent up to the repository.
 
-    Outside of such a folder it is the working folder's alone.  A file within the logs is none: who sends logs says
-    nothing of what becomes of them.  Raises ``UsageError`` for one that cannot be read, or is somebody else's.
+    Outside a repository only the working folder is searched. Files inside the logs are ignored.
+
+    Raises:
+        UsageError: The file cannot be read, or belongs to another user.
     """
+    # The sender of logs must not be able to configure how they are converted, so files inside them do not count.
     inside = [place for each in logs if "://" not in each and (place := Path(each)).exists()]
     roots = [place.resolve() for place in inside]
     for path in _candidates(folder):
@@ -243,18 +265,18 @@ def _candidates(folder: Path) -> Iterator[Path]:
     above = [folder, *folder.parents]
     top = next((number for number, each in enumerate(above) if (each / ".git").exists()), 0)
     for each in above[: top + 1]:
-        yield from (path for name in (OWN, SHARED) if (path := each / name).is_file())
+        yield from (path for name in (CHATSQUASH_TOML, PYPROJECT_TOML) if (path := each / name).is_file())
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """The tables of a file; ``None`` where it is a shared one that says nothing of us."""
+    """Return the tables of a file, or ``None`` if a ``pyproject.toml`` has no table for chatsquash."""
     import tomllib  # which only a project with such a file needs
 
     try:
         with path.open("rb") as file:
             if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
                 raise UsageError(
-                    f"{path}: belongs to somebody else, so it is not followed: remove it, or work elsewhere"
+                    f"{path}: is owned by another user and therefore ignored; remove it, or run in another folder"
                 )
             data = file.read(_LARGEST + 1)
         if len(data) > _LARGEST:
@@ -263,10 +285,10 @@ def _read(path: Path) -> dict[str, Any] | None:
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        if path.name == SHARED:
-            return None  # it is for others to say what is wrong with it
+        if path.name == PYPROJECT_TOML:
+            return None  # other tools read this file as well and report the error
         raise UsageError(f"{path}: is not valid TOML ({error_text(problem)})") from None
-    if path.name == OWN:
+    if path.name == CHATSQUASH_TOML:
         return document
     tool = document.get("tool")
     own = tool.get("chatsquash") if isinstance(tool, dict) else None

@@ -1,4 +1,4 @@
-"""What the user typed: whether an option is typed, how it is spelled, and errors for what has no effect."""
+"""The command line as the user typed it: sources and spelling of options, and errors for options without effect."""
 
 from __future__ import annotations
 
@@ -19,48 +19,53 @@ SETTINGS_FILE = "chatsquash.cli.command"
 
 
 def is_typed(name: str) -> bool:
-    """Whether an option stands on the command line."""
+    """Return whether an option is on the command line."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def is_given(name: str) -> bool:
-    """Whether an option is on the command line, in a variable or in the settings file."""
+    """Return whether an option is on the command line, in an environment variable or in the settings file."""
     return click.get_current_context().get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
 
 
 def typed_text(name: str) -> str:
-    """An option as the user wrote it: its name, or its variable, and a value that is a word."""
+    """Return an option as the user wrote it: its name or variable, with its value if that is a text."""
     context = click.get_current_context()
     option = next(each for each in context.command.params if each.name == name)
     value = context.params[name]
-    named = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
+    name_in_error = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
     if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
         return f"{option.envvar}={os.environ[str(option.envvar)]}"
     if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
         from chatsquash.core.text import escape
 
-        return f"{named.lstrip('-')} of {escape(str(context.meta.get(SETTINGS_FILE)))}"
-    said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
-    return " ".join([named, *said])
+        return f"{name_in_error.lstrip('-')} of {escape(str(context.meta.get(SETTINGS_FILE)))}"
+    words = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return " ".join([name_in_error, *words])
 
 
-def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
-    """Refuse bounds on rendering that are typed without a template, by their names."""
+def refuse_without_template(template: str | None, bounds: Iterable[str]) -> None:
+    """Raise ``UsageError`` if a limit on rendering is on the command line without a template."""
     for name in bounds:
         if not template and is_typed(name):
             raise click.UsageError(f"{typed_text(name)} has no effect without --template: add it.")
 
 
 def refuse_idle(names: Iterable[str], why: str) -> None:
-    """Refuse options that are typed where they have no effect, by their names."""
+    """Raise ``UsageError`` if one of these options, which have no effect here, is on the command line.
+
+    Args:
+        names: Parameter names of options.
+        why: The reason, which continues "--option has no effect".
+    """
     for name in names:
         if is_typed(name):
             raise click.UsageError(f"{typed_text(name)} has no effect {why}: remove it.")
 
 
-def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
-    """Refuse arguments and options that are typed beside another that has them from elsewhere."""
-    why = "the listing has them: remove it, or make another listing with chatsquash shards"
+def refuse_with_shard(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
+    """Raise ``UsageError`` for logs and options on the command line that the listing of shards already determines."""
+    why = "the listing determines it: remove it, or make another listing with chatsquash shards"
     if logs:
         raise click.UsageError(f"{logs[0]} has no effect with {flag}, since {why}.")
     for name in click.get_current_context().params:
@@ -69,15 +74,15 @@ def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> N
 
 
 def refuse_replacing(values: dict[str, Any]) -> None:
-    """Refuse to write to a file that another option reads, by their names; ``values`` has both as paths."""
+    """Raise ``UsageError`` if an option would write to a file that another option reads."""
     from chatsquash.core.options import list_options
 
-    for written in ("write_known", "tool_report_path"):
+    for output in ("write_known", "tool_report_path"):
         for each in list_options():
             path = values.get(each.name) if each.content or each.secret else None
-            if isinstance(path, str) and values.get(written) and _are_same(path, values[written]):
+            if isinstance(path, str) and values.get(output) and _are_same(path, values[output]):
                 raise click.UsageError(
-                    f"{typed_text(written)} would replace the file of {each.flag}: name another one."
+                    f"{typed_text(output)} would overwrite the file of {each.flag}: choose another path."
                 )
 
 
@@ -89,23 +94,23 @@ def _are_same(path: str, other: str) -> bool:
 
 
 def without_idle(options: Options) -> Options:
-    """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
+    """Return the options without those that have no effect; one that is on the command line is an error."""
     from dataclasses import replace
 
     from chatsquash.core.options import Options
     from chatsquash.dataset.option_rules import matching_pairs
 
-    usual, left = Options(), options
+    defaults, result = Options(), options
     for pair in matching_pairs(options):
         if is_typed(pair.idle):
             raise click.UsageError(f"{_idle_error(pair)}.")
-        rest: Any = pair.rest(options) if pair.rest else getattr(usual, pair.idle)
-        left = replace(left, **{pair.idle: rest})
-    return left
+        rest: Any = pair.rest(options) if pair.rest else getattr(defaults, pair.idle)
+        result = replace(result, **{pair.idle: rest})
+    return result
 
 
 def _idle_error(pair: Pair) -> str:
-    """A pair as an error that names both as the user wrote them."""
+    """Return the error for a pair of options, with both as the user wrote them."""
     from chatsquash.dataset.option_rules import problem
 
     source = click.get_current_context().get_parameter_source(pair.other)

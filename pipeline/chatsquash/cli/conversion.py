@@ -1,4 +1,4 @@
-"""What convert, shards, merge and report share: options, the run's options made of them, summary and page."""
+"""Shared parts of convert, shards, merge and report: click options, the run's options, the summary and the report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ output_option = option(
     metavar="DIR",
     help="Folder or URL for records and reports.",
 )
-single_file = option("--single-file", is_flag=True, help="Same as --group-by none.")
+single_file = option("--single-file", is_flag=True, help="Write one file, as with --group-by none.")
 DECIDING = (
     *("cleaning", "sessions", "sampling", "shape", "supplied", "reading"),
     *("addresses", "privacy", "checks", "grouping"),
@@ -35,7 +35,7 @@ TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "b
 
 
 def run_output(run: Any) -> Any:
-    """What a run says on the screen."""
+    """Add the options for the output of a run: summary, progress and exit code."""
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
     quiet = option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
     verbose = option("--verbose", "-v", is_flag=True, help="List all findings, and the roles of sessions with errors.")
@@ -50,8 +50,8 @@ def run_output(run: Any) -> Any:
     return as_json(quiet(verbose(progress(codes(run)))))
 
 
-def watch_of(values: dict[str, Any]) -> Watch:
-    """How a run shows its progress."""
+def make_watch(values: dict[str, Any]) -> Watch:
+    """Return the progress display that the options select."""
     from chatsquash.conversion.progress import Watch
 
     if is_typed("quiet") and is_typed("verbose"):
@@ -62,7 +62,7 @@ def watch_of(values: dict[str, Any]) -> Watch:
 
 
 def print_summary(done: Any, values: dict[str, Any], complete: bool | None = None) -> int:
-    """Say what a run did; its exit code."""
+    """Print the summary of a run; return its exit code."""
     from chatsquash.core.text import printable_json
 
     if values["as_json"]:
@@ -75,7 +75,7 @@ def print_summary(done: Any, values: dict[str, Any], complete: bool | None = Non
 
 
 def write_report(output: str, *, quiet: bool = False) -> None:
-    """Write the page of a result, and say where it is."""
+    """Write the report of a result, and print its path."""
     from chatsquash.conversion.progress import Bar
     from chatsquash.core.text import escape
     from chatsquash.pages.report import report as run
@@ -91,11 +91,11 @@ SHARD_OPTIONS = (
     *("output", "shard", "full", "workers", "anonymize_key"),
     *("quiet", "verbose", "as_json", "fail_on", "progress"),
 )
-"""What may stand beside ``--shard``: the listing has the rest."""
+"""Options allowed with ``--shard``; the listing of shards determines the others."""
 
 
-def where_of(values: dict[str, Any]) -> Where:
-    """Where a conversion runs; what is typed beside that and has no effect there is refused."""
+def engine_settings(values: dict[str, Any]) -> Where:
+    """Return the settings of the engine; raise ``UsageError`` for typed options that have no effect with it."""
     from chatsquash.conversion.engines import Where
     from chatsquash.core.options import list_options
 
@@ -104,32 +104,37 @@ def where_of(values: dict[str, Any]) -> Where:
     if where.engine == "local":
         idle = {"address": engine, "merge": engine}
     else:
-        idle = {"resume": f"{engine}, which always goes on with what is there"}
+        idle = {"resume": f"{engine}, which always continues from the existing output"}
         if where.address:
-            idle["workers"] = f"--address {where.address}, which has as many as it has"
+            idle["workers"] = f"--address {where.address}, since the cluster determines the number of workers"
     for name, why in idle.items():
         refuse_idle([name], f"with {why}")
     return where
 
 
-def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
-    """The options of ``convert``; the key, and what files hold, are their names until it is known what is needed.
+def build_options(values: dict[str, Any], *, makes_key: bool = True) -> Options:
+    """Build the options of a conversion: resolve defaults and shorthands, and load the key and the other files.
 
-    Without ``makes_key`` there is no key where none is named.
+    Args:
+        values: Parameters of the command by name.
+        makes_key: Whether to use the default key file, and create it if needed, when the user named none.
+
+    Raises:
+        UsageError: Options contradict each other or have no effect, or a file cannot be read.
     """
     from dataclasses import replace
 
     from chatsquash.conversion.complete_options import file_contents
     from chatsquash.core.options import Options, list_options
     from chatsquash.core.platform import cores
-    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_invalid_values
     from chatsquash.redaction.pseudonyms import load_key
 
     for each in list_options():
         if each.secret or each.content:
-            values[each.name] = values[each.name] or None  # no name is none
+            values[each.name] = values[each.name] or None  # an empty text means that no file is given
     refuse_replacing(values)
-    _pass_over_alias(values)
+    _ignore_alias_variable(values)
     if values.get("trainer"):
         values.update(_for_mask(values))
         _set_for_trainer(values)
@@ -142,30 +147,30 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     complete = replace(
         options, group_by=group_by, anonymize_key=key, workers=options.workers or cores(), **file_contents(options)
     )
-    refuse_typed(complete)
+    refuse_invalid_values(complete)
     if complete.folder:
         refuse_idle(["group_by", "single_file"], "on the files of a dataset folder")
     return complete
 
 
 def _shorthands(values: dict[str, Any]) -> list[str]:
-    """The shorthands that the user gave."""
+    """Return the shorthands that the user set."""
     from chatsquash.core.shorthands import SHORTHANDS
 
     return [name for name in SHORTHANDS if values.get(name)]
 
 
 def _for_mask(values: dict[str, Any]) -> dict[str, Any]:
-    """What shorthands set by which the mask of a trainer is chosen."""
+    """Return the options set by shorthands on which the mask of a trainer depends."""
     from chatsquash.core.shorthands import SHORTHANDS
 
     options = {each: value for name in _shorthands(values) for each, value in SHORTHANDS[name].options.items()}
-    deciding = options.keys() & {"conversations", "samples"}
-    return {name: options[name] for name in deciding if not is_typed(name)}
+    names = options.keys() & {"conversations", "samples"}
+    return {name: options[name] for name in names if not is_typed(name)}
 
 
 def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
-    """The options with what shorthands set, which is said unless ``--quiet`` is given."""
+    """Return the options with shorthands expanded; print the expansion unless ``--quiet`` is set."""
     from chatsquash.core.options import list_options
     from chatsquash.core.shorthands import expand
 
@@ -179,14 +184,14 @@ def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
 
 
 def _set_for_trainer(values: dict[str, Any]) -> None:
-    """Set the options of ``--for`` that the user did not give, and name both."""
+    """Set the options for the trainer of ``--for`` that the user did not set, and print both."""
     from chatsquash.core.options import list_options
     from chatsquash.dataset import trainers
 
-    given = {name for name in values if is_given(name)}
-    chosen = trainers.settings(values["trainer"], values, given)
-    own = trainers.settings(values["trainer"], values, ()).keys() & given
-    values.update(chosen)
+    explicit = {name for name in values if is_given(name)}
+    settings = trainers.settings(values["trainer"], values, explicit)
+    own = trainers.settings(values["trainer"], values, ()).keys() & explicit
+    values.update(settings)
     if values.get("quiet"):
         return
     flags = {each.name: each.flag for each in list_options()}
@@ -194,12 +199,12 @@ def _set_for_trainer(values: dict[str, Any]) -> None:
     def spelled(names: Iterable[str]) -> str:
         return " ".join(flags[each] if values[each] is True else f"{flags[each]} {values[each]}" for each in names)
 
-    kept = f"; as given: {spelled(sorted(own))}" if own else ""
-    print_options(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(chosen) or 'nothing'}{kept}")
+    unchanged = f"; set by you: {spelled(sorted(own))}" if own else ""
+    print_options(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(settings) or 'nothing'}{unchanged}")
 
 
 def _with_kinds(options: Options) -> Options:
-    """The options with what the kinds of ``--redact`` say of others."""
+    """Return the options with the effects of ``--redact`` kinds on other options."""
     from chatsquash.redaction.requests import parts, with_kinds
 
     kinds, _ = parts(options.redact)
@@ -210,15 +215,15 @@ def _with_kinds(options: Options) -> Options:
     return with_kinds(options)
 
 
-def _pass_over_alias(values: dict[str, Any]) -> None:
-    """Of two options on duplicates, one that is typed wins over the other's variable."""
+def _ignore_alias_variable(values: dict[str, Any]) -> None:
+    """Ignore the variable of one option on duplicates if the other one is on the command line."""
     both = "duplicates", "drop_duplicates"
     if any(map(is_typed, both)):
         values.update({name: None for name in both if not is_typed(name)})
 
 
 def shard_options(values: dict[str, Any]) -> Options:
-    """The options of a shard that no listing has."""
+    """Return the options of a shard that the listing does not determine."""
     from chatsquash.core.options import Options
     from chatsquash.core.platform import cores
     from chatsquash.redaction.pseudonyms import load_key
@@ -228,7 +233,7 @@ def shard_options(values: dict[str, Any]) -> Options:
 
 
 def _group_by(group_by: GroupBy) -> GroupBy:
-    """The grouping beside ``--single-file``; what stands on the command line wins over a variable."""
+    """Return the grouping with ``--single-file``; the command line takes precedence over variables."""
     if group_by == "none" or not is_typed("group_by"):
         return "none"
     if is_typed("single_file"):

@@ -1,4 +1,4 @@
-"""``chatsquash convert``: session logs into a dataset."""
+"""``chatsquash convert``: convert session logs into a dataset."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import click
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import KnownName, argument, engine_options, option, options, shorthands
 from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import refuse_beside
+from chatsquash.cli.command_line import refuse_with_shard
 from chatsquash.cli.conversion import (
     DECIDING,
     SHARD_OPTIONS,
     TAKING,
-    options_of,
+    build_options,
+    engine_settings,
+    make_watch,
     output_option,
     print_summary,
     run_output,
     shard_options,
     single_file,
-    watch_of,
-    where_of,
     write_report,
 )
 
@@ -51,7 +51,7 @@ def _agents() -> tuple[str, ...]:
 @option("--report", is_flag=True, help="Also write report.html, as chatsquash report does.")
 @engine_options
 @run_output
-def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, report: bool, **given: Any) -> int:
+def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, report: bool, **values: Any) -> int:
     """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
     Exit codes: 0 if everything was written, 3 if sessions, lines or most replies of a log were skipped or there is no
@@ -61,27 +61,27 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     from chatsquash.core.platform import collect_less
 
     collect_less()
-    exits.refuse_unknown(given["fail_on"])
+    exits.refuse_unknown(values["fail_on"])
     if shard is not None:
-        return _convert_shard(shard, logs, given)
+        return _convert_shard(shard, logs, values)
     if agents:
         logs = (*logs, *_agent_paths(agents))
     if not logs:
         raise click.UsageError("LOGS is missing: name folders, files, globs or URLs, as in chatsquash convert logs.")
-    where = where_of(given)
-    runs = engine(where.engine)
-    if report and not where.merge:
+    settings = engine_settings(values)
+    runs = engine(settings.engine)
+    if report and not settings.merge:
         raise click.UsageError("--report has no effect with --no-merge: use only one of them.")
     if report:
         from chatsquash.pages.report import refuse
 
-        refuse(given["output"])
-    converting = options_of(given, makes_key=runs.MAKES_KEY)
-    with watch_of(given) as watch:
-        done = runs.convert(logs, given["output"], converting, where, watch)
-    code = print_summary(done, given)
+        refuse(values["output"])
+    converting = build_options(values, makes_key=runs.MAKES_KEY)
+    with make_watch(values) as watch:
+        done = runs.convert(logs, values["output"], converting, settings, watch)
+    code = print_summary(done, values)
     if report:
-        write_report(given["output"], quiet=given["quiet"])
+        write_report(values["output"], quiet=values["quiet"])
     return code
 
 
@@ -91,13 +91,13 @@ def _agent_paths(agents: tuple[str, ...]) -> list[str]:
     return paths(agents)
 
 
-def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
+def _convert_shard(shard: str, logs: tuple[str, ...], values: dict[str, Any]) -> int:
     from chatsquash.conversion.shards import place
     from chatsquash.conversion.shards.convert import convert_shard
     from chatsquash.dataset.store import place_of
 
-    wanted = place.parse_shard(shard)
-    refuse_beside("--shard", SHARD_OPTIONS, logs)
-    with watch_of(given) as watch:
-        done = convert_shard(place_of(given["output"]), wanted, shard_options(given), watch.observer)
-    return print_summary(done, given, done.marker.complete)
+    shard_id = place.parse_shard(shard)
+    refuse_with_shard("--shard", SHARD_OPTIONS, logs)
+    with make_watch(values) as watch:
+        done = convert_shard(place_of(values["output"]), shard_id, shard_options(values), watch.observer)
+    return print_summary(done, values, done.marker.complete)

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and output to a pipe that may be closed."""
+"""How commands end: exit codes, and output to pipes that may be closed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from chatsquash.cli.click_options import Codes, option
 from chatsquash.core.errors import UsageError
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-LEFT_OUT = 3
-"""The code where something is missing."""
+INCOMPLETE = 3
+"""The exit code if sessions, lines or records are missing, or if a selected finding is reported."""
 _ERROR = "error"
-"""Stands among codes of findings for every finding that is an error."""
-_NEEDED = {
+"""Selects every finding that is an error when used as a code."""
+_REQUIRED_OPTIONS = {
     "secret-found": "--redact",
     "personal-data-found": "--redact",
     "address-not-redacted": "--anonymize",
@@ -24,85 +24,89 @@ _NEEDED = {
     "arguments-invalid": "--check-arguments",
     "arguments-unchecked": "--check-arguments",
 }
-"""The options that have a check look for findings."""
+"""Findings that ``check`` reports only with an option."""
 
 
 class RunResult(Protocol):
-    """What a run did."""
+    """The summary of a run."""
 
     def as_json(self) -> dict[str, Any]:
-        """Its counts."""
+        """Return its counts."""
 
 
 def refuse_unknown(codes: Sequence[str]) -> None:
-    """Raise ``UsageError`` for a code that no finding has."""
+    """Raise ``UsageError`` for an unknown code."""
     if not codes:
         return
     from chatsquash import checks  # which few runs need here
 
-    for code in _each(codes):
+    for code in _split_codes(codes):
         checks.refuse_unknown(code, option="--fail-on", any_error=_ERROR)
 
 
-def refuse_unasked(codes: Sequence[str], flags: Collection[str]) -> None:
-    """Raise ``UsageError`` for a code that a check finds only with an option, where that is not ``asked`` for."""
-    for code in _each(codes):
-        flag = "--template" if code.startswith("template-") else _NEEDED.get(code)
+def refuse_without_option(codes: Sequence[str], flags: Collection[str]) -> None:
+    """Raise ``UsageError`` for a code that needs an option of ``check`` which is not in ``flags``."""
+    for code in _split_codes(codes):
+        flag = "--template" if code.startswith("template-") else _REQUIRED_OPTIONS.get(code)
         if flag and flag not in flags:
             raise UsageError(f"--fail-on {code} has no effect without {flag}: add it")
 
 
 def code(done: RunResult, codes: Sequence[str], *, is_complete: bool, is_shard: bool) -> int:
-    """0, or 3 if a session or a line was left out, or there is no record; ``codes`` decide if there are any.
+    """Return 3 if sessions or lines were skipped or no record was written, else 0.
 
-    A shard may be without records, and so may logs that have nothing but calls of other endpoints.
+    With ``codes``, only these findings, and an output without records, lead to 3. A shard without records is fine, and
+    so are logs that only contain calls to other endpoints.
     """
     if not codes and not is_complete:
-        return LEFT_OUT
+        return INCOMPLETE
     counts = done.as_json()
     severities = counts.get("findings", {})
     is_empty = counts.get("conversations", {"written": 1})["written"] == 0
-    if is_empty and not is_shard and not _has_asides_alone(counts):
-        return LEFT_OUT
-    findings = [(severity, code) for severity, counted in severities.items() for code in counted]
-    return LEFT_OUT if _names_any(codes, findings) else 0
+    if is_empty and not is_shard and not _has_no_exchange(counts):
+        return INCOMPLETE
+    findings = [(severity, code) for severity, by_code in severities.items() for code in by_code]
+    return INCOMPLETE if _names_any(codes, findings) else 0
 
 
-def _has_asides_alone(counts: dict[str, Any]) -> bool:
-    """Whether logs have lines, and none that could be an exchange."""
+def _has_no_exchange(counts: dict[str, Any]) -> bool:
+    """Return whether logs contain only lines that cannot be exchanges."""
     is_blank = counts["lines"]["blank"] == counts["lines"]["seen"] > 0
     return is_blank and "no-exchange" in counts.get("findings", {}).get("info", {})
 
 
 def code_of_check(findings: Iterable[tuple[str, str]], codes: Sequence[str], gates: Iterable[str]) -> int:
-    """0, or 3 where a finding is an error or of ``gates``; ``codes`` decide where there are any.
+    """Return 3 if a finding is an error or in ``gates``, else 0; ``codes`` replace these two conditions.
 
-    Findings are given as severity and code.
+    Args:
+        findings: The severity and code of each finding.
+        codes: The values of ``--fail-on``.
+        gates: Codes that also fail by default.
     """
-    return LEFT_OUT if _names_any(codes or (_ERROR, *gates), findings) else 0
+    return INCOMPLETE if _names_any(codes or (_ERROR, *gates), findings) else 0
 
 
 def _names_any(codes: Sequence[str], findings: Iterable[tuple[str, str]]) -> bool:
-    named = {*_each(codes)}
-    return any((severity == _ERROR and _ERROR in named) or code in named for severity, code in findings)
+    names = {*_split_codes(codes)}
+    return any((severity == _ERROR and _ERROR in names) or code in names for severity, code in findings)
 
 
-def _each(codes: Sequence[str]) -> Iterator[str]:
+def _split_codes(codes: Sequence[str]) -> Iterator[str]:
     return (code for value in codes for each in value.split(",") if (code := each.strip()))
 
 
 def fail_on(otherwise: str) -> Callable[[_Run], _Run]:
-    """What findings a command ends with 3 for, and what it does not count then."""
+    """Add ``--fail-on``; ``otherwise`` ends its help with the default that the option replaces."""
     description = f"Exit with 3 if one of these findings is made (error: any error), {otherwise}."
     return option("--fail-on", multiple=True, type=Codes("error", ","), metavar="CODE,...", help=description)
 
 
 @contextmanager
 def tolerate_closed_pipe() -> Iterator[None]:
-    """Say how it ended; a pipe that is closed by then changes nothing, neither here nor when Python flushes it."""
+    """Ignore a closed pipe while printing, so that ``| head`` does not change how a command ends."""
     try:
         yield
     except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
+        null_device = os.open(os.devnull, os.O_WRONLY)
         for stream in filter(None, (sys.stdout, sys.stderr)):
-            os.dup2(nowhere, stream.fileno())
+            os.dup2(null_device, stream.fileno())

@@ -1,4 +1,4 @@
-"""``chatsquash explain``: the pages of the findings, and the columns of ``--where``."""
+"""``chatsquash explain``: a page for each finding, and the columns of ``--where``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 from chatsquash.core.extras import with_add_command
 
 _COLUMNS = "columns"
-_RENAMED = {
+_OLD_CODES = {
     "address-left": "address-not-redacted",
     "chosen-chain": "grouped-by-chain",
     "context-not-held": "context-mismatch",
@@ -35,9 +35,9 @@ _RENAMED = {
 @click.command(cls=Command, epilog="Example: chatsquash explain no-tools")
 @argument("codes", nargs=-1, type=Codes(), metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
-    """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all.
+    """Explain findings: their meaning, why they matter, an example, what to do. Without CODE, list all findings.
 
-    The CODE columns lists the columns of the session table, which --where uses.
+    explain columns lists the columns of the session table, which --where uses.
     """
     pages = [list_columns() if code == _COLUMNS else page(code) for code in codes]
     with tolerate_closed_pipe():
@@ -50,33 +50,33 @@ def page(code: str) -> str:
     Raises:
         UsageError: No finding has this code.
     """
-    code = _RENAMED.get(code, code)
+    code = _OLD_CODES.get(code, code)
     refuse_unknown(code)
     return with_add_command(explanations.page(code))
 
 
 def list_findings() -> str:
-    """The codes of all findings, each with its severity and a sentence."""
+    """Return the codes of all findings, one per line, each with its severities and a sentence."""
     width = max(map(len, rules()))
-    said = {code: explanations.meaning(code) for code in rules()}
-    graves = {code: "/".join(rule.severities) for code, rule in rules().items()}
-    longest = max(map(len, graves.values()))
-    return "\n".join(f"{code:<{width}}  {graves[code]:<{longest}}  {said[code]}" for code in sorted(rules()))
+    meanings = {code: explanations.meaning(code) for code in rules()}
+    severities = {code: "/".join(rule.severities) for code, rule in rules().items()}
+    longest = max(map(len, severities.values()))
+    return "\n".join(f"{code:<{width}}  {severities[code]:<{longest}}  {meanings[code]}" for code in sorted(rules()))
 
 
 def list_columns() -> str:
-    """The columns of the session table, each with its type and a condition."""
+    """Return the columns of the session table, one per line, each with its type and an example condition."""
     from chatsquash.core.text import align_columns
     from chatsquash.dataset.session_table import COLUMNS, EXAMPLE
 
     rows = [("column", "type", "example"), *((each.name, each.kind, each.example) for each in COLUMNS)]
-    valued = [f"{each.name} has {each.values}." for each in COLUMNS if each.kind == "text" and each.values != "texts"]
-    late = ", ".join(each.name for each in COLUMNS if each.known_late)
+    values = [f"{each.name} has {each.values}." for each in COLUMNS if each.kind == "text" and each.values != "texts"]
+    late_columns = ", ".join(each.name for each in COLUMNS if each.known_late)
     notes = [
         "",
-        *valued,
-        f"Only known after records are written, so not for convert --where: {late}.",
-        f'Combine conditions, as in --where "{EXAMPLE}". A null fulfils none.',
-        "docs/output.md says what each column contains.",
+        *values,
+        f"Only known after records are written, so not available in convert --where: {late_columns}.",
+        f'Combine conditions, as in --where "{EXAMPLE}". A null value meets no condition.',
+        "docs/output.md describes each column.",
     ]
     return "\n".join([*(line.rstrip() for line in align_columns(rows)), *notes])

@@ -1,4 +1,4 @@
-"""``chatsquash formats``: the formats and the envelopes that are known, as tables."""
+"""``chatsquash formats``: the supported formats, documents and envelopes, as tables."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from chatsquash.reading.envelopes import envelopes
 from chatsquash.translate import conversations
 
 
-class KnownFormat(NamedTuple):
-    """A format, and what of it is known."""
+class FormatRow(NamedTuple):
+    """A row of the table of formats."""
 
     name: str
     writes: bool
-    """Whether it is written; all are read."""
+    """Whether chatsquash writes the format; it reads all of them."""
     streams: bool
-    """Whether responses that came as streams are read."""
+    """Whether streamed responses are supported."""
     tools: bool
-    """Whether it has definitions of tools."""
+    """Whether the format contains tool definitions."""
     what: str
-    """What it is: the first sentence of its module."""
+    """A description: the first sentence of the format's module."""
     package: str | None
-    """The package and version that provides it, if that is not chatsquash."""
+    """The package and version that provides the format, if it is not chatsquash."""
 
 
-def exchanges() -> Iterator[KnownFormat]:
-    """The formats of requests and responses."""
+def exchanges() -> Iterator[FormatRow]:
+    """Yield the formats of requests and responses."""
     return map(_describe, exchange_formats.names())
 
 
-def document_formats() -> Iterator[KnownFormat]:
-    """The formats of documents, which hold whole conversations."""
+def document_formats() -> Iterator[FormatRow]:
+    """Yield the formats of documents, which contain complete conversations."""
     return map(_describe, documents.names())
 
 
-def _describe(name: str) -> KnownFormat:
+def _describe(name: str) -> FormatRow:
     form = conversations.named(name)
     streams = isinstance(form, Format)
     what = " ".join(form.doc.strip().partition("\n\n")[0].split()).removesuffix(".")
     package = plugins.versions().get(name)
-    return KnownFormat(name, name in conversations.writable(), streams, documents.has_tools(name), what, package)
+    return FormatRow(name, name in conversations.writable(), streams, documents.has_tools(name), what, package)
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:
-    """Of each envelope: its name, what it looks like, and what a session is in it."""
+    """Yield the name of each envelope, a description of its lines, and whether a session is an id or a file."""
     for envelope in envelopes():
         yield envelope.NAME, envelope.WHAT.replace("`", ""), "id" if envelope.MIXES else "file"
 
 
 def tables_text() -> str:
-    """All tables for a terminal."""
-    columns = ("reads", "writes", "streams", "tool definitions", "what it is")
+    """Return all tables as text."""
+    columns = ("reads", "writes", "streams", "tool definitions", "description")
     parts = (
         [("exchange", *columns), *map(_cells, exchanges())],
         [("document", *columns), *map(_cells, document_formats())],
@@ -69,23 +69,23 @@ def tables_text() -> str:
 
 
 def tables_json() -> dict[str, list[dict[str, object]]]:
-    """All tables for programs."""
-    envelopes_told = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
+    """Return all tables as JSON values."""
+    envelope_table = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
     return {
-        "exchanges": [_plain(known)._asdict() for known in exchanges()],
-        "documents": [_plain(known)._asdict() for known in document_formats()],
-        "envelopes": envelopes_told,
+        "exchanges": [_without_markup(known)._asdict() for known in exchanges()],
+        "documents": [_without_markup(known)._asdict() for known in document_formats()],
+        "envelopes": envelope_table,
     }
 
 
-def _cells(known: KnownFormat) -> tuple[str, ...]:
+def _cells(known: FormatRow) -> tuple[str, ...]:
     facts = ("yes" if fact else "-" for fact in (True, known.writes, known.streams, known.tools))
-    what = re.split("[:;]", _plain(known).what)[0]
+    what = re.split("[:;]", _without_markup(known).what)[0]
     return (known.name, *facts, f"{what} ({known.package})" if known.package else what)
 
 
-def _plain(known: KnownFormat) -> KnownFormat:
-    """The same without the marks of docstrings."""
+def _without_markup(known: FormatRow) -> FormatRow:
+    """Remove docstring markup from the description."""
     return known._replace(what=known.what.replace("``", ""))
 
 

@@ -1,4 +1,4 @@
-"""``chatsquash inspect``: session logs entry by entry."""
+"""``chatsquash inspect``: show session logs entry by entry."""
 
 from __future__ import annotations
 
@@ -32,48 +32,48 @@ _ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-ent
     help="Only print tool definitions and system prompts, for --tools-file and --system-file.",
 )
 @option("--json", "as_json", is_flag=True, help="Print one JSON object per session.")
-def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> int:
+def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **values: Any) -> int:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session was converted as it was.
 
     With the id of a session, or its beginning, only that session is shown.
 
-    Exits with 3 if a log, an archive or a member of an archive cannot be read to its end.
+    Exits with 3 if a log, an archive or a member of an archive cannot be read in full.
     """
     from chatsquash.core.options import Options
     from chatsquash.core.text import printable_json
-    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_invalid_values
     from chatsquash.inspect import inspect as run
     from chatsquash.results.show import with_session
 
     logs, session = with_session(logs)
-    reading = Options(anonymize=False, **given)
-    refuse_typed(reading)
+    reading = Options(anonymize=False, **values)
+    refuse_invalid_values(reading)
     flags = {"--definitions": definitions, "--json": as_json, "--verbose": verbose}
     first, *others = [flag for flag, is_set in flags.items() if is_set] or [""]
     if others:
         raise click.UsageError(f"{others[0]} has no effect with {first}: use only one of them.")
     unread: list[Finding] = []
     if definitions:
-        from chatsquash.inspect.inspect import definitions as printed
+        from chatsquash.inspect.inspect import definitions as list_definitions
 
-        for text in printed(logs, reading, unread, session):
-            click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
+        for text in list_definitions(logs, reading, unread, session):
+            click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the encoding of the terminal
     elif as_json:
         for inspected in run.inspect_as_json(logs, reading, unread, session):
             click.echo(printable_json(inspected))
     else:
         for line in run.inspect(logs, reading, verbose=verbose, unread=unread, session=session):
             click.echo(colour_line(line), color=uses_colour())
-    return exits.LEFT_OUT if unread else 0
+    return exits.INCOMPLETE if unread else 0
 
 
 def uses_colour() -> bool | None:
-    """Whether colours are shown: never where NO_COLOR is set, else where the output is a terminal."""
+    """Return ``False`` if ``NO_COLOR`` is set, else ``None``: click then uses colours on terminals."""
     return False if os.environ.get("NO_COLOR") else None
 
 
 def colour_line(line: str) -> str:
-    """A line of ``inspect`` with its colours."""
+    """Colour a line of ``inspect``."""
     if match := _FINDING.fullmatch(line):
         return click.style(match[1], fg=_SEVERITIES[match[1]]) + match[2]
     if _SESSION in line:

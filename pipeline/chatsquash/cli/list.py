@@ -1,4 +1,4 @@
-"""``chatsquash list``: the sessions of an output folder or of logs, one a line."""
+"""``chatsquash list``: the sessions of an output folder or of logs, one per line."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 _COLUMNS = ("id", "day", "agent", "model", "replies", "tokens", "outcome", "prompt")
 _NUMBERS = ("replies", "tokens")
 _NARROW = {"model": 9, "outcome": 9, "agent": 8}
-"""The columns that are cut on narrow terminals, in this order, and the characters that are left of each."""
+"""The columns that are shortened on narrow terminals, in this order, with their smallest widths."""
 _PROMPT = 16
-"""Characters of a prompt for which other columns are cut."""
+"""Other columns are shortened until the prompt has this many characters."""
 
 
 @click.command(cls=Command, epilog="Example: chatsquash list out --where 'exit = 0' --sort -tokens")
@@ -34,19 +34,19 @@ def list(  # noqa: A001 - the name of the command
 ) -> None:
     """List the sessions of an output folder, or of session logs: one per line, with the beginning of its id.
 
-    The outcome of a session without a record is the reason. Of others it is the reward, the exit code of the last
-    test or build, or how the last reply ended. LOGS are read as convert reads them; nothing is written.
+    The outcome is the reward, the exit code of the last test or build, or how the last reply ended; for a session
+    without a record it is the reason. LOGS are read as convert reads them; nothing is written.
     """
     from chatsquash.conversion.session_list import list_sessions
     from chatsquash.core.options import Options
     from chatsquash.core.text import printable_json
-    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_invalid_values
     from chatsquash.results.output import is_output
 
     converting = Options(**reading)
-    refuse_typed(converting)
+    refuse_invalid_values(converting)
     if len(arguments) == 1 and is_output(Path(arguments[0])):
-        refuse_idle(reading, "on a result, whose logs were read before")
+        refuse_idle(reading, "on a result, since its logs were already read")
     sessions = list_sessions(arguments, converting, where=where, sort=sort)
     with tolerate_closed_pipe():
         if as_json:
@@ -57,7 +57,7 @@ def list(  # noqa: A001 - the name of the command
 
 
 def as_lines(sessions: Sequence[dict[str, Any]], width: int) -> Sequence[str]:
-    """The table, a line for each session, cut to the width of the terminal."""
+    """Return the table as lines, one per session, shortened to the width of the terminal."""
     rows = [_COLUMNS, *(tuple(_cell(each[name], name) for name in _COLUMNS) for each in sessions)]
     widths = {name: max(map(_width, column)) for name, column in zip(_COLUMNS, zip(*rows, strict=True), strict=True)}
     rest = width - sum(widths.values()) + widths["prompt"] - len(_COLUMNS) + 1
@@ -66,7 +66,7 @@ def as_lines(sessions: Sequence[dict[str, Any]], width: int) -> Sequence[str]:
         widths[name] -= cut
         rest += cut
     widths["prompt"] = max(rest, len("prompt"))
-    return [" ".join(map(_fitted, row, widths.values(), _COLUMNS)).rstrip() for row in rows]
+    return [" ".join(map(_fit, row, widths.values(), _COLUMNS)).rstrip() for row in rows]
 
 
 def _cell(value: Any, name: str) -> str:
@@ -78,27 +78,27 @@ def _cell(value: Any, name: str) -> str:
 
 
 def _short(number: int) -> str:
-    """A number in at most five characters, as in 12k."""
+    """Format a number in at most five characters, such as 12k."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= size * 10:
             return f"{number // size}{unit}"
     return str(number)
 
 
-def _fitted(cell: str, width: int, name: str) -> str:
-    """A cell in exactly this many columns of a terminal."""
+def _fit(cell: str, width: int, name: str) -> str:
+    """Shorten or pad a cell to exactly ``width`` terminal columns."""
     if _width(cell) > width:
-        kept, at = 0, 0
-        while at < len(cell) and kept + _width(cell[at]) < width:
-            kept += _width(cell[at])
-            at += 1
-        cell = f"{cell[:at]}…"
+        columns, end = 0, 0
+        while end < len(cell) and columns + _width(cell[end]) < width:
+            columns += _width(cell[end])
+            end += 1
+        cell = f"{cell[:end]}…"
     fill = " " * (width - _width(cell))
     return fill + cell if name in _NUMBERS else cell + fill
 
 
 def _width(text: str) -> int:
-    """The columns of a terminal that a text takes."""
+    """Return the number of terminal columns that a text takes."""
     return len(text) if text.isascii() else sum(map(_char_width, text))
 
 

@@ -1,4 +1,4 @@
-"""The command: its list of commands, and the exit code of a run."""
+"""The ``chatsquash`` command: its subcommands, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHAPTERS = {
         "redact": "Copy datasets with placeholders for secrets and personal data.",
     },
     "Look at logs and datasets": {
-        "sources": "List the sessions that agents keep on this machine.",
+        "sources": "List the sessions of agents on this machine.",
         "list": "List the sessions of a dataset or of logs.",
         "inspect": "Show session logs entry by entry.",
         "show": "Print one record as a conversation.",
@@ -48,23 +48,23 @@ CHAPTERS = {
         "formats": "List the formats that chatsquash reads and writes.",
     },
 }
-"""The commands by task. Each has a module of its name in this folder, which is imported when the command runs."""
+"""The commands by task. The module of a command has its name and is imported when the command runs."""
 COMMANDS = {name: text for commands in CHAPTERS.values() for name, text in commands.items()}
 _WIDEST = max(map(len, COMMANDS))
 INTERRUPTED = 130
 _ALIKE = 0.7
-"""How alike the name of an option has to be to be suggested, of 1."""
+"""The similarity, from 0 to 1, above which an option is suggested."""
 _LONGEST = 3_000
-"""Characters of an error on the terminal."""
+"""The length of an error on the terminal, in characters."""
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def main() -> NoReturn:
     """Run the command; the exit codes are in ``docs/cli.md``."""
-    # A signal ends it as an error does, so that nothing half done is left.
+    # SIGTERM raises SystemExit, so that cleanup runs and no partial files remain.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     for stream in (sys.stdout, sys.stderr):
-        if stream:  # a process may be started without
+        if stream:  # a process may be started without standard streams
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = cli.main(prog_name="chatsquash", standalone_mode=False)
@@ -83,22 +83,22 @@ def main() -> NoReturn:
         place = f"{problem.filename}: " if problem.filename else ""
         code = _fail(f"{place}{problem.strerror}", problem)
     except MemoryError as problem:
-        why = "memory ran out: raise the limit (ulimit -v) or leave out the largest file or record"
+        why = "out of memory: raise the limit (ulimit -v) or exclude the largest file or record"
         code = _fail(why, problem)
     sys.exit(code)
 
 
 def _notes(problem: BaseException | None) -> list[str]:
-    """What was said with an exception on its way: what is kept, and how to go on."""
+    """Return the notes of an exception, which state the progress so far and how to continue."""
     return getattr(problem, "__notes__", [])
 
 
 _OF_CLICK = {"is not a valid integer range": "is not a whole number", "is not a valid integer": "is not a whole number"}
-"""Words of click that we write otherwise."""
+"""Wording of click, with the replacement used here."""
 
 
 def _usage_error(problem: click.ClickException) -> str:
-    """An error of click, written as ours are: where, what, and what to do next."""
+    """Rewrite an error of click in the style of other errors: where, what, and what to do next."""
     from difflib import get_close_matches  # which only an error needs
 
     text = problem.format_message().rstrip(".")
@@ -128,7 +128,7 @@ def _fail(why: str, problem: BaseException) -> int:
     error = "error" if os.environ.get("NO_COLOR") else click.style("error", fg="red", bold=True)
     lines = why.split("\n") if isinstance(problem, NothingToReadError) else [why]
     text = "\n".join(map(escape, [*lines[:-1], with_add_command("; ".join([lines[-1], *_notes(problem)]))]))
-    if len(text) > _LONGEST:  # a library may quote all that it was given
+    if len(text) > _LONGEST:  # a library may quote its entire input
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     with tolerate_closed_pipe():
         click.echo(f"{error}: {text}", err=True)
@@ -136,14 +136,14 @@ def _fail(why: str, problem: BaseException) -> int:
 
 
 def _version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
-    """Show which version this is."""
+    """Print the version and exit."""
     if is_asked and not context.resilient_parsing:
         click.echo(f"chatsquash, version {__version__}")
         context.exit()
 
 
 class _Commands(click.Group):
-    """The commands, of which a module is imported when its command is run or its help is shown."""
+    """The command group; a command's module is imported when the command runs or its help is shown."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -151,36 +151,36 @@ class _Commands(click.Group):
 
     @cached_property
     def commands(self) -> dict[str, click.Command]:  # type: ignore[override]  # it is set as an attribute is
-        """All commands, for documentation."""
+        """All commands, which only documentation needs."""
         return {name: _command(name) for name in COMMANDS}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands."""
+        """Return the names of the commands."""
         del ctx
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name."""
+        """Return the command with this name."""
         del ctx
         return _command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is typed; of logs in its place, an error says which command converts them."""
+        """Return the typed command; if it is a path, the error suggests ``convert``."""
         if args[0] not in COMMANDS and Path(args[0]).exists():
             ctx.fail(f"{args[0]!r} is not a command. To convert it: chatsquash convert {shlex.quote(args[0])}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by task, without importing their modules."""
+        """Write the commands by task, without importing their modules."""
         del ctx
         for title, commands in CHAPTERS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(_WIDEST), text) for name, text in commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the name of a command without importing the modules of all."""
+        """Complete the name of a command without importing all modules."""
         from click.shell_completion import CompletionItem
 
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
@@ -211,11 +211,11 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    if not (sys.stdout and sys.stdout.isatty()):  # a script that names no command is wrong
+    if not (sys.stdout and sys.stdout.isatty()):  # a script without a command is wrong
         with tolerate_closed_pipe():
             click.echo(context.get_help(), err=True)
         context.exit(click.UsageError.exit_code)
     from chatsquash.inspect import agents
 
     with tolerate_closed_pipe():
-        click.echo(f"{context.get_help()}\n\nWhat agents keep on this machine:\n\n{agents.as_text()}")
+        click.echo(f"{context.get_help()}\n\nSessions of agents on this machine:\n\n{agents.as_text()}")

@@ -1,4 +1,4 @@
-"""``chatsquash merge``: the dataset of all shards, or of several finished results."""
+"""``chatsquash merge``: join shards, or several finished results, into one dataset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option, options
 from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import is_typed, refuse_idle
-from chatsquash.cli.conversion import output_option, print_summary, run_output, watch_of
+from chatsquash.cli.conversion import make_watch, output_option, print_summary, run_output
 
 if TYPE_CHECKING:
     from chatsquash.conversion.progress import Observer
@@ -28,37 +28,38 @@ if TYPE_CHECKING:
     help="File with the key of the shards, if they replaced paths.",
 )
 @run_output
-def merge(folders: tuple[str, ...], **given: Any) -> int:
-    """Join finished results in a new one, or the shards of one output folder.
+def merge(folders: tuple[str, ...], **values: Any) -> int:
+    """Join finished results into a new one, or the shards of one output folder.
 
-    Several RESULT folders, made with the same options, become one dataset in --output. With one folder, the shards that
-    convert --shard wrote there become its dataset: the same as one run on one machine writes. Exits as convert does.
+    Several RESULT folders, written with the same options, are joined into one dataset in --output. With one folder, the
+    shards that convert --shard wrote there become its dataset, identical to that of a run on one machine. Exits as
+    convert does.
     """
     from chatsquash.core.platform import collect_less
 
     collect_less()
-    exits.refuse_unknown(given["fail_on"])
-    run = _of_results if len(folders) > 1 or is_typed("output") else _of_shards
-    with watch_of(given) as watch:
-        summary = run(folders, given, watch.observer)
-    return print_summary(summary, given)
+    exits.refuse_unknown(values["fail_on"])
+    run = _merge_results if len(folders) > 1 or is_typed("output") else _merge_shards
+    with make_watch(values) as watch:
+        summary = run(folders, values, watch.observer)
+    return print_summary(summary, values)
 
 
-def _of_results(folders: tuple[str, ...], given: dict[str, Any], observer: Observer | None) -> Summary:
+def _merge_results(folders: tuple[str, ...], values: dict[str, Any], observer: Observer | None) -> Summary:
     from chatsquash.conversion.merge_results import merge_results
     from chatsquash.core.options import Options
     from chatsquash.dataset.store import place_of
 
     refuse_idle(["key_file"], "on finished results")
-    wanted = Options(**{name: given[name] for name in ("duplicates", "replace", "force")})
-    return merge_results(folders, place_of(given["output"]), wanted, observer)
+    settings = Options(**{name: values[name] for name in ("duplicates", "replace", "force")})
+    return merge_results(folders, place_of(values["output"]), settings, observer)
 
 
-def _of_shards(folders: tuple[str, ...], given: dict[str, Any], observer: Observer | None) -> Summary:
+def _merge_shards(folders: tuple[str, ...], values: dict[str, Any], observer: Observer | None) -> Summary:
     from chatsquash.conversion.shards.merge import merge as run
     from chatsquash.dataset.store import place_of
     from chatsquash.redaction.pseudonyms import load_key
 
-    refuse_idle(["duplicates", "replace", "force"], "on shards, which have the options of chatsquash shards")
-    key = load_key(given["key_file"]) if given["key_file"] else None
+    refuse_idle(["duplicates", "replace", "force"], "on shards, whose options were set by chatsquash shards")
+    key = load_key(values["key_file"]) if values["key_file"] else None
     return run(place_of(folders[0]), observer, key=key, is_named=is_typed("key_file"))

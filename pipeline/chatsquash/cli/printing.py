@@ -1,4 +1,4 @@
-"""Overviews on standard error: as wide as the terminal, and in colours if it shows them."""
+"""Overviews on standard error, fitted to the terminal, with colours if it supports them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from chatsquash.core.overview import WIDTH, Overview
 if TYPE_CHECKING:
     from chatsquash.core.model import Severity
 
-_BEFORE_OPTION = re.compile(" (?=--)")
-_TOGETHER = "\x1f"
-"""Stands for a space at which no line is broken."""
+_OPTION_START = re.compile(" (?=--)")
+_NO_BREAK = "\x1f"
+"""A placeholder for spaces at which lines must not be wrapped."""
 _STYLES: dict[Severity, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow"},
@@ -27,21 +27,21 @@ _STYLES: dict[Severity, dict[str, Any]] = {
 
 
 def print_overview(overview: Overview, *, verbose: bool = False) -> None:
-    """Print an overview; ``verbose`` prints all details."""
+    """Print an overview; with ``verbose``, all details."""
     paint = _paint if _shows_colours() else None
     with tolerate_closed_pipe():
         click.echo(overview.as_text(_width(), verbose=verbose, paint=paint), err=True)
 
 
 def print_options(*lines: str) -> None:
-    """Print lines with options; where one is wrapped, each option stays together with its value."""
+    """Print lines with options, wrapped so that each option stays together with its value."""
     with tolerate_closed_pipe():
         for line in lines:
-            whole = " ".join(part.replace(" ", _TOGETHER) for part in _BEFORE_OPTION.split(line))
-            wrapped = textwrap.wrap(
-                whole, _width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            text = " ".join(part.replace(" ", _NO_BREAK) for part in _OPTION_START.split(line))
+            output_lines = textwrap.wrap(
+                text, _width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
             )
-            click.echo("\n".join(wrapped).replace(_TOGETHER, " "), err=True)
+            click.echo("\n".join(output_lines).replace(_NO_BREAK, " "), err=True)
 
 
 def _paint(text: str, severity: Severity | None) -> str:
@@ -56,5 +56,5 @@ def _shows_colours() -> bool:
 def _width() -> int:
     try:
         return min(WIDTH, os.get_terminal_size(sys.stderr.fileno()).columns or WIDTH)
-    except (AttributeError, OSError, ValueError):  # it is no terminal
+    except (AttributeError, OSError, ValueError):  # not a terminal
         return WIDTH

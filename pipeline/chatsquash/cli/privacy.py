@@ -1,4 +1,4 @@
-"""The options on what is private, for commands that find or replace nothing of it unless they are told to."""
+"""Privacy options of check, redact and translate, which detect or replace private data only if requested."""
 
 from __future__ import annotations
 
@@ -14,42 +14,47 @@ if TYPE_CHECKING:
     from chatsquash.core.options import Options
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-_FINDING = ("redact_names", "redact_rules", "redact_pattern", "redact_known", "allow", "deny", "phone_region")
+_OPTIONS = ("redact_names", "redact_rules", "redact_pattern", "redact_known", "allow", "deny", "phone_region")
 _KINDS = (
     "secrets (or secrets+kingfisher, with a second scanner), phones, ips, paths, names:FILE, emails; or none.  "
     "[default: none]"
 )
-_FOUND = frozenset(("secret-found", "personal-data-found"))
+_FINDING_CODES = frozenset(("secret-found", "personal-data-found"))
 _FILES = ("redact_names", "redact_rules", "redact_known", "allow", "deny")
 _NEEDS = {"redact_rules": "secrets", "phone_region": "phones"}
-"""Options that have no effect without a kind."""
+"""Options that have no effect without a kind of ``--redact``."""
 
 
-def finding(run: _Run) -> _Run:
-    """The options of a command that reports what is private."""
+def reporting_options(run: _Run) -> _Run:
+    """Add the options of a command that reports private data."""
     kinds = option("--redact", metavar="KINDS", help=f"Also report: {_KINDS}")
-    return kinds(options(*_FINDING)(run))
+    return kinds(options(*_OPTIONS)(run))
 
 
-def replacing(run: _Run) -> _Run:
-    """The options of a command that replaces what is private."""
+def replacing_options(run: _Run) -> _Run:
+    """Add the options of a command that replaces private data."""
     kinds = option("--redact", metavar="KINDS", help=f"Replace with placeholders: {_KINDS}")
     key = option("--anonymize-key-file", metavar="PATH", help="File with the key of pseudonyms and placeholders.")
-    return kinds(options(*_FINDING)(key(run)))
+    return kinds(options(*_OPTIONS)(key(run)))
 
 
 def gates(values: dict[str, Any]) -> frozenset[str]:
-    """The codes of findings that ``--redact`` asks for, so that each of them is an error there."""
+    """Return the codes of findings that ``--redact`` requests, each of which then fails the command."""
     from chatsquash.redaction.requests import parts
 
     kinds, _ = parts(values["redact"] or None)
-    return _FOUND | ({"address-not-redacted"} if "emails" in (kinds or "").split(",") else set())
+    return _FINDING_CODES | ({"address-not-redacted"} if "emails" in (kinds or "").split(",") else set())
 
 
-def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
-    """What is to be found or replaced; its options are taken out of those that are given.
+def privacy_options(values: dict[str, Any], *, needs_key: bool = True) -> Options:
+    """Build the options for detecting or replacing private data, and remove them from ``values``.
 
-    ``anonymize`` among these means e-mail addresses, as the kind ``emails`` does.  A key is loaded where one is needed.
+    Args:
+        values: Parameters of the command by name. ``anonymize`` means e-mail addresses, like the kind ``emails``.
+        needs_key: Whether to load the key of pseudonyms if the options need one.
+
+    Raises:
+        UsageError: Options contradict each other or have no effect, or a file cannot be read.
     """
     from dataclasses import replace
 
@@ -58,12 +63,12 @@ def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
     from chatsquash.redaction.requests import content, parts, with_kinds
 
     refuse_replacing(values)
-    settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_FINDING)}
+    settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_OPTIONS)}
     key_file = values.pop("anonymize_key_file", None) or None
     kinds, _ = parts(settings["redact"])
     anonymizes = _anonymizes((kinds or "").split(","), is_asked=values.pop("anonymize", False))
     if anonymizes and kinds == "none":
-        settings["redact"] = None  # of a variable, which an option that is typed wins over
+        settings["redact"] = None  # set by a variable, over which the command line takes precedence
     settings |= {name: content(settings[name]) for name in _FILES if settings[name]}
     settings["redact_pattern"] = settings["redact_pattern"] or ()
     options = with_kinds(Options(**settings, anonymize=anonymizes, write_known=values.pop("write_known", None) or None))
@@ -76,7 +81,7 @@ def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
 
 
 def _anonymizes(kinds: list[str], *, is_asked: bool) -> bool:
-    """Whether e-mail addresses are meant; raises where two options that are typed say otherwise."""
+    """Return whether e-mail addresses are included; raise ``UsageError`` if two typed options contradict."""
     is_named = "emails" in kinds
     if is_typed("anonymize") and is_typed("redact"):
         if is_asked and "none" in kinds:
@@ -89,7 +94,7 @@ def _anonymizes(kinds: list[str], *, is_asked: bool) -> bool:
 
 
 def _without_idle(options: Options) -> Options:
-    """Options without those that a variable sets and that have no effect; raises for one that is typed."""
+    """Return the options without those that have no effect; raise ``UsageError`` if one is on the command line."""
     from dataclasses import replace
 
     idle = {

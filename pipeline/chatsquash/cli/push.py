@@ -1,4 +1,4 @@
-"""``chatsquash push``: a dataset folder to the Hugging Face Hub."""
+"""``chatsquash push``: upload a dataset folder to the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 @click.command(cls=Command, epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run")
 @argument("output", metavar="OUT")
 @argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
-@option("--public", is_flag=True, help="Send to a dataset that everybody can read, not to a private one.")
+@option("--public", is_flag=True, help="Create a public dataset instead of a private one.")
 @option("--dry-run", is_flag=True, help="Only list what would be uploaded.")
 @option("--yes", "-y", is_flag=True, help="Upload without asking.")
 def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -> int:
@@ -31,13 +31,13 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     if dry_run and yes:
         raise click.UsageError("--yes has no effect with --dry-run, which does not ask: use only one of them.")
     if not (dry_run or yes or (sys.stdin and sys.stdin.isatty())):
-        raise click.UsageError("push asks before it sends, and nobody is at a terminal: add --yes, or --dry-run.")
+        raise click.UsageError("push needs confirmation, but there is no terminal: add --yes, or --dry-run.")
 
     def say(lines: list[str]) -> None:
         click.echo("\n".join(map(escape, lines)))
 
     def agree() -> bool:
-        return yes or click.confirm("Send this?", err=True)
+        return yes or click.confirm("Upload these files?", err=True)
 
     with Bar(quiet=False) as bar:
         done = run(output, dataset, PushRequest(public, dry_run, say, agree, bar.observe))

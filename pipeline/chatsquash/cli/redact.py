@@ -1,4 +1,4 @@
-"""``chatsquash redact``: datasets with placeholders."""
+"""``chatsquash redact``: copy datasets with placeholders for private data."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from chatsquash.cli.printing import print_overview
     metavar="OUT",
     help="Folder for the copies; or a file, if IN is one file with the same suffix.",
 )
-@privacy.replacing
+@privacy.replacing_options
 @options("write_known")
 @option("--force", is_flag=True, help="Replace existing files.")
 @option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
-def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **given: Any) -> int:
+def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **values: Any) -> int:
     """Copy datasets (JSONL or Parquet) with placeholders for secrets and personal data.
 
     IN are files, folders or globs. Records keep their shape, order and files. Records that cannot be searched are
@@ -36,12 +36,12 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
     from chatsquash.results.redact.redact import Watch
     from chatsquash.results.redact.redact import redact as run
 
-    wanted = privacy.private_of(given)
+    private = privacy.privacy_options(values)
     with Bar(quiet=quiet) as bar:
-        shown = report.Some(click.echo)
-        watch = Watch(shown.say, bar.observe)
-        done = run(inputs, output, wanted, watch, force=force)
-        shown.finish()
+        printer = report.FirstFindings(click.echo)
+        watch = Watch(printer.show, bar.observe)
+        done = run(inputs, output, private, watch, force=force)
+        printer.finish()
     if not quiet:
         print_overview(done.overview())
-    return 0 if done.complete else exits.LEFT_OUT
+    return 0 if done.complete else exits.INCOMPLETE

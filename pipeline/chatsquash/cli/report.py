@@ -1,4 +1,4 @@
-"""``chatsquash report``: a page about a result."""
+"""``chatsquash report``: write an HTML report about a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsquash.cli.conversion import write_report
 def report(output: str) -> None:
     """Write OUT/report.html: figures, charts, findings and the sessions most worth a look, in one file.
 
-    The page loads nothing from elsewhere and needs no server. Only its owner can read it, and push does not upload it.
-    It also shows the contents of the logs in run.json, if they still exist. Needs the extra report.
+    The report loads no other resources and needs no server. Only its owner can read the file, and push does not upload
+    it. If the logs in run.json still exist, it also shows text from them. Needs the extra report.
     """
     write_report(output)

@@ -1,4 +1,4 @@
-"""``chatsquash shards``: session logs divided for several machines."""
+"""``chatsquash shards``: divide session logs for several machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from chatsquash.cli.click_options import argument, option, options, shorthands
 from chatsquash.cli.command import Command
-from chatsquash.cli.conversion import DECIDING, TAKING, options_of, output_option, single_file
+from chatsquash.cli.conversion import DECIDING, TAKING, build_options, output_option, single_file
 from chatsquash.cli.exits import tolerate_closed_pipe
 
 
@@ -20,7 +20,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 @options(*DECIDING)
 @single_file
 @options(*TAKING, "strict", "force", "replace")
-def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
+def shards(logs: tuple[str, ...], *, count: int, **values: Any) -> None:
     """Divide session logs into shards that several machines convert with these options.
 
     All machines need LOGS and the output folder under the same paths. Afterwards, run chatsquash convert --shard K/N
@@ -28,6 +28,6 @@ def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
     """
     from chatsquash.conversion.shards.divide import divide
 
-    divided = divide(logs, given["output"], options_of(given, makes_key=False), count)
+    listing = divide(logs, values["output"], build_options(values, makes_key=False), count)
     with tolerate_closed_pipe():
-        click.echo(divided.as_text(), err=True)
+        click.echo(listing.as_text(), err=True)

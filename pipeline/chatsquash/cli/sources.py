@@ -1,4 +1,4 @@
-"""``chatsquash sources``: what agents keep on this machine."""
+"""``chatsquash sources``: list the sessions of agents on this machine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 @click.command(epilog="Example: chatsquash sources")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def sources(*, as_json: bool) -> None:
-    """List the sessions that agents keep on this machine, with the command that converts them.
+    """List the sessions of agents on this machine, with the command that converts them.
 
-    Only names, sizes and times are read, and the settings of Claude Code, which state when Claude Code deletes
+    Only names, sizes and times of files are read, and the settings of Claude Code, which determine when it deletes
     sessions.
     """
     from chatsquash.inspect import agents

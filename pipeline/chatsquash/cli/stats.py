@@ -1,4 +1,4 @@
-"""``chatsquash stats``: counts of datasets."""
+"""``chatsquash stats``: count messages, tokens, tools and duplicates of datasets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option, rendering
 from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import refuse_alone
+from chatsquash.cli.command_line import refuse_without_template
 
 
 @click.command(cls=Command, epilog="Example: chatsquash stats out")
@@ -20,7 +20,7 @@ from chatsquash.cli.command_line import refuse_alone
     help="Also count tokens, with a tokenizer.json: the file, a model's folder, or the name of a model in the local "
     "Hugging Face cache.",
 )
-@option("--template", metavar="MODEL", help="Count the tokens of what this chat template renders.")
+@option("--template", metavar="MODEL", help="Count the tokens of records as this chat template renders them.")
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
 def stats(
@@ -34,10 +34,10 @@ def stats(
     from chatsquash.results import stats as counting
     from chatsquash.results import stats_table as report
 
-    refuse_alone(template, render)
-    counted = counting.stats(datasets, counting.token_counter(tokenizer, template, **render))
+    refuse_without_template(template, render)
+    statistics = counting.stats(datasets, counting.token_counter(tokenizer, template, **render))
     if as_json:
-        click.echo(printable_json(report.as_json(counted), indent=True))
+        click.echo(printable_json(report.as_json(statistics), indent=True))
     else:
-        click.echo(str(counted))
-    return exits.LEFT_OUT if counted.unreadable else 0
+        click.echo(str(statistics))
+    return exits.INCOMPLETE if statistics.unreadable else 0

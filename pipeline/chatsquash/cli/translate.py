@@ -1,4 +1,4 @@
-"""``chatsquash translate``: conversations from one format to another."""
+"""``chatsquash translate``: translate conversations from one format to another."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _written_formats() -> tuple[str, ...]:
     help="With --sendable: drop reasoning that the service did not sign, or write it as text.  [default: drop]",
 )
 @option("--anonymize/--no-anonymize", default=False, help="Replace e-mail addresses with pseudonyms.")
-@privacy.replacing
+@privacy.replacing_options
 @option(
     "--workers",
     type=click.IntRange(min=1),
@@ -61,8 +61,8 @@ def _written_formats() -> tuple[str, ...]:
     help="Number of processes.  [default: one per core]",
 )
 @option("--force", is_flag=True, help="Replace existing files.")
-@option("--quiet", "-q", is_flag=True, help="Print no progress and no losses.")
-def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: bool, **given: Any) -> int:
+@option("--quiet", "-q", is_flag=True, help="Print no progress, no losses and no summary.")
+def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: bool, **values: Any) -> int:
     """Translate conversations (histories, records, sessions) from one format to another.
 
     IN are files, folders or globs, or - for standard input. Unreadable input, and content that the format cannot
@@ -72,15 +72,15 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     from chatsquash.core.platform import collect_less, cores
     from chatsquash.translate.files import Translation, write_all
 
-    private = privacy.private_of(given)
-    wanted = Translation(to, workers=workers or cores(), private=private, **given)
+    private = privacy.privacy_options(values)
+    translation = Translation(to, workers=workers or cores(), private=private, **values)
     stdin, stdout = (getattr(stream, "buffer", None) for stream in (sys.stdin, sys.stdout))  # they may be closed
     collect_less()
     with Bar(quiet=quiet) as bar:
-        done = write_all(inputs, wanted, stdin, stdout, bar.observe)
+        done = write_all(inputs, translation, stdin, stdout, bar.observe)
     if not quiet:
         with tolerate_closed_pipe():
             for line in done.lines():
                 click.echo(line, err=True)
         print_overview(done.overview())
-    return 0 if done.complete else exits.LEFT_OUT
+    return 0 if done.complete else exits.INCOMPLETE

@@ -1,4 +1,4 @@
-"""``chatsquash view``: a result or session logs in the browser."""
+"""``chatsquash view``: browse a result or session logs in the browser."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | 
     """Browse an output folder, or session logs, in the browser: sessions, conversations, log lines and a search.
 
     Serves on loopback only, to holders of the token in the printed URL, until Ctrl-C. LOGS are converted to a private
-    folder that is deleted at the end. With the id of a session, or its beginning, the URL leads to its page. Needs the
-    extra view.
+    folder that is deleted at the end. With the id of a session, or its beginning, the URL opens the page of that
+    session. Needs the extra view.
     """
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options
-    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_invalid_values
     from chatsquash.results.show import with_session
     from chatsquash.view import serve
 
     converting = Options(anonymize=False, conversations="all", trace_replies=True, **reading)
-    refuse_typed(converting)
+    refuse_invalid_values(converting)
     if serve.result_of(with_session(arguments)[0]):
-        refuse_idle(reading, "on a result, whose logs were read before")
+        refuse_idle(reading, "on a result, since its logs were already read")
     watch = Watch(quiet=False, verbose=False)
     serve.view(arguments, converting, port=port, template=template, opens=opens, say=click.echo, watch=watch)

@@ -1,4 +1,7 @@
-"""Many outcomes to files: filters, duplicates, splits, the output folder, the card, reports."""
+"""From the outcomes of sessions to a dataset: filters, duplicates, splits, the output folder, the card and reports.
+
+Converting a session is in ``session``; reading logs and running a conversion is in ``conversion``.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,15 @@ if TYPE_CHECKING:
 
 
 def output_in(place: Path | str, *, force: bool) -> Output:
-    """The output in a folder, or at the URL of one in a store; raises as ``Output``."""
+    """Open the output at a path or at the URL of a folder in a store.
+
+    Raises:
+        UsageError: If it cannot be used, as for ``Output``.
+    """
     if isinstance(place, Path):
-        from chatsquash.dataset.store import Output  # which rooms that only read datasets do not need
+        from chatsquash.dataset.store import Output  # not needed to only read datasets
 
         return Output(place, force=force)
-    from chatsquash.dataset.remote import StoredOutput  # which a folder does not need
+    from chatsquash.dataset.remote import StoredOutput  # not needed for a local folder
 
     return StoredOutput(place, force=force)

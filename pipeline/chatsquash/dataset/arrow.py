@@ -1,7 +1,7 @@
-"""The Arrow schema that a Parquet file carries in its footer, which says of text that it is JSON.
+"""The Arrow schema in the footer of a Parquet file, which marks text columns as JSON.
 
-Polars writes lists of text and cannot say so.  The key ``ARROW:schema`` holds a message of the Arrow format, a
-flatbuffer, as base64; what follows writes the few tables that it takes.
+Polars cannot write this mark. The value of the key ``ARROW:schema`` is a message of the Arrow format, a flatbuffer, as
+base64. This module writes the few tables that such a message needs.
 """
 
 from __future__ import annotations
@@ -20,39 +20,44 @@ _EXTENSION = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": 
 
 
 class Field(NamedTuple):
-    """A column, or what is in one."""
+    """A column, or the elements or members of one."""
 
     name: str
     kind: str
-    """``text``, ``json``, ``int``, ``bool``, ``list``, ``struct``, ``binary``, or ``image``: its bytes and a name."""
+    """``text``, ``json``, ``int``, ``float``, ``bool``, ``list``, ``struct``, ``binary`` or ``image``."""
     children: tuple[Field, ...] = ()
 
     @property
     def is_json_list(self) -> bool:
-        """Whether it is a list of JSON."""
+        """Whether this is a list of JSON values."""
         return self.kind == "list" and self.children[0].kind == "json"
 
 
 IMAGE = (Field("bytes", "binary"), Field("path", "text"))
-"""What an image is, as ``datasets`` has it."""
+"""The members of an image, as in ``datasets``."""
 
 
 class _Scalar(NamedTuple):
-    """A number in a table, and its ``struct`` format."""
+    """A number in a table, with its ``struct`` format."""
 
     format: str
     value: int
 
 
 class _Table(NamedTuple):
-    """A flatbuffer table: its fields by their numbers; ``None`` for one that is left out."""
+    """A flatbuffer table: its fields in the order of their numbers; ``None`` for an absent one."""
 
     fields: tuple[_Scalar | _Table | list[_Table] | str | None, ...]
 
 
-def schema(fields: list[Field], about: Mapping[str, str] | None = None) -> str:
-    """The value of ``ARROW:schema`` for these columns, and what else it says of them."""
-    pairs = [_Table((key, value)) for key, value in about.items()] if about else None
+def schema(fields: list[Field], metadata: Mapping[str, str] | None = None) -> str:
+    """Return the value of ``ARROW:schema`` for columns.
+
+    Args:
+        fields: The columns, in order.
+        metadata: Key-value pairs to store in the schema.
+    """
+    pairs = [_Table((key, value)) for key, value in metadata.items()] if metadata else None
     table = _Table((_Scalar("<h", 0), [_field(field) for field in fields], pairs))
     message = _Table((_Scalar("<h", _VERSION), _Scalar("<B", _SCHEMA), table, _Scalar("<q", 0)))
     data = _Flatbuffer().write(message)
@@ -76,19 +81,19 @@ def _field(field: Field) -> _Table:
 
 
 class _Flatbuffer:
-    """Writes tables front to back: what is referred to stands behind what refers to it."""
+    """Writes tables front to back: referenced values follow the tables that refer to them."""
 
     def __init__(self) -> None:
-        self._data = bytearray(4)  # which will say where the root is
+        self._data = bytearray(4)  # the offset of the root, written last
 
     def write(self, root: _Table) -> bytes:
-        """A buffer with this root, as long as a multiple of 8."""
+        """Return a buffer with this root table, padded to a multiple of 8 bytes."""
         struct.pack_into("<I", self._data, 0, self._table(root))
         self._align(8)
         return bytes(self._data)
 
     def _align(self, to: int, ahead: int = 0) -> None:
-        """Make a place so many bytes ahead one that is divisible."""
+        """Pad so that the position ``ahead`` bytes from here is a multiple of ``to``."""
         self._data += bytes(-(len(self._data) + ahead) % to)
 
     def _table(self, table: _Table) -> int:
@@ -115,7 +120,7 @@ class _Flatbuffer:
         return at
 
     def _refer(self, place: int, value: _Table | list[_Table] | str) -> None:
-        """Write a value, and at an earlier place how far behind that it is."""
+        """Write a value, and its distance from an earlier place to that place."""
         if isinstance(value, _Table):
             at = self._table(value)
         else:

@@ -1,4 +1,4 @@
-"""The dataset card: YAML for loaders, and below what somebody wants to know who trains with it."""
+"""The dataset card: YAML metadata for loaders, followed by a description for people who train with the dataset."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from chatsquash.dataset.model_terms import terms, terms_of
 from chatsquash.dataset.shards import Shards
 
 CARD = "README.md"
-_MOST = 20  # tools and models that are named
-_NAMED = 5  # models of a family
-_LONGEST = 80  # characters of a name
+_MAX_ROWS = 20  # rows in the tables of tools and models
+_MAX_NAMES = 5  # models listed per family
+_MAX_NAME_LENGTH = 80  # characters shown of a name
 _TAGS = ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
 _INERT = str.maketrans("`|", "'¦")
 
 
 class CardFacts(NamedTuple):
-    """What the card says."""
+    """The facts that the card presents."""
 
     columns: list[Field]
     pair_columns: list[Field]
-    typed: bool
-    """Whether the files tell the types of their columns."""
+    has_types: bool
+    """Whether the files contain the types of their columns, as Parquet does."""
     statistics: Statistics
     anonymized: bool
     flag: str
-    """The member that says which messages are trained on, if there is one."""
+    """The member that marks the messages trained on, or ``none``."""
     are_samples: bool
-    """Whether each record is a reply, or several, behind what was sent to get it."""
+    """Whether each record is a sample: one or more replies with their context."""
     counts: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    """Of the whole run, as in ``run.json``."""
-    asked: dict[str, object] = {}  # noqa: RUF012
-    """The options that are not as by default."""
+    """The counts of the run, as in ``run.json``."""
+    options: dict[str, object] = {}  # noqa: RUF012
+    """The options with values other than their defaults."""
     files: list[str] = []  # noqa: RUF012
-    """The files of records in the default layout; empty in a dataset folder."""
+    """The record files of the default layout; empty for a dataset folder."""
     splits: dict[str, Shards] = {}  # noqa: RUF012
-    """Those that have records, in a dataset folder."""
+    """The splits of a dataset folder that have records."""
     pairs: dict[str, Shards] = {}  # noqa: RUF012
     """The splits that have pairs."""
 
     @property
     def records(self) -> int:
-        """How many there are."""
+        """The number of records."""
         return len(self.statistics.turns)
 
 
 def card_facts(options: Options, statistics: Statistics) -> CardFacts:
-    """What the card says of a run with these options, before it is known which files it wrote."""
+    """Return the facts that are known before the run has written its files."""
     return CardFacts(
         columns=fields(options),
         pair_columns=pair_fields(options) if options.pairs != "none" else [],
-        typed=options.format == "parquet",
+        has_types=options.format == "parquet",
         statistics=statistics,
         anonymized=options.anonymize,
         flag=options.flag,
@@ -67,12 +67,12 @@ def card_facts(options: Options, statistics: Statistics) -> CardFacts:
 
 
 def card(facts: CardFacts) -> str:
-    """The text of ``README.md``."""
+    """Return the text of ``README.md``."""
     return "\n".join([*_yaml(facts), *_page(facts)]) + "\n"
 
 
 def _yaml(facts: CardFacts) -> Iterator[str]:
-    """What loaders read: without it ``load_dataset`` would take the reports for data, and infer columns."""
+    """Yield the metadata; without it ``load_dataset`` would load the reports as data and infer the columns."""
     yield "---"
     yield from _configs(facts)
     yield "dataset_info:"
@@ -101,14 +101,14 @@ def _configs(facts: CardFacts) -> Iterator[str]:
 
 
 def _list_item(lines: list[str]) -> Iterator[str]:
-    """Lines of YAML as an item of a list."""
+    """Indent lines of YAML as a list item."""
     yield from (f"{'- ' if at == 0 else '  '}{line}" for at, line in enumerate(lines))
 
 
 def _info(columns: list[Field], splits: dict[str, Shards], facts: CardFacts) -> Iterator[str]:
-    """What loaders are told of a config."""
+    """Yield the columns and splits of a config."""
     yield "features:"
-    yield from features(columns, typed=facts.typed)
+    yield from features(columns, has_types=facts.has_types)
     if splits:
         yield "splits:"
         for name, shards in splits.items():
@@ -118,18 +118,16 @@ def _info(columns: list[Field], splits: dict[str, Shards], facts: CardFacts) -> 
 def _page(facts: CardFacts) -> Iterator[str]:
     statistics = facts.statistics
     yield from ("", "# Conversations for fine-tuning", "")
-    what = (
-        "logged replies behind the context that they were sampled in" if facts.are_samples else "a whole conversation"
-    )
+    what = "one or more logged replies with their context" if facts.are_samples else "a complete conversation"
     where = f" in {pluralize(len(facts.files), 'file')}" if facts.files else ""
-    yield f"{pluralize(facts.records, 'record')}{where}, each {what}, made by chatsquash of session logs."
+    yield f"{pluralize(facts.records, 'record')}{where}, each {what}, made by chatsquash from session logs."
     if facts.splits:
         yield from _section("Files", _files(facts))
     if facts.pairs:
         yield from _section("Preference pairs", _pairs(facts))
-    yield from _section("How to load", _loading(facts.columns, typed=facts.typed))
-    yield from _section("What the records contain", _contents(statistics, facts.records))
-    yield from _section("What the records are like", _likeness(statistics, facts.records))
+    yield from _section("How to load", _loading_example(facts.columns, has_types=facts.has_types))
+    yield from _section("Contents", _contents(statistics, facts.records))
+    yield from _section("Size of the records", _size_table(statistics, facts.records))
     yield from _section("Models", _models(facts))
     yield from _section("Terms of the models", _terms(statistics))
     sources = sorted(statistics.sources.items(), key=lambda item: (-item[1], item[0]))
@@ -139,7 +137,7 @@ def _page(facts: CardFacts) -> Iterator[str]:
         rows = [(_code(name), *(f"{number:,}" for number in numbers)) for name, numbers in tools]
         head = ("tool", "records", "calls", "failed", "unanswered")
         yield from _section("Tools", _table(head, _first(rows)))
-    yield from _section("How it was made", _making(facts))
+    yield from _section("Provenance", _provenance(facts))
     yield from _section("Findings", _findings(facts.counts["findings"]))
 
 
@@ -158,9 +156,9 @@ def _contents(statistics: Statistics, records: int) -> Iterator[str]:
     rows = [(name, f"{count:,}", f"{of - count:,}") for name, (count, of) in counts.items()]
     yield from _table(("records", "with", "without"), rows)
     if unknown := statistics.records_with[UNKNOWN_END]:
-        yield from ("", f"Of {pluralize(unknown, 'record')} the log does not say how the last reply ended.")
+        yield from ("", f"The logs do not record how the last reply of {pluralize(unknown, 'record')} ended.")
     if statistics.unmeasured:
-        yield from ("", f"{pluralize(statistics.unmeasured, 'record')} too large to be measured count in neither.")
+        yield from ("", f"Not counted: {pluralize(statistics.unmeasured, 'record')} too large to be measured.")
 
 
 def _models(facts: CardFacts) -> Iterator[str]:
@@ -178,36 +176,36 @@ def _models(facts: CardFacts) -> Iterator[str]:
         for name in models
     ]
     if not rows:
-        yield "No message is trained on."
+        yield "No message is marked for training."
         return
     yield from _table(("model, as logged", "records", f"{unit} trained on", "share"), _first(rows))
-    yield from ("", f"Trained on are {total:,} {unit} in messages of the assistant: text, reasoning and calls.")
+    yield from ("", f"In all, {total:,} {unit} of assistant messages are trained on: text, reasoning and tool calls.")
 
 
 def _terms(statistics: Statistics) -> Iterator[str]:
-    named = sorted(name for name in statistics.models if name)
+    names = sorted(name for name in statistics.models if name)
     rows = [
-        (each.family, _names(name for name in named if each in terms_of(name)), each.note, each.source)
-        for each in terms(named)
+        (each.family, _names(name for name in names if each in terms_of(name)), each.note, each.source)
+        for each in terms(names)
     ]
     if rows:
         yield from _table(("models", "as logged", "note", "source"), rows)
         yield ""
-    yield "Who publishes or trains on outputs of a model is bound by its terms and those of the service that ran it."
-    yield "These notes are no legal advice, and terms change: read the sources."
+    yield "Publishing or training on outputs of a model is subject to its terms and those of the service that ran it."
+    yield "These notes are not legal advice, and terms change: read the sources."
 
 
 def _names(names: Iterable[str]) -> str:
-    listed = [_code(name) for name in names]
-    more = [f"{len(listed) - _NAMED:,} more"] if len(listed) > _NAMED else []
-    return ", ".join([*listed[:_NAMED], *more])
+    codes = [_code(name) for name in names]
+    more = [f"{len(codes) - _MAX_NAMES:,} more"] if len(codes) > _MAX_NAMES else []
+    return ", ".join([*codes[:_MAX_NAMES], *more])
 
 
 def _pairs(facts: CardFacts) -> Iterator[str]:
     kinds = facts.counts["pairs"]
     total = pluralize(sum(kinds.values()), "pair")
-    yield f"The config `pairs` has {total} of a preferred and another reply to the same prompt."
-    yield "`evidence` says what tells which was preferred, and where both were logged."
+    yield f"The config `pairs` has {total}, each with a preferred and a rejected reply to the same prompt."
+    yield "`evidence` records why a reply counts as preferred, and where both replies were logged."
     yield ""
     yield from _table(("kind", "pairs"), [(f"`{kind}`", f"{count:,}") for kind, count in kinds.items()])
 
@@ -216,7 +214,7 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from ("", f"## {title}", "", *lines)
 
 
-def _loading(columns: list[Field], *, typed: bool) -> Iterator[str]:
+def _loading_example(columns: list[Field], *, has_types: bool) -> Iterator[str]:
     yield from (
         "```python",
         "from datasets import load_dataset",
@@ -224,30 +222,30 @@ def _loading(columns: list[Field], *, typed: bool) -> Iterator[str]:
         'dataset = load_dataset("path/to/this/folder")',
         "```",
     )
-    if IMAGES in columns and not typed:
+    if IMAGES in columns and not has_types:
         yield ""
-        yield "Run it in this folder, from which the images are looked for."
+        yield "Run it in this folder, since the paths of images are relative to it."
     if has_json(columns):
         yield ""
-        yield "This needs `datasets` 4.7 or newer, and the head of this file, which names the types of the columns."
+        yield "This needs `datasets` 4.7 or newer, and the metadata at the top of this file with the column types."
 
 
-def _likeness(statistics: Statistics, records: int) -> Iterator[str]:
+def _size_table(statistics: Statistics, records: int) -> Iterator[str]:
     kinds = {
-        "turns of the assistant": statistics.turns,
-        "calls of tools": statistics.calls,
-        "characters of the record": statistics.characters,
+        "assistant turns": statistics.turns,
+        "tool calls": statistics.calls,
+        "characters": statistics.characters,
         "tokens, as logged": statistics.tokens,
-        "tokens, as the tokenizer counts them": statistics.counted,
+        "tokens, by the tokenizer": statistics.tokenizer_tokens,
     }
     rows = [(what, *_distribution(values)) for what, values in kinds.items() if values]
     yield from _table(("per record", "least", "median", "90 %", "most", "sum"), rows)
     yield ""
     if statistics.tokens:
         known = len(statistics.tokens)
-        yield f"Tokens are those that services counted for the last request and its reply, in {known:,} of {records:,}."
+        yield f"Token counts are as logged for the last request and its reply, in {known:,} of {records:,} records."
     else:
-        yield "The logs do not say how many tokens they are."
+        yield "The logs contain no token counts."
 
 
 def _distribution(values: array[int]) -> list[str]:
@@ -255,19 +253,19 @@ def _distribution(values: array[int]) -> list[str]:
     return [f"{point:,}" for point in points]
 
 
-def _making(facts: CardFacts) -> Iterator[str]:
+def _provenance(facts: CardFacts) -> Iterator[str]:
     first, last = facts.statistics.days or (None, None)
     when = f"of {first}" + (f" to {last}" if last != first else "") if first else "without dates"
     yield f"- source: session logs {when}"
     sessions = facts.counts["sessions"]
     parts = [f"{sessions['seen']:,} sessions seen = {sessions['written']:,} written"]
-    for what in ("left_out", "filtered"):
+    for what, label in (("left_out", "skipped"), ("filtered", "filtered")):
         reasons = sessions[what]
         why = ", ".join(f"{reason}: {count:,}" for reason, count in reasons.items())
-        parts.append(f"{sum(reasons.values()):,} {what.replace('_', ' ')}" + (f" ({why})" if why else ""))
+        parts.append(f"{sum(reasons.values()):,} {label}" + (f" ({why})" if why else ""))
     yield "- " + " + ".join([*parts, f"{pluralize(sessions['duplicates'], 'duplicate')}"])
-    cleaned = ", ".join(f"{rule.replace('_', ' ')}: {count:,}" for rule, count in facts.counts["cleaned"].items())
-    yield f"- cleaned: {cleaned or 'nothing'}"
+    cleaning = ", ".join(f"{rule.replace('_', ' ')}: {count:,}" for rule, count in facts.counts["cleaned"].items())
+    yield f"- cleaned: {cleaning or 'nothing'}"
     addresses = pluralize(facts.counts["addresses"], "e-mail address", "e-mail addresses")
     yield f"- anonymised: {addresses} replaced by pseudonyms" if facts.anonymized else "- not anonymised"
     if loss := facts.counts.get("loss"):
@@ -276,12 +274,12 @@ def _making(facts: CardFacts) -> Iterator[str]:
         yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as `{facts.flag}` says"
     if samples := facts.counts.get("samples"):
         yield f"- {inference_match(samples['true'], samples['trained'])}"
-    preset = facts.asked.get("preset", "chat")
+    preset = facts.options.get("preset", "chat")
     yield f"- preset: `{preset}`"
-    others = {name: value for name, value in facts.asked.items() if name != "preset"}
+    others = {name: value for name, value in facts.options.items() if name != "preset"}
     spelled = {name: value if isinstance(value, str) else json.dumps(value) for name, value in others.items()}
-    chosen = ", ".join(f"{name}: {_code(text)}" for name, text in spelled.items())
-    yield f"- other options: {chosen or 'as by default'}"
+    options = ", ".join(f"{name}: {_code(text)}" for name, text in spelled.items())
+    yield f"- other options: {options or 'defaults'}"
 
 
 def _findings(findings: dict[str, dict[str, int]]) -> Iterator[str]:
@@ -301,13 +299,13 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 
 
 def _first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The first rows, and how many there are beyond."""
-    beyond = len(rows) - _MOST
-    return rows if beyond <= 0 else [*rows[:_MOST], (f"and {beyond:,} more", *("" for _ in rows[0][1:]))]
+    """Return the first rows, and a row with the number of further ones."""
+    beyond = len(rows) - _MAX_ROWS
+    return rows if beyond <= 0 else [*rows[:_MAX_ROWS], (f"and {beyond:,} more", *("" for _ in rows[0][1:]))]
 
 
 def _code(text: str) -> str:
-    """A name from a log or from whoever ran this, so that nothing in it is markup."""
-    shown = escape(text[:_LONGEST])
-    inert = shown.translate(_INERT)
+    """Format a name from a log or an option as code, so that nothing in it acts as markup."""
+    escaped = escape(text[:_MAX_NAME_LENGTH])
+    inert = escaped.translate(_INERT)
     return f"`{inert}`"

@@ -18,44 +18,47 @@ def _numbers() -> array[int]:
 
 @dataclass(slots=True)
 class Statistics:
-    """A few numbers of each record, 8 bytes each, so that they may be as many as the records."""
+    """The statistics of a dataset card.
+
+    A few numbers per record are stored, 8 bytes each, so that memory suffices for many records.
+    """
 
     turns: array[int] = field(default_factory=_numbers)
-    """Turns of the assistant."""
+    """Assistant turns."""
     calls: array[int] = field(default_factory=_numbers)
     characters: array[int] = field(default_factory=_numbers)
     tokens: array[int] = field(default_factory=_numbers)
-    """Of the last request and its reply, if the log counts both."""
-    counted: array[int] = field(default_factory=_numbers)
-    """Tokens as the tokenizer counts them."""
+    """Tokens of the last request and its reply, if the log has both counts."""
+    tokenizer_tokens: array[int] = field(default_factory=_numbers)
+    """Tokens counted by the tokenizer."""
     records_with: Counter[str] = field(default_factory=Counter)
-    """Records that contain something, by its name in ``FEATURES``."""
+    """Records with a feature, by its name in ``FEATURES``."""
     unmeasured: int = 0
-    """Records that are too large to be parsed again."""
+    """Records too large to be parsed again."""
     models: Counter[str] = field(default_factory=Counter)
-    """Records by the models that wrote what is trained on in them; ``""``: the log names none."""
+    """Records by the models that wrote their messages trained on; ``""`` if the log names no model."""
     trained: Counter[str] = field(default_factory=Counter)
-    """The length of the messages that are trained on, by model."""
+    """The length of the messages trained on, by model."""
     sources: Counter[str] = field(default_factory=Counter)
-    """Records by the format of their logs."""
+    """Records by log format."""
     days: list[str] = field(default_factory=list)
-    """The first and the last day of all, once a record has one."""
+    """The first and the last day of all records; empty until a record has a day."""
     tools: ToolTotals = field(default_factory=ToolTotals)
 
     @property
     def unit(self) -> str:
         """The unit of ``trained``."""
-        return "tokens" if self.counted else "characters"
+        return "tokens" if self.tokenizer_tokens else "characters"
 
     def add(self, outcome: Outcome, record: Record, usage: Usage) -> None:
-        """Add a record of a session, and the use of tools that counts with it."""
+        """Add a record of a session, and its tool usage."""
         self.turns.append(record.usage.assistant_turns)
         self.tools.add(usage)
         self.sources[outcome.account.format or "unknown"] += 1
         if day := outcome.output.day:
             self.days = [min([day, *self.days]), max([day, *self.days])]
         if record.tokens is not None:
-            self.counted.append(record.tokens)
+            self.tokenizer_tokens.append(record.tokens)
         if record.facts and record.facts.prompt_tokens is not None and record.facts.completion_tokens is not None:
             self.tokens.append(record.facts.prompt_tokens + record.facts.completion_tokens)
         truncated = {True: TRUNCATED, None: UNKNOWN_END}.get(record.ending.truncated)
@@ -80,12 +83,12 @@ FEATURES: dict[str, Callable[[Contents], bool]] = {
     "reasoning": lambda contents: contents.reasons,
     "redacted text": lambda contents: contents.redacted,
 }
-"""What a record may contain, and how its contents say so."""
+"""The features of records, each with the function that checks for it."""
 TRUNCATED = "a truncated last reply"
 UNKNOWN_END = "an unknown end"
 
 
 def quantile(values: array[int], share: float) -> int:
-    """The value that so many of all are below or equal to: one of them."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    """Return the value that a share of all values does not exceed, without interpolation."""
+    ascending = sorted(values)
+    return ascending[min(len(ascending) - 1, int(share * len(ascending)))]

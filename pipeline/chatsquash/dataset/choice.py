@@ -1,4 +1,4 @@
-"""Which sessions and records are written, how reports call them, and a session as programs see it."""
+"""The selection of sessions and records to write, their names in reports, and a session as the API returns it."""
 
 from __future__ import annotations
 
@@ -22,104 +22,115 @@ from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding
 
 if TYPE_CHECKING:
-    from chatsquash.dataset.pre_pass import Foresight
+    from chatsquash.dataset.pre_pass import PrePass
 
 Sessions = Iterator[tuple[Log, Outcome]]
 
 
-class SessionChoice(NamedTuple):
-    """A session whose records are those that are wanted."""
+class Selection(NamedTuple):
+    """A session after filters and the removal of duplicates."""
 
     outcome: Outcome
-    made: int
-    """The records that it had before."""
+    record_count: int
+    """Number of records before filters and duplicates."""
     turns: int | None
-    """The turns of the assistant in the first of these."""
+    """Assistant turns of the first of these."""
     filtered: tuple[str, ...] = ()
-    """For each record that a filter left out, the option that says so."""
+    """The option that filtered each filtered record."""
     duplicates: int = 0
-    """The records that others stand for."""
+    """Number of records that duplicate others."""
 
     @property
     def why(self) -> str | None:
-        """The option for which nothing is written of a session that has no fault."""
+        """The option that excludes the session; ``None`` if it has records or was skipped because of a finding."""
         if self.outcome.account.is_joined:
             return "--join"
         return self.filtered[0] if self.filtered and not self.outcome.records else None
 
 
-class Choice:
-    """Filters, tells duplicates apart and finds parts of sessions in other files; sessions come in order."""
+class Selector:
+    """Selects records: applies filters, removes duplicates and reports sessions divided between files.
+
+    Sessions must be passed in the order of the output.
+    """
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._filters = Filters(options)
-        self._foresight: Foresight | None = None
+        self._pre_pass: PrePass | None = None
         self._meetings: Meetings | None = None
         self.names = Privacy(options)
-        """How what is private is called in reports."""
+        """Replaces private values in reports."""
         self._paths: dict[str, str] = {}
-        """How logs are called in which something private was found, by their paths."""
+        """Paths shown for logs with private values in their names, by their real paths."""
 
     def begin(self, logs: Sequence[Log]) -> None:
-        """Prepare for the sessions of these logs."""
+        """Prepare for the sessions of logs."""
         if self._options.sessions_by != "chain":
             self._meetings = Meetings(logs, self.path)
 
-    def foresee(self, sessions: Sessions, scratch: Callable[[], BinaryIO]) -> None:
-        """See all sessions before the first is chosen, where options compare each with all others."""
-        from chatsquash.dataset.pre_pass import foreseen  # which few runs need
+    def run_pre_pass(self, sessions: Sessions, scratch: Callable[[], BinaryIO]) -> None:
+        """Read all sessions once before the first is selected, for options that compare each with all others."""
+        from chatsquash.dataset.pre_pass import run_pre_pass  # rarely needed
 
-        named = starmap(self.rename, sessions)
-        self._foresight = foreseen(named, self._filters, self._options, scratch)
+        display_sessions = starmap(self.rename, sessions)
+        self._pre_pass = run_pre_pass(display_sessions, self._filters, self._options, scratch)
 
     def rename(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
-        """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
+        """Replace private values in the paths of a log and, if it could not be read, in the texts of its findings."""
         if outcome.privacy.log_names is None and not outcome.account.lines and self.names.is_active:
             outcome = private_texts.hide_texts(outcome, log, self.names.text, self.names.digest)
-        named = private_texts.with_log_names(log, outcome.privacy.log_names)
-        if named is not log:
-            self._paths[log.display_path] = named.display_path
-            self._paths.update(zip(log.other_files, named.other_files, strict=True))
-        return named, outcome
+        display_log = private_texts.with_log_names(log, outcome.privacy.log_names)
+        if display_log is not log:
+            self._paths[log.display_path] = display_log.display_path
+            self._paths.update(zip(log.other_files, display_log.other_files, strict=True))
+        return display_log, outcome
 
     def path(self, path: str) -> str:
-        """The path of a log, as reports have it."""
+        """Return the path of a log as shown in reports."""
         return self._paths.get(path) or self.names.text(path)
 
-    def choose(self, source: Log, log: Log, outcome: Outcome) -> SessionChoice:
-        """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
-        met = self._meetings.take(source, outcome) if self._meetings else None
-        if met and all(each.code != met.code for each in outcome.findings):  # in a result that is merged, it may be
-            outcome = outcome.with_finding(finding(met, outcome.session, log.display_path))
-        made, turns = len(outcome.records), turns_of(outcome)
+    def select(self, source: Log, log: Log, outcome: Outcome) -> Selection:
+        """Select the records of a session to write.
+
+        Args:
+            source: The log as it was discovered.
+            log: The same log with its names in reports.
+            outcome: The outcome of the session.
+        """
+        violation = self._meetings.take(source, outcome) if self._meetings else None
+        if violation and all(
+            each.code != violation.code for each in outcome.findings
+        ):  # results to merge may already have it
+            outcome = outcome.with_finding(finding(violation, outcome.session, log.display_path))
+        record_count, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if (
-            not made and outcome.left_out is None and not outcome.account.is_joined
-        ):  # none of its conversations was asked for
-            covered = outcome.replies.coverage
-            is_copy = not covered.conversations and (
-                covered.copied or any(each.code == "repeated-conversation" for each in outcome.findings)
+            not record_count and outcome.left_out is None and not outcome.account.is_joined
+        ):  # no conversation of a requested kind
+            totals = outcome.replies.coverage
+            is_copy = not totals.conversations and (
+                totals.copied or any(each.code == "repeated-conversation" for each in outcome.findings)
             )
             filtered = ("copy",) if is_copy else (f"--conversations {self._options.conversations}",)
-        return SessionChoice(outcome, made, turns, filtered, duplicates)
+        return Selection(outcome, record_count, turns, filtered, duplicates)
 
-    def place(self, log: Log, outcome: Outcome) -> Outcome:
-        """The outcome that was chosen last, in the cluster of its records if these decide its split."""
-        return self._foresight.place(log, outcome) if self._foresight else outcome
+    def with_cluster(self, log: Log, outcome: Outcome) -> Outcome:
+        """Return the outcome that was selected last, with its cluster if clusters determine splits."""
+        return self._pre_pass.with_cluster(log, outcome) if self._pre_pass else outcome
 
 
 def turns_of(outcome: Outcome) -> int | None:
-    """The turns of the assistant in the first record."""
+    """Return the number of assistant turns in the first record."""
     return outcome.records[0].usage.assistant_turns if outcome.records else None
 
 
 def stop_for(outcome: Outcome, file: str, options: Options) -> None:
-    """Raise ``StoppedError`` for an outcome that the options stop for; of the file's name it hides what they hide."""
+    """Raise ``StoppedError`` for an outcome that ``--on-invalid abort`` or ``--strict`` does not accept."""
     aborts = options.on_invalid == "abort"
     if not aborts and not options.strict:
         return
-    from chatsquash.dataset.stops import cut_short, why  # which few runs need
+    from chatsquash.dataset.stops import cut_short, why  # rarely needed
 
     if aborts and outcome.left_out in INVALID:
         stop = "--on-invalid abort"
@@ -131,47 +142,50 @@ def stop_for(outcome: Outcome, file: str, options: Options) -> None:
 
 
 class Meetings:
-    """Holds the sessions of a run to those that came before; of each it keeps three numbers.
+    """Compares each session with the earlier ones, to find sessions divided between files; keeps three numbers of each.
 
-    ``shown`` says how a path is told in findings.
+    Args:
+        logs: The logs of the run.
+        display_path: Returns a path as shown in findings.
     """
 
-    def __init__(self, logs: Sequence[Log], shown: Callable[[str], str]) -> None:
-        self._logs, self._shown_as = logs, shown
+    def __init__(self, logs: Sequence[Log], display_path: Callable[[str], str]) -> None:
+        self._logs, self._display_path = logs, display_path
         self._file = -1
         self._last: tuple[str, int] | None = None
         self._ids, self._begins, self._ends = Index(), Index(), Index()
 
     def take(self, log: Log, outcome: Outcome) -> Violation | None:
-        """What a session has in common with one of another file."""
+        """Add a session and return a finding if it belongs to a session in another file."""
         if (log.display_path, log.number) != self._last:
             self._file, self._last = self._file + 1, (log.display_path, log.number)
-        met, here = outcome.replies.meeting, self._file
-        if met is None:
+        meeting, here = outcome.replies.meeting, self._file
+        if meeting is None:
             return None
-        same = self._ids.put(met.id, here) if met.id else None
-        before = self._ends.get(met.begin) if met.begin else None
-        behind = self._begins.get(met.end) if met.end else None
-        if met.begin:
-            self._begins.put(met.begin, here)
-        if met.end:
-            self._ends.put(met.end, here)
-        if same is None and before is None and behind is None:
+        same = self._ids.put(meeting.id, here) if meeting.id else None
+        before = self._ends.get(meeting.begin) if meeting.begin else None
+        after = self._begins.get(meeting.end) if meeting.end else None
+        if meeting.begin:
+            self._begins.put(meeting.begin, here)
+        if meeting.end:
+            self._ends.put(meeting.end, here)
+        if same is None and before is None and after is None:
             return None
-        relations = (("has the session_id of", same), ("goes on from", before), ("goes on in", behind))
+        relations = (("has the session_id of", same), ("continues", before), ("continues in", after))
         others = ((how, file) for how, file in relations if file is not None and file != here)
         return next(
-            (dataset.divided_session(how, self._shown_as(self._logs[file].display_path)) for how, file in others), None
+            (dataset.divided_session(how, self._display_path(self._logs[file].display_path)) for how, file in others),
+            None,
         )
 
 
 class Session(NamedTuple):
-    """A session of a log, as ``read`` gives it, and ``convert`` to its ``filter``.
+    """A session of a log, as returned by ``read`` and passed to the ``filter`` of ``convert``.
 
-    records: each ``{"messages": [...], "tools": [...]}``, or as the preset shapes it; none where it was left out.
-    findings: what was found of it; each has ``code``, ``severity``, ``file``, ``line``, ``message`` and ``text``.
+    records: each ``{"messages": [...], "tools": [...]}``, or in the shape of the preset; empty if it was skipped.
+    findings: each has ``code``, ``severity``, ``file``, ``line``, ``message`` and ``text``.
     facts: its line of ``reports/sessions.jsonl``; ``docs/output.md`` lists the columns.
-    refused: the code of the finding for which it has no record; ``None`` where it has one.
+    refused: the code of the finding for which it has no record; ``None`` if it has one.
     """
 
     records: list[dict[str, Any]]
@@ -180,8 +194,8 @@ class Session(NamedTuple):
     refused: str | None
 
     def __str__(self) -> str:
-        """The session as ``chatsquash show`` prints it: a title, then the messages of each record."""
-        from chatsquash.records import printing  # which few programs need
+        """Format the session like ``chatsquash show``: a title, then the messages of each record."""
+        from chatsquash.records import printing  # rarely needed
 
         title = escape(f"session {self.facts['session']}")
         if not self.records:
@@ -189,9 +203,9 @@ class Session(NamedTuple):
         return "\n".join([title, *map(printing.record_as_text, self.records)])
 
 
-def session_of(log: Log, chosen: SessionChoice) -> Session:
-    """A session as programs see it."""
-    outcome = chosen.outcome
+def session_of(log: Log, selection: Selection) -> Session:
+    """Return a session for the API."""
+    outcome = selection.outcome
     first = outcome.records[0] if outcome.records else None
-    facts = line_of(log, outcome, first, chosen.turns, RecordOutcome(filtered=chosen.why))
+    facts = line_of(log, outcome, first, selection.turns, RecordOutcome(filtered=selection.why))
     return Session([jsonio.loads(record.line) for record in outcome.records], outcome.findings, facts, outcome.left_out)

@@ -1,4 +1,4 @@
-"""What is ours in an output folder; what a run must not touch or cannot use there is refused before it begins."""
+"""The files in an output folder that chatsquash wrote, and checks that refuse anything a run must not replace."""
 
 from __future__ import annotations
 
@@ -14,66 +14,69 @@ from chatsquash.core.model import OURS
 from chatsquash.storage.folder import Folder, parent_folders, validate_name
 
 RECORD = "written.json"
-"""The record of the files that runs wrote."""
+"""The file that lists the files written by runs."""
 FOLDERS = (OURS, "reports", "data", "images")
-"""The folders of ours, which no link may stand for."""
+"""Our folders; none of them may be a link."""
 _ANOTHER = "or choose another folder with --output"
 
 
 def record(names: Iterable[str]) -> bytes:
-    """The record of these: written before files appear and after others went, so that it never says too little."""
+    """Return the content of the record.
+
+    It is written before files are added and after files are removed, so that it never misses a file of ours.
+    """
     return json.dumps({"files": sorted(names)}, indent=1).encode()
 
 
 def recorded_files(ours: Folder) -> list[str]:
-    """The files that earlier runs wrote, as paths below OUT."""
+    """Return the files that earlier runs wrote, as paths below OUT; raises ``UsageError`` if the record is damaged."""
     try:
         return [validate_name(name) for name in json.loads(ours.read(RECORD))["files"]]
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise damage(ours.path / RECORD) from None
+        raise damage_error(ours.path / RECORD) from None
 
 
-def damage(path: Path) -> UsageError:
-    """The error for a file that says what is ours and cannot be read."""
-    hint = f"delete {path.parent}, after which all that stands beside it counts as foreign"
+def damage_error(path: Path) -> UsageError:
+    """Return the error for a damaged record or commit plan."""
+    hint = f"delete {path.parent}, after which all other files in the folder count as foreign"
     return UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}")
 
 
-def refuse_others(path: Path, shown: Path, *, force: bool) -> None:
-    """Raise ``UsageError`` for what is no folder, and for one that has files of others in it, unless ``force``."""
+def refuse_others(path: Path, display_path: Path, *, force: bool) -> None:
+    """Raise ``UsageError`` if a path is not a folder, or contains foreign files and ``force`` is not set."""
     if path.is_symlink() and not path.exists():
-        raise UsageError(f"{shown}: is a link that leads to no folder; remove it, {_ANOTHER}")
+        raise UsageError(f"{display_path}: is a broken link; remove it, {_ANOTHER}")
     if path.exists() and not path.is_dir():
-        raise UsageError(f"{shown}: is a file; choose another folder with --output")
+        raise UsageError(f"{display_path}: is a file; choose another folder with --output")
     names = {each.name for each in path.iterdir()} if path.is_dir() else set()
     if names and OURS not in names and not force:
         hint = "choose another with --output, or add to it with --force"
-        raise UsageError(f"{shown}: is not empty and was not written by chatsquash; {hint}")
+        raise UsageError(f"{display_path}: is not empty and was not written by chatsquash; {hint}")
 
 
-def refuse_links(out: Folder, shown: Path) -> None:
-    """Raise ``UsageError`` for a link that stands for a folder or a file of ours: what is written may lead anywhere."""
+def refuse_links(out: Folder, display_path: Path) -> None:
+    """Raise ``UsageError`` if one of our folders or files is a link, since writing would follow it anywhere."""
     for name in FOLDERS:
         if (status := out.status(name)) and stat.S_ISLNK(status.st_mode):
-            raise _link(shown / name)
+            raise _link(display_path / name)
     status = out.status(OURS)
     if status is None:
         return
     if not stat.S_ISDIR(status.st_mode):
-        raise UsageError(f"{shown / OURS}: is not a folder; move it away, {_ANOTHER}")
+        raise UsageError(f"{display_path / OURS}: is not a folder; move it away, {_ANOTHER}")
     ours = out.folder(OURS)
     for name in ours.unexpected_entries():
         information = ours.status(name)
-        raise (_link if information and stat.S_ISLNK(information.st_mode) else _foreign)(shown / OURS / name)
-    for name in ours.names():  # a file of ours could not take its place
+        raise (_link if information and stat.S_ISLNK(information.st_mode) else _foreign)(display_path / OURS / name)
+    for name in ours.names():  # a folder here could not be replaced by our file
         if (
             name.endswith((".json", ".json.new"))
             and (information := ours.status(name))
             and stat.S_ISDIR(information.st_mode)
         ):
-            raise _foreign(shown / OURS / name)
+            raise _foreign(display_path / OURS / name)
 
 
 def _foreign(path: Path) -> UsageError:
@@ -81,29 +84,29 @@ def _foreign(path: Path) -> UsageError:
 
 
 def _link(path: Path) -> UsageError:
-    why = "is a link, and what is written there would end up where it leads"
-    return UsageError(f"{path}: {why}; remove it, which leaves that as it is, {_ANOTHER}")
+    why = "is a link, and files written to it would end up in its target"
+    return UsageError(f"{path}: {why}; remove the link, which does not change its target, {_ANOTHER}")
 
 
 class Claim:
-    """What may be written to in an output folder: nothing that is not ours, and nothing that a rename cannot reach."""
+    """Checks whether files in an output folder may be written: only ours are replaced, and only by a rename."""
 
-    def __init__(self, out: Folder, shown: Path) -> None:
-        self._out, self._shown = out, shown
+    def __init__(self, out: Folder, display_path: Path) -> None:
+        self._out, self._display_path = out, display_path
         self.ours: list[str] = []
-        """The files that earlier runs wrote."""
+        """Files that earlier runs wrote."""
         self._usable: set[str] = set()
 
     def refuse_foreign(self, *names: str) -> None:
-        """Raise ``UsageError`` where one of these files would take the place of something that is not ours."""
+        """Raise ``UsageError`` if one of these files would replace a file that chatsquash did not write."""
         known = set(self.ours)
         for name in names:
-            taken = self._in_the_way(name, known)
-            if taken is not None:
+            obstacle = self._find_obstacle(name, known)
+            if obstacle is not None:
                 why = "was not written by chatsquash and would be overwritten"
-                raise UsageError(f"{self._shown / taken}: {why}; move it away, {_ANOTHER}")
+                raise UsageError(f"{self._display_path / obstacle}: {why}; move it away, {_ANOTHER}")
 
-    def _in_the_way(self, name: str, known: set[str]) -> str | None:
+    def _find_obstacle(self, name: str, known: set[str]) -> str | None:
         for folder in parent_folders(name):
             status = self._out.status(folder)
             if status is None:
@@ -111,13 +114,13 @@ class Claim:
             if not stat.S_ISDIR(status.st_mode):
                 return folder
         status = self._out.status(name)
-        # A link, to whatever, is replaced as a file is: the rename does not follow it.
+        # A link is replaced like a file, since a rename does not follow it.
         if status is None or (name in known and (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode))):
             return None
         return name
 
     def refuse_unusable(self, *names: str) -> None:
-        """Raise ``UsageError`` where the folder of one of these files cannot be written to by a rename."""
+        """Raise ``UsageError`` if files cannot be renamed into the folder of one of these files."""
         for folder in dict.fromkeys(folder for name in names for folder in ("", *parent_folders(name))):
             if folder not in self._usable:
                 self._refuse_folder(folder)
@@ -126,12 +129,14 @@ class Claim:
     def _refuse_folder(self, name: str) -> None:
         if name and self._out.status(name) is None:
             return
-        path = self._shown / name
+        path = self._display_path / name
         ours, folder = self._out.folder(OURS), self._out.folder(name) if name else self._out
         try:
             if platform.mount(folder.descriptor) != platform.mount(ours.descriptor):
-                where = path if name else self._shown / OURS
-                why = "is on another file system than the rest of the folder, where no file can take its place at once"
+                where = path if name else self._display_path / OURS
+                why = (
+                    "is on another file system than the rest of the folder, so files cannot be moved there in one step"
+                )
                 raise UsageError(f"{where}: {why}; unmount it, {_ANOTHER}")
             if not os.access(".", os.W_OK | os.X_OK, dir_fd=folder.descriptor):
                 raise UsageError(f"{path}: cannot be written to (Permission denied); allow it, {_ANOTHER}")

@@ -1,4 +1,4 @@
-"""The columns of a dataset folder: those of the preset, and on request those on where a record comes from."""
+"""The columns of a dataset folder: those of the preset and, with ``--metadata``, the origin of each record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatsquash.core.outcome import Ending, Facts, Record
 from chatsquash.dataset.arrow import Field
 from chatsquash.records.presets import Column, named
 
-# A test holds their names to those that trainers and loaders take for something of their own.
+# A test checks that no trainer or loader gives these names a meaning.
 METADATA = (
     Field("session_id", "text"),
     Field("source", "text"),
@@ -21,42 +21,42 @@ METADATA = (
 )
 _KINDS: dict[str, str] = {"exit": "int", "reward": "float", "truncated": "bool", "failed_results": "int"}
 ENDING = tuple(Field(name, _KINDS.get(name, "text")) for name in Ending._fields)
-"""The columns on how the conversation of a record ended."""
+"""Columns about the end of a record's conversation."""
 CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("kind", "text"))
-"""The columns on the conversation of a record, where a session may have several."""
+"""Columns about the conversation of a record, for sessions with several conversations."""
 TOKENS = Field("tokens", "int")
-"""How many tokens a record has, where somebody counts them."""
+"""Number of tokens of a record, with a tokenizer."""
 TOOLS_SUPPLIED = Field("tools_supplied", "bool")
-"""Whether the definitions of a record are from ``--tools-file``, with that option."""
+"""Whether the tool definitions of a record are from ``--tools-file``; a column only with that option."""
 SAMPLE = (Field("sample", "int"), Field("samples", "int"))
-"""The columns on which of its session's samples a record is, from 1, and how many there are."""
-_ITEM = "item"  # what Arrow calls what is in a list
+"""Columns with the 1-based number of a sample in its session, and the number of samples."""
+_ITEM = "item"  # the name of list elements in Arrow
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
-"""The images of a record, in their order."""
+"""The images of a record, in order."""
 _DTYPES = {"text": "string", "json": "json", "int": "int64", "float": "float64", "bool": "bool"}
 
 
 def fields(options: Options) -> list[Field]:
-    """The columns that the options ask for, in the order of a record."""
+    """Return the columns for options, in the order of a record."""
     columns = [column for column in named(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"]
-    beside = [*METADATA, *ENDING]
-    beside += CONVERSATION if options.divides else ()
-    beside += SAMPLE if options.samples != "session" else ()
-    beside += (TOOLS_SUPPLIED,) if options.tools_file is not None else ()
-    beside += (TOKENS,) if options.tokenizer is not None else ()
+    extra = [*METADATA, *ENDING]
+    extra += CONVERSATION if options.divides else ()
+    extra += SAMPLE if options.samples != "session" else ()
+    extra += (TOOLS_SUPPLIED,) if options.tools_file is not None else ()
+    extra += (TOKENS,) if options.tokenizer is not None else ()
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
-    return [*parts, *(beside if options.metadata else ())]
+    return [*parts, *(extra if options.metadata else ())]
 
 
 def pair_fields(options: Options) -> list[Field]:
-    """The columns of pairs, in the order in which they are written."""
+    """Return the columns of pairs, in the order in which they are written."""
     preset = {column.name: column for column in named(options.preset).COLUMNS}
-    said = [_field(preset["messages"]._replace(name=name), "none") for name in ("prompt", "chosen", "rejected")]
-    return [*said, _field(preset["tools"], "none"), Field("evidence", "text")]
+    messages = [_field(preset["messages"]._replace(name=name), "none") for name in ("prompt", "chosen", "rejected")]
+    return [*messages, _field(preset["tools"], "none"), Field("evidence", "text")]
 
 
 def _parts(column: Column, options: Options) -> tuple[Column, ...]:
-    """A column, or those that stand for it where records are divided into prompt and completion."""
+    """Return a column, or the columns that replace it if records are divided into prompt and completion."""
     if column.name != "messages" or options.samples == "session" or options.shape == "messages":
         return (column,)
     return column._replace(name="prompt"), column._replace(name="completion")
@@ -73,7 +73,7 @@ def _field(column: Column, loss: str) -> Field:
 
 
 def metadata(record: Record, facts: Facts) -> dict[str, Any]:
-    """What the columns beside a record hold."""
+    """Return the values of the metadata columns of a record."""
     values = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
     values |= record.ending._asdict()
     values |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
@@ -83,16 +83,20 @@ def metadata(record: Record, facts: Facts) -> dict[str, Any]:
 
 
 def has_json(columns: list[Field]) -> bool:
-    """Whether any column is one of JSON, which ``datasets`` knows since 4.7 only."""
+    """Whether any column is JSON, which ``datasets`` supports since version 4.7."""
     return any(column.is_json_list for column in columns)
 
 
-def features(columns: list[Field], *, typed: bool) -> list[str]:
-    """The columns as lines of YAML, as ``datasets`` writes its features; ``typed`` is a file whose columns have types.
+def features(columns: list[Field], *, has_types: bool) -> list[str]:
+    """Return the columns as lines of YAML, in the form in which ``datasets`` writes features.
 
-    In lines of JSON it takes texts for times where all look like some, and writes them anew, unless they are JSON.
+    Args:
+        columns: The columns, in order.
+        has_types: Whether the files contain the types of their columns, as Parquet does.
     """
-    texts = "string" if typed or not has_json(columns) else "json"
+    # In JSON lines, datasets takes strings that all look like dates for timestamps and rewrites them, unless they are
+    # declared as JSON.
+    texts = "string" if has_types or not has_json(columns) else "json"
     lines: list[str] = []
     for column in columns:
         lines.append(f"- name: {column.name}")

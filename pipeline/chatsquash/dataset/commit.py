@@ -1,4 +1,4 @@
-"""The commit of a dataset: its journal also records which files are ours, and what the next run is to know."""
+"""The commit of a dataset, which also updates the record of our files and the state for the next run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _STATE = "state.json"
 
 
 class Committed(Struct):
-    """The folder as the last commit left it."""
+    """The state of the folder after the last commit."""
 
     files: dict[str, tuple[int, int]]
-    """Of every file its size and when it was last changed, in nanoseconds since the epoch."""
+    """The size of each file and its modification time, in nanoseconds since the epoch."""
     memory: bytes
 
 
@@ -37,29 +37,29 @@ class DatasetCommit(Commit):
         ours, plan = self._journal, self._plan
         if plan.removals:
             ours.replace(claim.RECORD, claim.record(plan.files))
-        # Not flushed: what a crash leaves of it is told by looking at it.
+        # Not flushed: a damaged file after a crash is detected when it is read.
         ours.write_new(_STATE, msgspec.json.encode(Committed(_statuses(self._out, plan.files), plan.memory)))
         ours.move(f"{_STATE}.new", ours, _STATE)
 
     def _note_undoing(self) -> None:
-        there = (name for name in (*self._plan.removals, *self._plan.files) if self._out.status(name))
-        self._journal.replace(claim.RECORD, claim.record(there))
+        remaining = (name for name in (*self._plan.removals, *self._plan.files) if self._out.status(name))
+        self._journal.replace(claim.RECORD, claim.record(remaining))
 
 
-def remembered(out: Folder) -> tuple[bytes, bool]:
-    """What the last run wanted to know, and whether all its files stand as it left them; nothing if that is unknown."""
+def read_memory(out: Folder) -> tuple[bytes, bool]:
+    """Return the memory of the last run and whether all its files are unchanged; empty if this is unknown."""
     try:
         state = msgspec.json.decode(out.read(f"{OURS}/{_STATE}"), type=Committed)
     except (OSError, ValueError, RecursionError):
         return b"", False
     try:
-        same = _statuses(out, state.files) == state.files
+        is_unchanged = _statuses(out, state.files) == state.files
     except (OSError, ValueError):
-        same = False
-    return state.memory, same
+        is_unchanged = False
+    return state.memory, is_unchanged
 
 
 def _statuses(out: Folder, names: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Sizes and times of those that are files."""
+    """Return the sizes and modification times of regular files."""
     statuses = ((name, out.status(name)) for name in names)
     return {name: (each.st_size, each.st_mtime_ns) for name, each in statuses if each and stat.S_ISREG(each.st_mode)}

@@ -1,7 +1,7 @@
-"""The dataset as Croissant metadata: its files, and what the run knows about responsible use (the RAI vocabulary).
+"""Croissant metadata of a dataset: its files, and facts for responsible use (the RAI vocabulary).
 
-Croissant has no type for columns of JSON objects, so the file describes no record sets; it names no licence, creator or
-version either, which only the publisher knows.
+Croissant has no type for columns of JSON objects, so there are no record sets. Licence, creator and version are missing
+as well, since only the publisher knows them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chatsquash.dataset.card_statistics import TRUNCATED, UNKNOWN_END, Statistic
 from chatsquash.dataset.store import StagedFile
 
 CROISSANT = "croissant.json"
-_NAMED = 20
+_MAX_NAMES = 20
 _CONFORMS = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
 _TERMS = (
     *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet", "format"),
@@ -36,7 +36,7 @@ _CONTEXT: dict[str, Json] = {
     "rai": "http://mlcommons.org/croissant/RAI/",
     "sc": "https://schema.org/",
 }
-"""The context that Croissant 1.0 requires, word for word."""
+"""The context that Croissant 1.0 requires verbatim."""
 _ENCODINGS = {
     ".jsonl": "application/jsonlines",
     ".gz": "application/gzip",
@@ -54,7 +54,7 @@ def croissant(
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "name": "conversations",
-        "description": f"{records}, made by chatsquash {__version__} of session logs.",
+        "description": f"{records}, made by chatsquash {__version__} from session logs.",
         "conformsTo": [*_CONFORMS],
         "distribution": [_file(each) for each in files],
         **dict(_responsible(statistics, counts, anonymized=anonymized)),
@@ -75,7 +75,7 @@ def _file(file: StagedFile) -> Json:
 
 def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymized: bool) -> Iterator[tuple[str, Json]]:
     sources = _parts(dict(statistics.sources.most_common()))
-    yield "rai:dataCollection", f"Sessions of people and agents with language models, as they were logged: {sources}."
+    yield "rai:dataCollection", f"Sessions of people and agents with language models, by log format: {sources}."
     yield "rai:dataCollectionType", ["Software Collection"]
     if statistics.days:
         yield "rai:dataCollectionTimeFrame", statistics.days
@@ -91,25 +91,25 @@ def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymize
 
 
 def _missing(counts: Mapping[str, Any]) -> Iterator[str]:
-    lost, unreadable = counts["replies"]["lost"], counts["lines"]["unreadable"]
-    if lost:
+    lost_replies, unreadable = counts["replies"]["lost"], counts["lines"]["unreadable"]
+    if lost_replies:
         replies = pluralize(counts["replies"]["logged"], "logged reply", "logged replies")
-        yield f"{sum(lost.values()):,} of {replies} are in no record ({_parts(lost)})."
+        yield f"{sum(lost_replies.values()):,} of {replies} are in no record ({_parts(lost_replies)})."
     if unreadable:
         yield f"{pluralize(unreadable, 'line')} could not be read."
 
 
 def _preprocessing(counts: Mapping[str, Any]) -> Iterator[str]:
     sessions = counts["sessions"]
-    aside = {**sessions["left_out"], **sessions["filtered"]}
+    others = {**sessions["left_out"], **sessions["filtered"]}
     yield f"{sessions['written']:,} of {pluralize(sessions['seen'], 'session')} became records."
-    if aside:
-        yield f"Left out or filtered: {_parts(aside)}."
+    if others:
+        yield f"Skipped or filtered: {_parts(others)}."
     if sessions["duplicates"]:
-        yield f"Duplicates left out: {sessions['duplicates']:,}."
+        yield f"Duplicates removed: {sessions['duplicates']:,}."
     if counts["cleaned"]:
-        cleaned = {rule.replace("_", " "): count for rule, count in counts["cleaned"].items()}
-        yield f"Cleaned: {_parts(cleaned)}."
+        cleaning = {rule.replace("_", " "): count for rule, count in counts["cleaned"].items()}
+        yield f"Cleaned: {_parts(cleaning)}."
 
 
 def _private(counts: Mapping[str, Any], *, anonymized: bool) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _limits(statistics: Statistics) -> Iterator[str]:
 
 
 def _parts(counts: Mapping[str, int]) -> str:
-    """Counts by name, as many as have room."""
-    parts = [f"{name} {count:,}" for name, count in [*counts.items()][:_NAMED]]
-    more = [f"{len(counts) - _NAMED:,} more"] if len(counts) > _NAMED else []
+    """Format counts by name, up to a maximum number."""
+    parts = [f"{name} {count:,}" for name, count in [*counts.items()][:_MAX_NAMES]]
+    more = [f"{len(counts) - _MAX_NAMES:,} more"] if len(counts) > _MAX_NAMES else []
     return ", ".join([*parts, *more])

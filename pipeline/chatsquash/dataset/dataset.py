@@ -1,4 +1,4 @@
-"""The dataset folder: files by split, a card that says what they are and how they load, and what is not for upload."""
+"""The dataset folder: files by split, a card and metadata, and a ``.gitignore`` for the files not meant for upload."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _FILES = (CARD, CROISSANT, INFO)
 _FOLDERS = (f"{FOLDER}/", f"{PAIRS}/", f"{IMAGES}/")
 _PUBLIC = (f"/{CARD}", f"/{CROISSANT}", *(f"/{folder}" for folder in _FOLDERS), f"/{INFO}")
 _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
-"""What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
+"""Files not meant for upload; listed individually as well, for tools that ignore exceptions with ``!``."""
 
 
 def is_public(name: str) -> bool:
-    """Whether a file below the folder is meant for upload, by its name."""
+    """Whether a file below the folder is meant for upload, judged by its name."""
     return name in _FILES or name.startswith(_FOLDERS)
 
 
 def is_image(name: str) -> bool:
-    """Whether a file is an image beside records, by its name."""
+    """Whether a file is an image of a record, judged by its name."""
     return name.startswith(f"{IMAGES}/")
 
 
 class Dataset:
-    """Takes records in order and writes them to the files of their splits."""
+    """Writes records, in order, to the files of their splits."""
 
     def __init__(self, options: Options, out: Output) -> None:
         self._options, self._out = options, out
@@ -50,25 +50,27 @@ class Dataset:
         if options.pairs != "none":
             self._pairs = {split.name: Shards(out, options, split.name, PAIRS) for split in self._splits.splits}
         self._split = ""
-        """That of the record which was written last."""
+        """The split of the last record."""
         self._images: set[str] = set()
         self.findings: list[Violation] = []
-        """What is wrong with the dataset as a whole; complete when it is finished."""
-        trained = ["trainer/any"] if options.trainer else []
+        """Findings about the dataset; complete after ``finish``."""
+        trainer_names = ["trainer/any"] if options.trainer else []
         out.refuse_foreign(
-            CARD, CROISSANT, IGNORE, INFO, f"{FOLDER}/any", *trained
-        )  # at once, not after the work is done
+            CARD, CROISSANT, IGNORE, INFO, f"{FOLDER}/any", *trainer_names
+        )  # fails before the conversion rather than after it
 
     def add(self, log: Log, outcome: Outcome, record: Record) -> tuple[Outcome, Place]:
-        """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
+        """Write a record.
 
-        ``final`` says which parts of places are known at the end only.
+        Returns:
+            The outcome, with a finding if its split leaks into another one, and the place of the record. ``final``
+            returns the parts of places that are only known at the end.
         """
-        begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
-        split, violation = self._splits.of(log, outcome, begun)
+        main = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
+        split, violation = self._splits.assign(log, outcome, main)
         self._split = split
-        beside = metadata(record, record.facts) if self._options.metadata and record.facts else {}
-        place = self._shards[split].add(record.line, beside, record.images)
+        extra = metadata(record, record.facts) if self._options.metadata and record.facts else {}
+        place = self._shards[split].add(record.line, extra, record.images)
         if self._options.format != "parquet":
             self._write(record.images)
         if violation is None:
@@ -76,54 +78,54 @@ class Dataset:
         return outcome.with_finding(finding(violation, outcome.session, log.display_path)), place
 
     def add_pairs(self, outcome: Outcome) -> None:
-        """Write the pairs of a session to the split of its records, which were written last."""
+        """Write the pairs of a session, to the split of its records, which must have been written just before."""
         for pair in outcome.output.pairs if outcome.records else ():
             self._pairs[self._split].add(pair.line, {}, {})
 
     def final(self) -> dict[str, str]:
-        """What stands in places, and what takes its place once the dataset is finished."""
+        """Return the placeholders in places, with their replacements once the dataset is finished."""
         return dict(shards.final() for shards in self._shards.values())
 
     def _write(self, images: Mapping[str, bytes]) -> None:
-        """Write the images that no record before had."""
+        """Write the images that no earlier record had."""
         for name in images.keys() - self._images:
             self._out.write(name, images[name], lines=0)
             self._images.add(name)
 
     def finish(self) -> list[str]:
-        """Write what is left, and the files beside; the names of the files that hold records."""
+        """Close the data files and write the files next to them; return the names of the record files."""
         files = {name: shards.close() for name, shards in self._shards.items()}
-        paired = [name for pairs in self._pairs.values() for name in pairs.close()]
+        pair_files = [name for pairs in self._pairs.values() for name in pairs.close()]
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, names in files.items() if records and not names]
         self.findings += self._splits.missed_shares()
         public = f"{CARD}, {CROISSANT}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO}"
-        said = f"# Only {public} are meant for upload."
+        comment = f"# Only {public} are meant for upload."
         private = [*_PRIVATE, *(["trainer/"] if self._options.trainer else [])]
-        self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *private, ""]).encode())
-        written = [name for names in files.values() for name in names]
-        if make := named(self._options.preset).extra_files:  # which its trainers want
-            for name, data in make(written, {name: names for name, names in files.items() if names}).items():
+        self._out.write(IGNORE, "\n".join([comment, "/*", *(f"!{name}" for name in _PUBLIC), *private, ""]).encode())
+        record_files = [name for names in files.values() for name in names]
+        if make := named(self._options.preset).extra_files:  # for the trainers of the preset
+            for name, data in make(record_files, {name: names for name, names in files.items() if names}).items():
                 self._out.write(name, data)
         if self._options.trainer:
-            from chatsquash.dataset import trainers  # which few runs need
+            from chatsquash.dataset import trainers  # rarely needed
 
-            for name, data in trainers.write(self._options, files, has_pairs=bool(paired)).items():
+            for name, data in trainers.write(self._options, files, has_pairs=bool(pair_files)).items():
                 self._out.write(name, data)
-        return written
+        return record_files
 
     def shares(self) -> dict[str, tuple[int, float]]:
-        """The records of each split, and the share of all that it was to have; nothing where none was asked for."""
+        """Return the number of records and the requested share of each split; empty without ``--split``."""
         if self._options.split is None:
             return {}
         return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
     def describe(self, facts: CardFacts) -> None:
-        """Write the card and the Croissant metadata, given what is known of the whole run."""
+        """Write the card and the Croissant metadata, from the facts of the complete run."""
         splits = {name: shards for name, shards in self._shards.items() if shards.records}
         pairs = {name: shards for name, shards in self._pairs.items() if shards.records}
         facts = facts._replace(splits=splits, pairs=pairs)
         self._out.write(CARD, card(facts).encode())
         files = [each for each in self._out.staged_files() if each.name.startswith((f"{FOLDER}/", f"{PAIRS}/"))]
-        described = croissant(files, facts.statistics, facts.counts, anonymized=facts.anonymized)
-        self._out.write(CROISSANT, printable_json(described, indent=True) + b"\n")
+        content = croissant(files, facts.statistics, facts.counts, anonymized=facts.anonymized)
+        self._out.write(CROISSANT, printable_json(content, indent=True) + b"\n")

@@ -1,4 +1,4 @@
-"""Which records another one stands for, told as they come in order."""
+"""Detectors of duplicate records, which compare each record with the earlier ones."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from chatsquash.records.line import digest
 
 
 class Duplicates(Protocol):
-    """Looks at the records that no filter leaves out, in order."""
+    """Checks the records that pass all filters, in order."""
 
-    def look(self, record: Record, log: str) -> Violation | None:
-        """That another record stands for this one of a log; ``None`` where it is written."""
+    def check(self, record: Record, log: str) -> Violation | None:
+        """Return a violation if a record duplicates another one; ``None`` if it is to be written."""
 
 
 class NoDuplicates:
-    """Every record is written."""
+    """Accepts every record."""
 
-    def look(self, record: Record, log: str) -> None:
-        """As ``Duplicates`` has it."""
+    def check(self, record: Record, log: str) -> None:
+        """See ``Duplicates``."""
 
 
-class Equal:
-    """Of records that have something alike, by a rule, the first one is written."""
+class ExactDuplicates:
+    """Accepts the first of the records with equal keys."""
 
     def __init__(self, rule: str, alike: Callable[[Record], bytes]) -> None:
         self._rule, self._alike = rule, alike
         self._seen: dict[bytes, str] = {}
 
-    def look(self, record: Record, log: str) -> Violation | None:
-        """As ``Duplicates`` has it."""
+    def check(self, record: Record, log: str) -> Violation | None:
+        """See ``Duplicates``."""
         key = self._alike(record)
         if key in self._seen:
             return dataset.duplicate_record(self._seen[key], self._rule)
@@ -42,17 +42,17 @@ class Equal:
         return None
 
 
-def streamed(options: Options) -> Duplicates:
-    """What tells records apart as they come, where nothing has to be known of those behind them."""
+def duplicate_detector(options: Options) -> Duplicates:
+    """Return the detector for the duplicate mode of the options, unless it needs a pre-pass over all records."""
     rule = options.duplicate_mode
     if rule == "exact":
-        return Equal(rule, lambda record: record.unflagged or digest(record.line))
+        return ExactDuplicates(rule, lambda record: record.unflagged or digest(record.line))
     if rule == "ids":
-        from chatsquash.session.fingerprints import of_record  # which few runs need
+        from chatsquash.session.fingerprints import of_record  # rarely needed
 
-        return Equal(rule, lambda record: of_record(record, options).same)
+        return ExactDuplicates(rule, lambda record: of_record(record, options).same)
     if rule == "near":
-        from chatsquash.dataset.near_duplicates import Near
+        from chatsquash.dataset.near_duplicates import NearDuplicates
 
-        return Near(options)
+        return NearDuplicates(options)
     return NoDuplicates()

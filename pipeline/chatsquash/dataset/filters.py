@@ -1,4 +1,4 @@
-"""Which records are wanted: filters, and duplicates."""
+"""Filters records and removes duplicates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsquash.core.log import Log, is_elsewhere
 from chatsquash.core.model import Violation
 from chatsquash.core.options import ERRORS, Options
 from chatsquash.core.outcome import Outcome, Record
-from chatsquash.dataset.duplicates import Duplicates, streamed
+from chatsquash.dataset.duplicates import Duplicates, duplicate_detector
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.session import finding
 from chatsquash.sources.names import is_between, path_day
@@ -24,87 +24,90 @@ if TYPE_CHECKING:
 
 
 class FilterResult(NamedTuple):
-    """What is left of a session, and why its other records are not wanted."""
+    """A session after filters and duplicates, with the reasons for the removed records."""
 
     outcome: Outcome
     filtered: tuple[str, ...] = ()
-    """The options that filtered records, one for each."""
+    """The option that filtered each filtered record."""
     duplicates: int = 0
-    """How many records were those of others."""
+    """Number of records that duplicate others."""
 
 
 class Filters:
-    """Takes outcomes in order, and removes the records that are not wanted."""
+    """Removes filtered and duplicate records from outcomes, which must be passed in order."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._filters = of_records(options)
         self._where = _where(options)
-        self.duplicates: Duplicates = streamed(options)
-        """What tells apart the records that no filter leaves out."""
-        tells = options.duplicate_mode != "keep" or options.needs_all_records
-        requests = self._filters, self._where, options.drop, tells, options.since, options.until
-        self._is_asked = any(requests)
+        self.duplicates: Duplicates = duplicate_detector(options)
+        """The detector of duplicates, for records that pass all filters."""
+        compares = options.duplicate_mode != "keep" or options.needs_all_records
+        requests = self._filters, self._where, options.drop, compares, options.since, options.until
+        self._is_active = any(requests)
 
     def remaining_records(self, log: Log, outcome: Outcome) -> list[Record]:
-        """The records of a session that no filter leaves out, those that others stand for among them."""
+        """Return the records of a session that pass all filters, including duplicates."""
         return [record for record in outcome.records if self._reason(log, outcome, record) is None]
 
     def apply(self, log: Log, outcome: Outcome) -> FilterResult:
-        """An outcome without the records that are filtered or were there before; a finding says so of each."""
-        if not self._is_asked:
+        """Remove filtered and duplicate records, and add a finding for each."""
+        if not self._is_active:
             return FilterResult(outcome)
         filtered: list[str] = []
         original, duplicates = outcome, 0
         indexes: list[int] = []
-        gone: dict[int, str] = {}
+        dropped: dict[int, str] = {}
         for number, record in enumerate(outcome.records):
             violation, option = self._reason(log, original, record) or (
-                self.duplicates.look(record, log.display_path),
+                self.duplicates.check(record, log.display_path),
                 "",
             )
             if violation is None:
                 indexes.append(number)
                 continue
-            gone[number] = "filtered" if option else "duplicate"
+            dropped[number] = "filtered" if option else "duplicate"
             filtered += [option] if option else []
             duplicates += not option
             last = violation._replace(conversation=record.conversation)
             outcome = outcome.with_finding(finding(last, outcome.session, log.display_path))
-        if gone:
-            outcome = _without(outcome, indexes, gone, last.code)
+        if dropped:
+            outcome = _without(outcome, indexes, dropped, last.code)
         return FilterResult(outcome, tuple(filtered), duplicates)
 
     def _reason(self, log: Log, outcome: Outcome, record: Record) -> tuple[Violation, str] | None:
-        """Why a record is filtered, and the option that says so."""
+        """Return the reason for which a record is filtered and the option; ``None`` if it passes."""
         if (log.part is not None or log.unit or record.conversation) and (
-            untimely := self._untimely(_day(log, outcome, record))
+            untimely := self._date_reason(_day(log, outcome, record))
         ):
             return dataset.filtered(*untimely), untimely[0]
-        for option, unwanted in self._filters.items():
-            if why := unwanted(record):
+        for option, find_reason in self._filters.items():
+            if why := find_reason(record):
                 return dataset.filtered(option, why), option
-        if self._where and not self._where.holds(log, outcome, record):
-            return dataset.filtered("--where", "the record does not fulfil the condition"), "--where"
+        if self._where and not self._where.matches(log, outcome, record):
+            return dataset.filtered("--where", "the record does not match the condition"), "--where"
         for code in self._options.drop:
-            if why := _has(code, outcome, record):
+            if why := _drop_reason(code, outcome, record):
                 return dataset.filtered(f"--drop {code}", why), f"--drop {code}"
         return None
 
-    def _untimely(self, day: str | None) -> tuple[str, str] | None:
-        """The option by which one of several conversations is not wanted, and why: its file was, as a whole."""
+    def _date_reason(self, day: str | None) -> tuple[str, str] | None:
+        """Return the date option that excludes one of several conversations, and the reason.
+
+        The dates of complete files are checked before they are read.
+        """
         since, until = self._options.since, self._options.until
         option = "--since" if since else "--until"
         if day is None:
-            return (option, "its file names no day of it") if since or until else None
+            return (option, "its day is unknown") if since or until else None
         if is_between(day, since, until):
             return None
-        return "--since" if since and day < since else "--until", f"it is of {day}"
+        return "--since" if since and day < since else "--until", f"its day is {day}"
 
 
-def unwanted(outcome: Outcome, log: Log) -> Outcome:
-    """An outcome none of whose records is wanted by the program that asked for them."""
-    violation = dataset.filtered("filter", "the function that was given does not want it")
+def reject_all(outcome: Outcome, log: Log) -> Outcome:
+    """Remove all records of an outcome that the ``filter`` function of the API rejected."""
+    violation = dataset.filtered("filter", "the filter function returned false")
     numbers = range(len(outcome.records))
     rejected = outcome.with_finding(finding(violation, outcome.session, log.display_path))
     return _without(rejected, [], dict.fromkeys(numbers, "filtered"), violation.code)
@@ -113,62 +116,62 @@ def unwanted(outcome: Outcome, log: Log) -> Outcome:
 def _where(options: Options) -> Where | None:
     if options.where is None:
         return None
-    from chatsquash.dataset.where import Where  # which few runs need, and takes time to import
+    from chatsquash.dataset.where import Where  # rarely needed, and slow to import
 
     return Where(options.where)
 
 
 def _day(log: Log, outcome: Outcome, record: Record) -> str | None:
-    """The day of a record: that of its path, else that on which its conversation began."""
+    """Return the day of a record: from its path, or else the day on which its conversation began."""
     started = record.entry.started_at if record.entry else None
     return path_day(log.name) or (started[:10] if started and record.conversation else outcome.output.day)
 
 
-def _without(outcome: Outcome, indexes: list[int], gone: dict[int, str], code: str) -> Outcome:
-    """An outcome with some of its records, and as of a session that was left out where there are none."""
+def _without(outcome: Outcome, indexes: list[int], dropped: dict[int, str], code: str) -> Outcome:
+    """Return an outcome with only some of its records; without any, as of a skipped session."""
     places = {number: place for place, number in enumerate(indexes)}
     if outcome.replies.rows:
-        rows = [_move(row, places, gone) for row in outcome.replies.rows]
+        rows = [_move(row, places, dropped) for row in outcome.replies.rows]
         sums, before = coverage(rows), outcome.replies.coverage
-        covered = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
+        new_totals = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
     else:
-        rows, covered = [], outcome.replies.coverage.without_record(gone[0])
+        rows, new_totals = [], outcome.replies.coverage.without_record(dropped[0])
     records = [outcome.records[number] for number in indexes]
     addresses = sum(record.addresses for record in records)
-    left = replace(
+    result = replace(
         outcome.with_records(records),
-        replies=replace(outcome.replies, rows=rows, coverage=covered),
+        replies=replace(outcome.replies, rows=rows, coverage=new_totals),
         privacy=replace(outcome.privacy, addresses=addresses),
     )
     if indexes:
-        sizes = _sizes(outcome.records[number] for number in gone)
+        sizes = _sizes(outcome.records[number] for number in dropped)
         for line in _sizes(records):
-            sizes.pop(line, None)  # of which another record is made
+            sizes.pop(line, None)  # another remaining record is made from this line
         counts, size = outcome.account.counts.without(len(sizes)), outcome.account.sizes.without(sum(sizes.values()))
-        return replace(left, account=replace(outcome.account, counts=counts, sizes=size))
-    return replace(left, report=replace(left.report, left_out=code), account=outcome.account.unwritten())
+        return replace(result, account=replace(outcome.account, counts=counts, sizes=size))
+    return replace(result, report=replace(result.report, left_out=code), account=outcome.account.unwritten())
 
 
 def _sizes(records: Iterable[Record]) -> dict[int | None, int]:
-    """The bytes of the lines that records are made of."""
+    """Return the size in bytes of each line that records are made from."""
     lines = ((record.entry.line if record.entry else None, record.size) for record in records)
     return {line: size for line, size in lines if line is None or not is_elsewhere(line)}
 
 
-def _move(row: ReplyOutcome, places: dict[int, int], gone: dict[int, str]) -> ReplyOutcome:
-    """A reply's row once some records are gone; it stands in the first one that is left of those that hold it."""
-    left = tuple(place._replace(record=places[place.record]) for place in row.others if place.record in places)
+def _move(row: ReplyOutcome, places: dict[int, int], dropped: dict[int, str]) -> ReplyOutcome:
+    """Update the row of a reply after records were removed: it moves to the first remaining record that contains it."""
+    others = tuple(place._replace(record=places[place.record]) for place in row.others if place.record in places)
     if row.record is None:
         return row
     if row.record in places:
-        return replace(row, record=places[row.record], others=left)
-    return row.in_others(left) if left else row.without_record(gone[row.record])
+        return replace(row, record=places[row.record], others=others)
+    return row.in_others(others) if others else row.without_record(dropped[row.record])
 
 
-def _has(code: str, outcome: Outcome, record: Record) -> str | None:
-    """Whether a finding that is to be dropped is about a record, or about all of its session."""
+def _drop_reason(code: str, outcome: Outcome, record: Record) -> str | None:
+    """Return why a record is dropped: a finding with the code is about the record or its complete session."""
     about = [each for each in outcome.findings if each.conversation in ("", record.conversation)]
     if code == ERRORS:
-        grave = next((each.code for each in about if each.severity == "error"), None)
-        return f"the session has the error {grave}" if grave else None
+        error = next((each.code for each in about if each.severity == "error"), None)
+        return f"the session has the error {error}" if error else None
     return f"the session has {code}" if any(each.code == code for each in about) else None

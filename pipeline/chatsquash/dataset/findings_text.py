@@ -8,45 +8,52 @@ from collections.abc import Callable
 from chatsquash.core.model import Finding
 from chatsquash.core.text import escape, printable, printable_json
 
-_SHOWN = 20
-"""Findings of a code."""
+_MAX_PER_CODE = 20
+"""Maximum number of findings shown per code."""
 
 
 def as_text(finding: Finding, record: str | None = None) -> str:
-    """One line of the integrity report, which names the record; not one of the findings about datasets."""
+    """Format a finding as a line of the integrity report, with its record unless it is about the dataset."""
     at = f"messages[{finding.message}]: " if finding.message is not None else ""
-    session, where = escape(finding.session), place(finding.file, finding.line)
-    stands = "" if record is None else f"\trecord={escape(record)}"
-    return f"{finding.severity.upper()}\tsession={session}\tinput={where}{stands}\t[{finding.code}] {at}{finding.text}"
+    session = escape(finding.session)
+    where = f"\tinput={place(finding.file, finding.line)}"
+    where += "" if record is None else f"\trecord={escape(record)}"
+    return f"{finding.severity.upper()}\tsession={session}{where}\t[{finding.code}] {at}{finding.text}"
 
 
-class Some:
-    """Shows the first findings of each code, and how many more there are."""
+class FirstFindings:
+    """Shows the first findings of each code and the number of further ones."""
 
     def __init__(self, show: Callable[[str], object]) -> None:
         self._show = show
         self._counts: Counter[str] = Counter()
 
-    def say(self, finding: Finding) -> None:
-        """Show a finding, unless there were many of its kind."""
+    def show(self, finding: Finding) -> None:
+        """Show a finding, unless many with its code were shown."""
         self._counts[finding.code] += 1
-        if self._counts[finding.code] <= _SHOWN:
+        if self._counts[finding.code] <= _MAX_PER_CODE:
             self._show(as_text(finding))
 
     def finish(self) -> None:
-        """Say how many were not shown."""
+        """Show how many findings of each code were omitted."""
         for code, count in sorted(self._counts.items()):
-            if count > _SHOWN:
-                self._show(f"... and {count - _SHOWN:,} more: {code}")
+            if count > _MAX_PER_CODE:
+                self._show(f"... and {count - _MAX_PER_CODE:,} more: {code}")
 
 
 def place(file: str, line: int | None) -> str:
-    """Where something was found, as ``FILE:LINE``."""
+    """Format a location as ``FILE:LINE``."""
     return escape(file) + (f":{line}" if line is not None else "")
 
 
 def as_json(finding: Finding, record: str | None = None, filtered: str | None = None) -> bytes:
-    """One line of ``findings.jsonl``; ``record`` is where the record stands, ``filtered`` what filtered the session."""
+    """Format a finding as a line of ``findings.jsonl``.
+
+    Args:
+        finding: The finding.
+        record: The place of its record.
+        filtered: The option that filtered its session.
+    """
     return printable_json(
         {
             "code": finding.code,

@@ -1,4 +1,4 @@
-"""The manifest of a run, ``run.json``: its options as JSON, its counts, and all its files with their hashes."""
+"""The manifest of a run, ``run.json``: its options and counts, and all inputs and outputs with their hashes."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from chatsquash.dataset.summary import Summary
 from chatsquash.redaction.pseudonyms import fingerprint
 
 SCHEMA_VERSION = 1
-_HELD = 4 << 20
-"""Bytes of inputs in memory; more wait in a file."""
+_MAX_MEMORY = 4 << 20
+"""Maximum number of bytes of inputs in memory; more are written to a temporary file."""
 
 
 class Manifest:
-    """Gathers the inputs of a run, and writes the manifest at its end."""
+    """Collects the inputs of a run and writes the manifest at its end."""
 
-    def __init__(self, out: Output, described: dict[str, object]) -> None:
-        self._out, self._described = out, described
-        self._inputs = bytearray()  # as they will be written, which takes a tenth of the memory of objects
-        self._before: BinaryIO | None = None  # those before them, where there are many
+    def __init__(self, out: Output, options_json: dict[str, object]) -> None:
+        self._out, self._options_json = out, options_json
+        self._inputs = bytearray()  # as JSON text, which needs a tenth of the memory of objects
+        self._spill: BinaryIO | None = None  # earlier inputs, if there are many
         self.records_made = RecordsMade()
         self.logs = 0
-        """The files that the inputs are of; those of one file follow each other."""
+        """Number of files that the inputs are from; the inputs of one file are consecutive."""
         self._last: tuple[int, str, str] | None = None
 
     def add(self, log: Log, digest: str, path_digest: str = "") -> None:
-        """Add an input; ``path_digest`` tells its path where something private was replaced in that."""
+        """Add an input; ``path_digest`` identifies its path if private values in it were replaced."""
         if (log.number, log.display_path, path_digest) != self._last:
             self.logs += 1
             self._last = log.number, log.display_path, path_digest
-        logged = {"path": printable(log.display_path), "size": log.size, "xxh3_128": digest}
+        entry = {"path": printable(log.display_path), "size": log.size, "xxh3_128": digest}
         if path_digest:
-            logged["path_digest"] = path_digest
-        self._inputs += (b",\n    " if self._inputs or self._before else b"") + printable_json(logged)
-        if len(self._inputs) > _HELD:
-            self._before = self._before or self._out.scratch()
-            self._before.write(self._inputs)
+            entry["path_digest"] = path_digest
+        self._inputs += (b",\n    " if self._inputs or self._spill else b"") + printable_json(entry)
+        if len(self._inputs) > _MAX_MEMORY:
+            self._spill = self._spill or self._out.scratch()
+            self._spill.write(self._inputs)
             self._inputs.clear()
 
     def write(self, summary: Summary) -> None:
-        """Write the manifest of all files that are staged."""
-        written = [
+        """Write the manifest, which lists all staged files."""
+        outputs = [
             {"path": file.name, "size": file.size, "lines": file.lines, "sha256": file.digest.hexdigest()}
             for file in self._out.staged_files()
         ]
@@ -63,13 +63,13 @@ class Manifest:
             "chatsquash_version": __version__,
             **({"plugins": packages} if (packages := plugins.versions()) else {}),
             "compiled": None,
-            "options": self._described,
+            "options": self._options_json,
             "counts": summary.counts(),
             "records_made": self.records_made.as_json(),
             "seconds": round(summary.seconds, 3),
-            "outputs": written,
+            "outputs": outputs,
         }
-        # The inputs, a line each, go behind the rest as they are.
+        # The inputs follow the rest as they are, one per line.
         rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
         self._out.write(RUN, rest + b',\n  "inputs": [\n    ')
         for piece in self._spilled():
@@ -77,68 +77,67 @@ class Manifest:
         self._out.write(RUN, self._inputs + b"\n  ]\n}\n")
 
     def _spilled(self) -> Iterator[bytes]:
-        if self._before:
-            self._before.seek(0)
-            yield from iter(partial(self._before.read, _HELD), b"")
+        if self._spill:
+            self._spill.seek(0)
+            yield from iter(partial(self._spill.read, _MAX_MEMORY), b"")
 
 
 class RecordsMade:
-    """Records that sessions gave, before any of them is filtered: how many, and what tells them from others."""
+    """The number and a checksum of the records of sessions, before any are filtered."""
 
     def __init__(self) -> None:
         self._count = self._sum = 0
 
     def add(self, records: Iterable[Record]) -> None:
-        """Count some of them."""
+        """Add records."""
         for record in records:
             self._count += 1
             self._sum += int.from_bytes(record.digest, "big")
 
-    def add_made(self, made: dict[str, Any]) -> None:
-        """Add those that a part of the sessions gave, as ``as_json`` has them."""
-        self._count += made["count"]
-        self._sum += int(made["xxh3_128_sum"], 16)
+    def add_counts(self, counts: dict[str, Any]) -> None:
+        """Add the counts of a part of the sessions, as returned by ``as_json``."""
+        self._count += counts["count"]
+        self._sum += int(counts["xxh3_128_sum"], 16)
 
     def as_json(self) -> dict[str, Any]:
-        """As ``run.json`` has them; the sum of their hashes is one whatever their order."""
+        """Return the member of ``run.json``; the sum of hashes does not depend on the order of records."""
         return {"count": self._count, "xxh3_128_sum": f"{self._sum % (1 << 128):032x}"}
 
 
 def describe(options: Options) -> dict[str, object]:
-    """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    deciding = (each.name for each in list_options(type(options)) if each.decides != "nothing" and not each.secret)
-    chosen = {name: _json_value(getattr(options, name)) for name in deciding}
+    """Return the options that affect the output, as in ``run.json``; the key is replaced by its fingerprint."""
+    names = (each.name for each in list_options(type(options)) if each.decides != "nothing" and not each.secret)
+    values = {name: _json_value(getattr(options, name)) for name in names}
     key = options.anonymize_key if options.has_key else None
-    return {**chosen, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+    return {**values, "anonymize_key_fingerprint": fingerprint(key) if key else None}
 
 
 def _json_value(value: object) -> object:
-    if isinstance(value, bytes):  # what a file holds
+    if isinstance(value, bytes):  # the content of a file
         return xxh3_128_hexdigest(value)
     return [printable(each) for each in value] if isinstance(value, tuple | list) else value
 
 
-def requests(described: Mapping[str, object], kind: type[Options] = Options) -> dict[str, object]:
-    """Of options as ``run.json`` has them those that are not as by default, without the key and paths of logs."""
+def non_default_options(options_json: Mapping[str, object], kind: type[Options] = Options) -> dict[str, object]:
+    """Return the options in ``run.json`` that differ from their defaults, without the key and paths of logs."""
     usual = describe(kind())
     on_card = {each.name for each in list_options(kind) if each.on_card}
-    return {name: value for name, value in described.items() if name in on_card and value != usual[name]}
+    return {name: value for name, value in options_json.items() if name in on_card and value != usual[name]}
 
 
-def as_described(recorded: Mapping[str, Any], groups: Collection[str]) -> dict[str, Any]:
-    """The options of some groups that ``run.json`` tells, as ``Options`` takes them.
+def parse_options(options_json: Mapping[str, Any], groups: Collection[str]) -> dict[str, Any]:
+    """Parse the options of some groups from ``run.json``; options stored as a hash are skipped.
 
-    Those that it has as a hash are left out.  Raises ``UsageError`` for a value that the option cannot have.
+    Raises:
+        UsageError: If an option cannot have its value.
     """
     values: dict[str, Any] = {}
     for option in list_options():
-        if option.group not in groups or option.content or option.secret or option.name not in recorded:
+        if option.group not in groups or option.content or option.secret or option.name not in options_json:
             continue
-        value = recorded[option.name]
+        value = options_json[option.name]
         value = tuple(value) if isinstance(value, list) else value
         if not can_have(option, value):
-            raise UsageError(
-                f"run.json: {option.name} cannot be what it says there: chatsquash verify says what changed"
-            )
+            raise UsageError(f"run.json: {option.name} has an impossible value: chatsquash verify shows what changed")
         values[option.name] = value
     return values

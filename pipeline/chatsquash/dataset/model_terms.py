@@ -1,4 +1,4 @@
-"""What the terms of models say about training on their outputs: a note for the dataset card, with its source."""
+"""The terms of models for training on their outputs: a note for the dataset card, with its source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Terms(NamedTuple):
 
     family: str
     words: tuple[str, ...]
-    """Beginnings of words in the names of its models."""
+    """Prefixes of words in the names of its models."""
     note: str
     source: str
 
@@ -41,7 +41,7 @@ FAMILIES = (
     Terms(
         "Anthropic Claude",
         ("claude",),
-        "You own outputs, but training competing or general models on them needs Anthropic's permission.",
+        "You own outputs, but training competing or general models on them requires Anthropic's permission.",
         "https://support.claude.com/en/articles/12326764-can-i-use-my-outputs-to-train-an-ai-model",
     ),
     Terms(
@@ -72,14 +72,14 @@ FAMILIES = (
     Terms(
         "Alibaba Qwen",
         ("qwen", "qwq"),
-        'Most weights are under Apache-2.0; the Qwen licence of others wants "Built with Qwen" shown by models that '
-        "were trained on outputs.",
+        "Most weights are under Apache-2.0; the Qwen licence of others requires models trained on outputs to show "
+        '"Built with Qwen".',
         "https://huggingface.co/Qwen/Qwen2.5-72B-Instruct/blob/main/LICENSE",
     ),
     Terms(
         "Moonshot Kimi",
         ("kimi",),
-        "K2 weights are under a modified MIT licence; the service has terms of its own.",
+        "K2 weights are under a modified MIT licence; the service has its own terms.",
         "https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/LICENSE",
     ),
     Terms(
@@ -95,9 +95,9 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
 def terms_of(model: str) -> list[Terms]:
-    """Return the terms of the families that a model belongs to by its name, as distilled models do to several.
+    """Return the terms of the families that a model belongs to by its name; distilled models belong to several.
 
-    What precedes the last slash is the name of a service or of an organisation, which may run models of others.
+    The part before the last slash is ignored, since it names a service or organisation that may run models of others.
     """
     name = f" {_NO_WORD.sub(' ', model.lower().rpartition('/')[2])}"
     return [each for each in FAMILIES if any(f" {word}" in name for word in each.words)] or [UNKNOWN]

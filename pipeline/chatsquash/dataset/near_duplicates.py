@@ -1,4 +1,4 @@
-"""Finds sketches that are near to one among very many, in less than 600 bytes for each."""
+"""A search for near-duplicate records by their sketches, which needs less than 600 bytes per record."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from chatsquash.records.sketch import LEAST, SIZE, common, share
 from chatsquash.session.fingerprints import of_record
 
 _BANDS = 20
-"""Places at which sketches are looked up; each is a band of some of their bytes."""
+"""Bands of a sketch by which it is looked up; each consists of some of its bytes."""
 _WIDTH = 5
 """Bytes of a band: two sketches with 80 % in common share one with 1 - (1 - 0.8 ** 5) ** 20, which is 99.96 %."""
 _LOAD = 2
-"""Sketches for each slot of a band, at most."""
-_MOST = 256
-"""Sketches of a slot that are looked at, so that many that are nearly near do not take time without end."""
+"""Maximum average number of sketches per slot of a band."""
+_MAX_COMPARISONS = 256
+"""Maximum number of sketches compared per slot, which bounds the time for many similar sketches."""
 _BLOCK = 1024
-"""Sketches that lie together in memory, which then never has to be moved."""
+"""Sketches per block of memory; blocks are never moved as the index grows."""
 
 
-class Nearness:
-    """Sketches by number, from 0, and which of them are near to another one.
+class SketchIndex:
+    """An index of sketches, numbered from 0, that finds those near a sketch.
 
-    Those of one slot are a chain: ``_heads`` holds the last one of each slot, and ``_before`` the one before each of
-    them, both counted from 1.
+    The sketches of a slot form a linked list: ``_heads`` contains the last one of each slot and ``_before`` the
+    predecessor of each sketch, both counted from 1.
     """
 
     def __init__(self) -> None:
@@ -56,21 +56,21 @@ class Nearness:
         self._count += 1
         if self._count > _LOAD * self._slots:
             self._slots *= 2
-            del self._heads  # before there are others
+            del self._heads  # frees memory before the allocation of a larger array
             self._heads = array("I", bytes(4 * _BANDS * self._slots))
             for number in range(self._count):
                 self._link(number, self._sketch(number))
 
-    def near(self, sketch: bytes) -> Iterator[tuple[int, int]]:
-        """The sketches that are near to one, each with how many bytes they have in common, in no order."""
+    def find_near(self, sketch: bytes) -> Iterator[tuple[int, int]]:
+        """Yield the numbers of the sketches near a sketch, each with the number of common bytes, in no order."""
         looked_at: set[int] = set()
         for band, slot in enumerate(self._places(sketch)):
             start, stop = band * _WIDTH, (band + 1) * _WIDTH
             part = sketch[start:stop]
-            number, left = self._heads[slot], _MOST
-            while number and left:
+            number, remaining = self._heads[slot], _MAX_COMPARISONS
+            while number and remaining:
                 block, at = self._blocks[(number - 1) // _BLOCK], (number - 1) % _BLOCK * SIZE
-                left -= 1
+                remaining -= 1
                 if block[at + start : at + stop] == part and number not in looked_at:
                     looked_at.add(number)
                     equal = common(sketch, bytes(block[at : at + SIZE]))
@@ -84,25 +84,25 @@ class Nearness:
             self._heads[slot] = number + 1
 
     def _places(self, sketch: bytes) -> Iterator[int]:
-        """The slot of a sketch in each band."""
+        """Yield the slot of a sketch in each band."""
         last = self._slots - 1
         for band in range(_BANDS):
             part = sketch[band * _WIDTH : (band + 1) * _WIDTH]
             yield band * self._slots + (xxh3_64_intdigest(part) & last)
 
 
-class Near:
-    """Of records that are near to a written one, none is written."""
+class NearDuplicates:
+    """Rejects records near a record that was already written."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._written = Nearness()
+        self._written = SketchIndex()
         self._logs = Names()
 
-    def look(self, record: Record, log: str) -> Violation | None:
-        """As ``Duplicates`` has it; the first of those that are near stands for it."""
+    def check(self, record: Record, log: str) -> Violation | None:
+        """See ``Duplicates``; the finding names the first of the near records."""
         sketch = of_record(record, self._options).sketch
-        first = min(self._written.near(sketch), default=None)
+        first = min(self._written.find_near(sketch), default=None)
         if first is not None:
             number, equal = first
             return dataset.duplicate_record(self._logs[number], "near", share(equal))

@@ -1,4 +1,4 @@
-"""Logged replies and conversations that a dataset lacks and why, as its summary reports them."""
+"""The logged replies and conversations missing from a dataset, and the reasons, for the summary of a run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import pluralize
 
 UNANSWERED = "unanswered-session"
-"""Sessions without a record of which nothing is missing."""
+"""Sessions without a record from which nothing is missing."""
 COMPLETE = "--complete"
 _UNREADABLE = ("bad-line", "bad-entry")
-"""The findings of which each is a line that could not be read."""
+"""The findings that each stand for one unreadable line."""
 _IN_PART = {
     "unrelated-conversations": ("most replies of ", "log"),
     "cut-short": ("the rest of ", "log"),
@@ -23,47 +23,47 @@ _IN_PART = {
     "truncated-archive": ("the rest of ", "archive"),
     "unreadable-archive": ("", "archive"),
 }
-"""Errors about what is missing, though no session was left out; what each is one of."""
+"""Errors about missing content without a skipped session, each with its unit."""
 
 
-class Lack(NamedTuple):
-    """What is missing, and why."""
+class Omission(NamedTuple):
+    """Missing content, with the reasons."""
 
     what: str
-    """With its number."""
+    """The kind of content, with its number."""
     why: Mapping[str, int]
-    """The codes of the findings that say why, with their numbers."""
+    """Numbers of the findings that are the reasons, by code."""
 
     def __str__(self) -> str:
-        """With the reasons in brackets."""
+        """Format the content with the reasons in parentheses."""
         return f"{self.what}{reasons(self.why)}"
 
 
-def lacks(counts: Mapping[str, Any]) -> list[Lack]:
-    """What was left out, by the counts of ``run.json``; what filters took out was asked for, and is not missing."""
-    return list(_lacks(counts))
+def list_omissions(counts: Mapping[str, Any]) -> list[Omission]:
+    """List the missing content by the counts of ``run.json``; filtered content is not missing."""
+    return list(_omissions(counts))
 
 
-def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
+def _omissions(counts: Mapping[str, Any]) -> Iterator[Omission]:
     sessions = {code: count for code, count in counts["sessions"]["left_out"].items() if code != UNANSWERED}
     unreadable = counts["lines"]["unreadable"]
     if sessions:
-        yield Lack(pluralize(sum(sessions.values()), "session"), sessions)
+        yield Omission(pluralize(sum(sessions.values()), "session"), sessions)
     if unreadable:
-        yield Lack(pluralize(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
+        yield Omission(pluralize(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
     for code, (of, one) in _IN_PART.items():
         if count := _errors(counts, code):
-            yield Lack(f"{of}{pluralize(count, one)}", {code: count})
+            yield Omission(f"{of}{pluralize(count, one)}", {code: count})
 
 
 def option_for_more(conversations: str | None, sessions_by: str | None, *, join: bool) -> str:
-    """Return the option that writes the replies of other conversations; empty if all are written."""
+    """Return the option that also writes the replies of other conversations; empty if all are written."""
     is_open = conversations is None and sessions_by is None and not join
     return COMPLETE if is_open else "--conversations all" if conversations != "all" else ""
 
 
-def most_frequent(missing: list[Lack]) -> str:
-    """The most frequent reason of the first of them that has one; empty if none has."""
+def most_frequent(missing: list[Omission]) -> str:
+    """Return the most frequent reason of the first omission that has a reason; empty if none has."""
     return next((code for lack in missing for code in _most_first(lack.why)), "")
 
 
@@ -77,76 +77,83 @@ def _most_first(why: Mapping[str, int]) -> list[str]:
 
 
 def reasons(why: Mapping[str, int]) -> str:
-    """Codes in brackets; their numbers stand there where they differ from that of all."""
+    """Format codes in parentheses, with their numbers if there are several codes."""
     codes = _most_first(why)
     reasons = codes if len(codes) == 1 else [f"{why[code]:,} {code}" for code in codes]
     return f" ({', '.join(reasons)})" if reasons else ""
 
 
 class ReplyTotals(Struct):
-    """Counts of a run.
+    """Counts of the replies and conversations of a run.
 
-    ``logged == carried + rewritten + sum(lost.values())`` and
+    ``total == carried + rewritten + sum(lost.values())`` and
     ``seen == written + sum(not_chosen.values()) + left_out + filtered + duplicates``.
     """
 
-    logged: int = 0
+    total: int = 0
     carried: int = 0
     rewritten: int = 0
     lost: Counter[str] = field(default_factory=Counter)
-    """Logged replies that no record holds, by why."""
+    """Logged replies that no record contains, by reason."""
     reasoned: int = 0
     """Replies with reasoning."""
     with_reasoning: int = 0
-    """Those of them whose record has it."""
+    """Replies whose reasoning is in a record."""
     withheld: int = 0
-    """Replies whose reasoning the log has no text of."""
+    """Replies whose reasoning is missing from the log."""
     seen: int = 0
-    """Conversations."""
+    """Conversations of all kinds."""
     written: int = 0
     not_chosen: Counter[str] = field(default_factory=Counter)
-    """Conversations that were not asked for, by their kinds."""
+    """Conversations that were not requested, by kind."""
     left_out: int = 0
     filtered: int = 0
     duplicates: int = 0
     copied: int = 0
-    """Replies that count in other logs, which no other number contains."""
+    """Copies of replies that are counted in other logs; not part of any other number."""
 
-    def add(self, outcome: Outcome, filtered: int, duplicates: int, made: int | None) -> None:
-        """Count one session more; of ``made`` records some were filtered, or those of others."""
-        covered = outcome.replies.coverage
-        made = len(outcome.records) if made is None else made
-        self.logged += covered.total
-        self.carried += covered.carried
-        self.rewritten += covered.rewritten
-        self.copied += covered.copied
-        for why, count in covered.lost.items():
+    def add(self, outcome: Outcome, filtered: int, duplicates: int, record_count: int | None) -> None:
+        """Add a session.
+
+        Args:
+            outcome: The outcome after filters and duplicates.
+            filtered: Number of filtered records.
+            duplicates: Number of duplicate records.
+            record_count: Number of records before filters and duplicates; ``None`` if nothing was removed.
+        """
+        totals = outcome.replies.coverage
+        record_count = len(outcome.records) if record_count is None else record_count
+        self.total += totals.total
+        self.carried += totals.carried
+        self.rewritten += totals.rewritten
+        self.copied += totals.copied
+        for why, count in totals.lost.items():
             self.lost[why] += count
-        self.reasoned += covered.reasoned
-        self.with_reasoning += covered.with_reasoning
-        self.withheld += covered.withheld
-        missing = sum(covered.not_chosen.values()) if covered.not_chosen else 0
-        # A record of a request without any logged reply is one of a conversation all the same.
-        seen = max(covered.conversations, made + missing)
+        self.reasoned += totals.reasoned
+        self.with_reasoning += totals.with_reasoning
+        self.withheld += totals.withheld
+        missing = sum(totals.not_chosen.values()) if totals.not_chosen else 0
+        # A record of a request without a logged reply counts as a conversation as well.
+        seen = max(totals.conversations, record_count + missing)
         self.seen += seen
-        for kind, count in covered.not_chosen.items():
+        for kind, count in totals.not_chosen.items():
             self.not_chosen[kind] += count
         self.written += len(outcome.records)
         self.filtered += filtered
         self.duplicates += duplicates
-        self.left_out += seen - missing - made
+        self.left_out += seen - missing - record_count
 
     def close(self) -> None:
         """Assert that every reply and every conversation is accounted for."""
-        assert self.logged == self.carried + self.rewritten + self.lost.total(), self
+        assert self.total == self.carried + self.rewritten + self.lost.total(), self
         aside = self.not_chosen.total() + self.left_out + self.filtered + self.duplicates
         assert self.seen == self.written + aside, self
 
     def counts(self) -> dict[str, object]:
-        """The counts as JSON values."""
+        """Return the counts as JSON values."""
         return {
             "replies": {
-                "logged": self.logged,
+                "logged": self.total,
                 "carried": self.carried,
                 "rewritten": self.rewritten,
                 "lost": dict(sorted(self.lost.items())),

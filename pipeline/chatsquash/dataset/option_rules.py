@@ -1,4 +1,4 @@
-"""Whether options say something that can be done: their values one by one, together, and pairs of which one is idle."""
+"""The validation of options: single values, combinations, and pairs in which one option has no effect."""
 
 from __future__ import annotations
 
@@ -11,62 +11,64 @@ from chatsquash.core.option_declarations import OptionDeclaration, refuse_unknow
 from chatsquash.core.options import ERRORS, Options, list_options
 from chatsquash.redaction.pseudonyms import SHORTEST_KEY
 
-_DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
-"""The presets whose records may be divided into prompt and completion, and those that pairs are written in."""
-_CLOSED = ("openai", "mistral")
-"""Presets for services that refuse members which they do not know."""
+_DIVISIBLE, _WITH_PAIRS = ("chat", "hf", "text"), ("chat", "hf")
+"""Presets whose records can be divided into prompt and completion, and presets that support pairs."""
+_STRICT_PRESETS = ("openai", "mistral")
+"""Presets for services that reject unknown members."""
 
 
 class Pair(NamedTuple):
-    """An option that has no effect with another, or without it, as declared."""
+    """An option that has no effect with or without another one, as declared in ``Options``."""
 
     idle: str
-    """The option that has no effect, as a field of ``Options``."""
+    """The option without effect, as a field of ``Options``."""
     other: str
-    """The one with which, or without which, it has none."""
+    """The option on which the effect depends."""
     because: Callable[[Any], bool]
-    """Whether it is because of a value of the other one."""
+    """Whether a value of the other option is the cause."""
     example: str = ""
-    """A value of the other one, where it is its absence that counts."""
+    """A value of the other option that helps, if its absence is the cause."""
     only: str | None = None
-    """The value of the idle one that has no effect, where others have one."""
+    """The only value of the idle option that has no effect; ``None`` if no value has one."""
 
     @property
     def rest(self) -> Callable[[Options], object] | None:
-        """What of the idle one has an effect all the same."""
-        return _looked_for if self.idle == "drop" else None
+        """The function that returns the part of the value that has an effect regardless; ``None`` if no part has."""
+        return _other_drop_codes if self.idle == "drop" else None
 
-    def meets(self, options: Options) -> bool:
-        """Whether options hold the pair."""
+    def applies_to(self, options: Options) -> bool:
+        """Whether options contain the pair."""
         value, other = getattr(options, self.idle), getattr(options, self.other)
-        if self.other == "format":  # which stands for all that ask for a dataset folder
+        if self.other == "format":  # for this rule, any option that implies a dataset folder counts
             other = options.folder
-        if self.other == "loss" and options.samples != "session":  # which say what is trained on, too
+        if self.other == "loss" and options.samples != "session":  # samples also define what is trained on
             other = options.samples
         if self.idle == "anonymize_key" and options.has_key:
-            return False  # placeholders are made with it, too
+            return False  # placeholders are computed with the key as well
         if self.idle == "template" and (options.max_tokens is not None or options.tokenizer is not None):
-            return False  # it says what tokens are counted of
+            return False  # tokens are counted in the text that the template renders
         if isinstance(value, list):
             value = tuple(value)
-        usual = getattr(_USUAL, self.idle)
-        asks_nothing = (usual,) if isinstance(usual, bool) else (usual, 0)  # False may be asked for, and equals 0
-        is_given = value == self.only if self.only else value not in asks_nothing
+        usual = getattr(_DEFAULTS, self.idle)
+        no_effect_values = (
+            (usual,) if isinstance(usual, bool) else (usual, 0)
+        )  # an explicit False is a request, though it equals 0
+        is_given = value == self.only if self.only else value not in no_effect_values
         return is_given and self.because(other) and not (self.rest and self.rest(options) == value)
 
 
-def _looked_for(options: Options) -> tuple[str, ...]:
-    """The findings to drop sessions for, those aside that the checks on records would find."""
-    checked = {code for code, rule in rules().items() if rule.kind in _OF_CHECKS} | _CHECKED_WHILE_READ
-    return tuple(code for code in options.drop if code not in checked)
+def _other_drop_codes(options: Options) -> tuple[str, ...]:
+    """Return the codes of ``--drop`` that are reported by something other than the checks on records."""
+    record_checks = {code for code, rule in rules().items() if rule.kind in _OF_CHECKS} | _CHECKED_WHILE_READ
+    return tuple(code for code in options.drop if code not in record_checks)
 
 
-_USUAL = Options()
+_DEFAULTS = Options()
 _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-extension"}
 _EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
-"""What a tuple holds, and one of it: of other options, and of those that hold texts."""
-_FIRST = [
+"""The elements of a tuple with an example: for other options, and for options with texts."""
+_ORDER = [
     "json_tool_calls",
     "unpaired",
     "subagents",
@@ -96,12 +98,12 @@ _FIRST = [
     "metadata",
     "shard_size",
 ]
-"""Which idle option an error names where there are several; those that are not listed come last."""
+"""The order in which errors name idle options; options that are not listed come last."""
 
 
 def _pairs() -> Iterator[Pair]:
-    """The pairs that options declare, in the order in which errors name them."""
-    order = {name: place for place, name in enumerate(_FIRST)}
+    """Yield the pairs that options declare, in the order in which errors name them."""
+    order = {name: place for place, name in enumerate(_ORDER)}
     for option in sorted(list_options(), key=lambda each: order.get(each.name, len(order))):
         for need in option.needs:
             yield Pair(option.name, need.other, need.is_missing, need.example)
@@ -110,18 +112,23 @@ def _pairs() -> Iterator[Pair]:
 
 
 PAIRS = tuple(_pairs())
-"""Those of ``convert``."""
+"""The pairs of the options of ``convert``."""
 
 
 def matching_pairs(options: Options) -> Iterator[Pair]:
-    """The pairs that options hold."""
-    return (pair for pair in PAIRS if pair.meets(options))
+    """Return the pairs that options contain."""
+    return (pair for pair in PAIRS if pair.applies_to(options))
 
 
 def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: str, *, is_given: bool) -> str:
-    """The error for a pair, whose options are ``spelled`` as the user wrote them.
+    """Return the error message for a pair.
 
-    The other one is ``missing``, or ``is_given`` with a value that does not help; ``example`` is one that does.
+    Args:
+        pair: The pair.
+        spelled: Returns an option as the user wrote it.
+        missing: The other option, as it is to be added.
+        example: The other option with a value that helps.
+        is_given: Whether the other option was set, to a value that does not help.
     """
     idle = spelled(pair.idle)
     if not pair.example:
@@ -132,17 +139,17 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
 
 
 def refuse_wrong(options: Options) -> None:
-    """Raise ``UsageError`` for the first option with a wrong value or without effect; days are checked with the logs.
+    """Raise ``UsageError`` for the first option with an invalid value or without effect, named as in Python.
 
-    Pairs are named by their parameters: a command has refused or ignored them before.
+    Commands check pairs earlier, with the names of their options. Dates are checked with the logs.
     """
-    refuse_typed(options)
+    refuse_invalid_values(options)
     for pair in matching_pairs(options):
         raise UsageError(_as_in_python(pair, options))
 
 
-def refuse_typed(options: Options) -> None:
-    """Raise ``UsageError`` for what options say wrongly, with their names as they are typed; pairs aside."""
+def refuse_invalid_values(options: Options) -> None:
+    """Raise ``UsageError`` for invalid values and combinations, except for pairs, with names as on the command line."""
     for each in list_options(type(options)):
         value = getattr(options, each.name)
         if value is not None or each.default is not None:
@@ -152,7 +159,7 @@ def refuse_typed(options: Options) -> None:
 
 
 def can_have(option: OptionDeclaration, value: Any) -> bool:
-    """Whether a value is one that an option by itself may have, whoever says that it has."""
+    """Whether an option can have a value, regardless of other options."""
     if value is None:
         return option.default is None
     if option.kind in (bool, int, str) and type(value) is not option.kind:
@@ -165,8 +172,8 @@ def can_have(option: OptionDeclaration, value: Any) -> bool:
 
 
 def _refuse_value(option: OptionDeclaration, value: Any) -> None:
-    """Refuse what is wrong with the value of an option by itself."""
-    name = option.flag if option.metavar and option.choices else option.name  # click looks at the others
+    """Refuse an invalid value of an option, regardless of other options."""
+    name = option.flag if option.metavar and option.choices else option.name  # click checks the others
     are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
     if option.kind == tuple[str, ...] and not are_texts:
         if isinstance(value, str):
@@ -179,9 +186,9 @@ def _refuse_value(option: OptionDeclaration, value: Any) -> None:
     if option.kind is int:
         _refuse_number(option, value)
     if option.secret and not isinstance(value, bytes):
-        raise UsageError(f"{name}: is a {type(value).__name__}; a key is bytes")
+        raise UsageError(f"{name}: is a {type(value).__name__}; a key must be bytes")
     if option.content and not isinstance(value, bytes):
-        raise UsageError(f"{name}: is a {type(value).__name__}; give what the file holds, as bytes")
+        raise UsageError(f"{name}: is a {type(value).__name__}; pass the content of the file as bytes")
     if option.secret and len(value) < SHORTEST_KEY:
         raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST_KEY}")
 
@@ -195,7 +202,7 @@ def _refuse_number(option: OptionDeclaration, value: Any) -> None:
 
 
 def _refuse_together(options: Options) -> None:
-    """Refuse what a type does not tell of a value, and values that cannot be meant together."""
+    """Refuse values that pass the checks of their type but cannot be used, or not together."""
     for code in options.drop:
         refuse_unknown(code, option="--drop", any_error=ERRORS)
     if "arguments-invalid" in options.drop and not options.check_arguments:
@@ -203,51 +210,53 @@ def _refuse_together(options: Options) -> None:
     if options.check_arguments:
         schemas.refuse_missing()
     if options.tools_file is not None or options.system_file is not None:
-        from chatsquash.session.stages import supplied_definitions  # not where none is given, which would take time
+        from chatsquash.session.stages import supplied_definitions  # imported only if needed, since it is slow
 
         supplied_definitions.tables(options)
     if options.split is not None:
-        from chatsquash.dataset.splits import parse  # not where none is asked for, which would take time
+        from chatsquash.dataset.splits import parse  # imported only if needed, since it is slow
 
         parse(options.split)
     if options.trainer is not None:
-        from chatsquash.dataset import trainers  # not where none is named, which would take time
+        from chatsquash.dataset import trainers  # imported only if needed, since it is slow
 
         trainers.parse(options.trainer)
-    if options.preset in _CLOSED:
+    if options.preset in _STRICT_PRESETS:
         _refuse_unknown(options)
     _refuse_duplicates(options)
     _refuse_filters(options)
     if options.replaces or options.redact is not None or options.redact_rules is not None or options.allow is not None:
-        from chatsquash.redaction import requests  # not where none is given, which would take time
+        from chatsquash.redaction import requests  # imported only if needed, since it is slow
 
         requests.check_options(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
-        raise UsageError(f"--unpaired-text: {options.unpaired_text!r} is not a text; give one that UTF-8 can hold")
+        raise UsageError(
+            f"--unpaired-text: {options.unpaired_text!r} is not text that can be encoded as UTF-8; change it"
+        )
 
 
 def _refuse_filters(options: Options) -> None:
-    """Refuse filters that no record passes, or that cannot be read."""
+    """Refuse filters that no record can pass or that cannot be parsed."""
     if options.where is not None:
-        from chatsquash.dataset.where import Where  # not where none is given, which would take time
+        from chatsquash.dataset.where import Where  # imported only if needed, since it is slow
 
         Where(options.where)
     least, most = options.min_turns, options.max_turns
     if least is not None and most is not None and least > most:
-        raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session has both")
+        raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session can match both")
 
 
 def _refuse_samples(options: Options) -> None:
-    """Refuse samples that cannot be told, or say twice what is trained on, and lengths that cannot be counted."""
+    """Refuse samples and pairs that a preset does not support, and limits that cannot be applied."""
     if options.max_tokens is not None and options.tokenizer is None:
-        message = "add it, as in --tokenizer Qwen/Qwen3-8B, or --template with a model that has both"
+        message = "add it, as in --tokenizer Qwen/Qwen3-8B, or add --template with a model that has both"
         raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer: {message}")
     if options.keep != "none" and options.preset != "hf":
         raise UsageError(f"--keep {options.keep} has no effect without --preset hf: add it")
     if options.pairs != "none":
-        if options.preset not in _PAIRED:
-            known = ", ".join(_PAIRED)
-            message = f"--preset {options.preset} has none; those that have are {known}"
+        if options.preset not in _WITH_PAIRS:
+            known = ", ".join(_WITH_PAIRS)
+            message = f"--preset {options.preset} does not support pairs; choose one of {known}"
             raise UsageError(f"--pairs {options.pairs}: {message}")
         if not options.folder:
             raise UsageError(f"--pairs {options.pairs} has no effect without --format: add it, as in --format jsonl")
@@ -255,52 +264,52 @@ def _refuse_samples(options: Options) -> None:
         raise UsageError("--samples auto has no effect without --template: add it, as in --template Qwen/Qwen3-8B")
     if options.samples == "session" or options.shape == "messages":
         return
-    if options.preset not in _DIVIDED:
-        known = ", ".join(_DIVIDED)
+    if options.preset not in _DIVISIBLE:
+        known = ", ".join(_DIVISIBLE)
         raise UsageError(
-            f"--sample-shape prompt-completion: --preset {options.preset} has none; those that have are {known}"
+            f"--sample-shape prompt-completion: not supported by --preset {options.preset}; choose one of {known}"
         )
     if options.loss != "none":
-        message = "prompt and completion say what is trained on"
+        message = "prompt and completion already define what is trained on"
         raise UsageError(f"--loss {options.loss}: {message}; remove it, or add --sample-shape messages")
 
 
 def _refuse_duplicates(options: Options) -> None:
-    """Refuse two words on duplicates that differ, words for samples that would take most of them, and no package."""
+    """Refuse contradictory options for duplicates, modes that would remove most samples, and a missing package."""
     alias = {None: None, True: "exact", False: "keep"}[options.drop_duplicates]
     if alias and options.duplicates not in (None, alias):
         flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
-        raise UsageError(f"{flag} means --duplicates {alias}: leave it or --duplicates {options.duplicates} out")
+        raise UsageError(f"{flag} means --duplicates {alias}: remove it or --duplicates {options.duplicates}")
     if options.samples != "session" and options.duplicates in ("prefix", "near"):
-        reason = "each sample is trained on for itself, also one that begins another one"
+        reason = "each sample is trained on separately, even if another one begins with it"
         raise UsageError(
-            f"--duplicates {options.duplicates} with --samples {options.samples}: {reason}; take --duplicates ids"
+            f"--duplicates {options.duplicates} with --samples {options.samples}: {reason}; use --duplicates ids"
         )
     if options.duplicate_mode == "near" or options.clusters:
-        from chatsquash.records import sketch  # not where nothing is compared, which would take time
+        from chatsquash.records import sketch  # imported only if needed, since it is slow
 
         sketch.refuse_missing("--split-by cluster" if options.clusters else "--duplicates near")
 
 
 def _refuse_unknown(options: Options) -> None:
-    """Refuse what gives records members that a service does not know."""
+    """Refuse options that add members to records which a service rejects."""
     services = f"the services of --preset {options.preset}"
     if options.metadata:
-        raise UsageError(f"--metadata: {services} refuse members that they do not know")
+        raise UsageError(f"--metadata: {services} reject unknown members; remove the option")
     if options.loss not in ("none", "weight"):
-        raise UsageError(f"--loss {options.loss}: {services} refuse this member; --loss weight gives the one they know")
+        raise UsageError(f"--loss {options.loss}: {services} reject this member; use --loss weight")
 
 
 def _is_text(value: object) -> bool:
-    """Whether a value can be written as text."""
+    """Whether a value is a string that can be encoded."""
     return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def _as_in_python(pair: Pair, options: Options) -> str:
-    """The error for a pair of options that were written in Python."""
+    """Return the error message for a pair of options that were set in Python."""
 
     def spelled(name: str) -> str:
         return name if isinstance(value := getattr(options, name), bytes) else f"{name}={value!r}"
 
-    is_given = getattr(options, pair.other) != getattr(_USUAL, pair.other)
+    is_given = getattr(options, pair.other) != getattr(_DEFAULTS, pair.other)
     return problem(pair, spelled, pair.other, f"{pair.other}={pair.example!r}", is_given=is_given)

@@ -15,11 +15,13 @@ from chatsquash.dataset.omissions import ReplyTotals, reasons
 from chatsquash.session import cleaning
 
 _LABELS: tuple[tuple[Severity, str], ...] = (("error", "errors"), ("warning", "warnings"), ("info", "notes"))
-_MORE = "--verbose lists them"
+_LABELS_OF_COUNTS = {"left_out": "skipped", "not_chosen": "not requested"}
+"""Labels of counts that differ from their names in ``run.json``."""
+_VERBOSE_HINT = "--verbose lists them"
 
 
 class Run(Protocol):
-    """The fields of ``Summary`` that are described."""
+    """The fields of ``Summary`` that the overview uses."""
 
     logs: int
     sessions: int
@@ -37,25 +39,25 @@ class Run(Protocol):
     more: str
 
     @property
-    def grouped(self) -> int:
-        """Files whose lines were grouped by session id without an option."""
+    def grouped_files(self) -> int:
+        """Number of files whose lines were grouped by session id without an option."""
 
     def counts(self) -> dict[str, object]:
-        """The counts as JSON values."""
+        """Return the counts as JSON values."""
 
 
 def run_overview(run: Run) -> Overview:
-    """Return what people should know about a run, the most important first."""
+    """Return the overview of a run, the most important lines first."""
     counts: Mapping[str, Any] = run.counts()
-    headlines = (_records(run), _carried(counts), attention(counts))
+    headlines = (_records(run), _replies(counts), attention(counts))
     rows = (
         *_read(run),
         *_sessions(counts, has_samples=run.has_samples),
-        *_grouped(run),
+        *_grouping(run),
         *_splits(counts, moves=run.moves),
         *_lines_and_replies(counts),
         *_training(counts, has_pairs=run.makes_pairs),
-        *_replaced(counts),
+        *_replacements(counts),
         *_not_read(counts),
         *findings(counts["findings"]),
         *_filtered_findings(counts),
@@ -64,54 +66,54 @@ def run_overview(run: Run) -> Overview:
     return Overview(headlines, rows, next_step(counts, run.more))
 
 
-def findings(counts: Mapping[str, Mapping[str, int]], brief: str | None = _MORE) -> Iterator[Row]:
+def findings(counts: Mapping[str, Mapping[str, int]], brief: str | None = _VERBOSE_HINT) -> Iterator[Row]:
     """Return a row for each severity, the worst first, with the number of findings of each code.
 
     Args:
         counts: The number of findings by severity and code.
-        brief: What stands for the list of notes unless all details are requested.
+        brief: The replacement for the list of notes, unless all details are requested.
     """
     for severity, label in _LABELS:
         if codes := counts.get(severity, {}):
-            parts = count_parts(_ranked(severity, codes))
+            parts = count_parts(_by_harm(severity, codes))
             yield Row(label, sum(codes.values()), parts, severity, brief if severity == "info" else None)
 
 
-def _ranked(severity: Severity, codes: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Codes with their numbers, the worst first and of equally bad ones the most frequent."""
+def _by_harm(severity: Severity, codes: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return codes with their numbers, the worst first, the most frequent first in case of a tie."""
     return sorted(codes.items(), key=lambda each: (harm.rank(severity, each[0]), -each[1], each[0]))
 
 
 def _filtered_findings(counts: Mapping[str, Any]) -> Iterator[Row]:
     if by_severity := counts["filtered_findings"]:
-        parts = [each for severity, codes in by_severity.items() for each in _ranked(severity, codes)]
+        parts = [each for severity, codes in by_severity.items() for each in _by_harm(severity, codes)]
         total = sum(count for _, count in parts)
         yield Row(
             "filtered",
             total,
             ("findings of filtered sessions:", *count_parts(parts)),
             "info",
-            f"findings of filtered sessions ({_MORE})",
+            f"findings of filtered sessions ({_VERBOSE_HINT})",
         )
 
 
 def _records(run: Run) -> Headline:
-    written, output = run.replies.written, run.output
-    if not written:
+    count, output = run.replies.written, run.output
+    if not count:
         return Headline((f"no record was written to {output}",), "error")
-    records, files = pluralize(written, "record"), pluralize(len(run.files), "file")
+    records, files = pluralize(count, "record"), pluralize(len(run.files), "file")
     if run.unchanged:
         return Headline((f"{records} in {output} ({files}):", "nothing changed since the last run"))
     return Headline((f"{records} written to {output} ({files})",))
 
 
-def _carried(counts: Mapping[str, Any]) -> Headline:
+def _replies(counts: Mapping[str, Any]) -> Headline:
     replies = counts["replies"]
     if not replies["logged"]:
         return Headline(("no reply was logged",), "warning")
-    logged = pluralize(replies["logged"], "logged reply", "logged replies")
-    carried = f"{replies['carried']:,} of {logged} in the records"
-    return Headline((carried,), "warning" if lost_replies(counts) else None)
+    total = pluralize(replies["logged"], "logged reply", "logged replies")
+    text = f"{replies['carried']:,} of {total} in the records"
+    return Headline((text,), "warning" if lost_replies(counts) else None)
 
 
 def _read(run: Run) -> Iterator[Row]:
@@ -125,16 +127,20 @@ def _sessions(counts: Mapping[str, Any], *, has_samples: bool) -> Iterator[Row]:
         for name in ("left_out", "filtered", "not_chosen"):
             why = each.get(name, 0)
             count, codes = (sum(why.values()), reasons(why)) if isinstance(why, dict) else (why, "")
-            parts.append((f"{name.replace('_', ' ')}{codes}", count))
+            parts.append((f"{_label(name)}{codes}", count))
         duplicates = "duplicate" if each["duplicates"] == 1 else "duplicates"
         parts += [(duplicates, each["duplicates"]), ("joined", each.get("joined", 0))]
         yield Row("samples" if has_samples and label == "conversations" else label, each["seen"], count_parts(parts))
 
 
-def _grouped(run: Run) -> Iterator[Row]:
-    if run.grouped:
-        files = "file" if run.grouped == 1 else "files"
-        yield Row("grouped", run.grouped, (f"{files} with several sessions, by session id",))
+def _label(name: str) -> str:
+    return _LABELS_OF_COUNTS.get(name, name.replace("_", " "))
+
+
+def _grouping(run: Run) -> Iterator[Row]:
+    if run.grouped_files:
+        files = "file" if run.grouped_files == 1 else "files"
+        yield Row("grouped", run.grouped_files, (f"{files} with several sessions, by session id",))
 
 
 def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:
@@ -150,17 +156,17 @@ def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:
 
 def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
     lines, replies, reasoning = counts["lines"], counts["replies"], counts["reasoning"]
-    classes = ((name.replace("_", " "), count) for name, count in lines.items() if name != "seen")
+    classes = ((_label(name), count) for name, count in lines.items() if name != "seen")
     yield Row("lines", lines["seen"], count_parts(classes))
     parts = [(name, replies[name]) for name in ("carried", "rewritten")]
-    copied = replies.get("copied", 0)
-    aside = (f"(and {pluralize(copied, 'copy', 'copies')} in other logs)",) if copied else ()
+    copies = replies.get("copied", 0)
+    aside = (f"(and {pluralize(copies, 'copy', 'copies')} in other logs)",) if copies else ()
     if replies["logged"]:
         yield Row("replies", replies["logged"], (*count_parts([*parts, *describe_losses(replies["lost"])]), *aside))
     if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
-        carried = f"{reasoning['carried']:,} in the records" if reasoning["carried"] else "none in the records"
-        withheld = [f"{reasoning['withheld']:,} more withheld at the source"] if reasoning["withheld"] else []
-        yield Row("reasoning", reasoning["logged"] or None, comma_separated([carried, *withheld]))
+        in_records = f"{reasoning['carried']:,} in the records" if reasoning["carried"] else "none in the records"
+        rest = [f"{reasoning['withheld']:,} more withheld at the source"] if reasoning["withheld"] else []
+        yield Row("reasoning", reasoning["logged"] or None, comma_separated([in_records, *rest]))
 
 
 def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
@@ -175,21 +181,24 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
         yield Row("pairs", sum(counts["pairs"].values()) or None, kinds or ("none found",))
 
 
-def _replaced(counts: Mapping[str, Any]) -> Iterator[Row]:
-    if cleaned := counts["cleaned"]:
-        names = ((rule, rule.replace("_", " ")) for rule in cleaning.rule_names() if rule in cleaned)
-        parts = ((name.removesuffix("s") if cleaned[rule] == 1 else name, cleaned[rule]) for rule, name in names)
-        yield Row("cleaned", sum(cleaned.values()), count_parts(parts))
+def _replacements(counts: Mapping[str, Any]) -> Iterator[Row]:
+    if cleaning_counts := counts["cleaned"]:
+        names = ((rule, rule.replace("_", " ")) for rule in cleaning.rule_names() if rule in cleaning_counts)
+        parts = (
+            (name.removesuffix("s") if cleaning_counts[rule] == 1 else name, cleaning_counts[rule])
+            for rule, name in names
+        )
+        yield Row("cleaned", sum(cleaning_counts.values()), count_parts(parts))
     if addresses := counts["addresses"]:
         yield Row("anonymised", addresses, ("e-mail address" if addresses == 1 else "e-mail addresses",))
     secrets = counts["secrets"]
     if secrets["found"]:
         is_left = secrets["replaced"] < secrets["found"]
-        replaced = f"{secrets['replaced'] or 'none'} replaced" if is_left else "all replaced"
+        text = f"{secrets['replaced'] or 'none'} replaced" if is_left else "all replaced"
         yield Row(
             "secrets",
             secrets["found"],
-            (f"in {pluralize(secrets['records'], 'record')},", replaced),
+            (f"in {pluralize(secrets['records'], 'record')},", text),
             "error" if is_left else None,
         )
     if private := counts["private"]:

@@ -1,7 +1,7 @@
-"""Records as Parquet: each message as its JSON text, in columns that say so.
+"""Records as Parquet: each message is stored as JSON text, in a column marked as JSON.
 
-The text is cut out of the record's line and never parsed, so that it comes back as it was.  The rows of one file are
-held in memory, since its row groups can be of one size only when all of them are known.
+The text is copied from the record's line without parsing, so that it is preserved exactly. The rows of one file are
+kept in memory, since the size of its row groups is computed from all of them.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from chatsquash.dataset.store import Output
 from chatsquash.records.media import NO_IMAGES
 
 _BATCH = 8 << 20
-"""Bytes of text that wait in memory."""
-_AIM, _MOST = 64 << 20, 128 << 20
-"""Bytes of text in a row group: so many on average, and never more, unless one record has more."""
+"""Bytes of text that are collected before they are turned into a data frame."""
+_TARGET, _LIMIT = 64 << 20, 128 << 20
+"""Bytes of text in a row group: the average, and the maximum unless a single record is larger."""
 
 
 class ParquetFile:
-    """A file that is being written."""
+    """A Parquet file that is being written."""
 
     def __init__(self, out: Output, name: str, fields: list[Field]) -> None:
         self._out, self._name, self._fields = out, name, fields
-        self._cut = msgspec.json.Decoder(_row_type(fields))
+        self._decoder = msgspec.json.Decoder(_row_type(fields))
         self._columns: dict[str, list[Any]] = {field.name: [] for field in fields}
         self._sizes = array("Q")
         self._waiting = 0
         self._frames: list[Any] = []
 
-    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
-        """One record more, and the images that it names."""
-        row = self._cut_up(record) | beside
+    def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
+        """Add a record with its metadata and images."""
+        row = self._members(record) | extra
         if images:
             row[IMAGES.name] = [{"bytes": images[name], "path": PurePosixPath(name).name} for name in row[IMAGES.name]]
         for field in self._fields:
@@ -52,14 +52,14 @@ class ParquetFile:
         self._sizes.append(size)
         self._waiting += size
         if self._waiting >= _BATCH:
-            self._settle()
+            self._flush_rows()
 
-    def _cut_up(self, record: bytes) -> dict[str, Any]:
-        """A record's members by name, messages as JSON text."""
+    def _members(self, record: bytes) -> dict[str, Any]:
+        """Return a record's members by name, with messages as JSON text."""
         spelled: Callable[[Any], bytes] = bytes
         try:
-            row = msgspec.structs.asdict(self._cut.decode(record))
-        except (msgspec.MsgspecError, RecursionError):  # such as lone surrogates, which another parser takes
+            row = msgspec.structs.asdict(self._decoder.decode(record))
+        except (msgspec.MsgspecError, RecursionError):  # for example lone surrogates, which jsonio accepts
             row, spelled = jsonio.loads(record), jsonio.dumps
         members = {field.name: row.get(field.name) for field in self._fields}
         for name in (field.name for field in self._fields if field.is_json_list):
@@ -69,20 +69,20 @@ class ParquetFile:
 
     def finish(self) -> None:
         """Write the file."""
-        self._settle()
+        self._flush_rows()
         polars = _polars()
-        made = BytesIO()
+        buffer = BytesIO()
         polars.concat(self._frames, rechunk=False).write_parquet(
-            made,
+            buffer,
             compression="zstd",
             statistics=False,
             row_group_size=rows_per_group(self._sizes),
             metadata={arrow.KEY: arrow.schema(self._fields, _features(self._fields))},
         )
-        self._out.write(self._name, made.getvalue(), lines=len(self._sizes))
+        self._out.write(self._name, buffer.getvalue(), lines=len(self._sizes))
 
-    def _settle(self) -> None:
-        """Make columns of the rows that wait, which takes half the memory."""
+    def _flush_rows(self) -> None:
+        """Turn the collected rows into a data frame, which halves their memory."""
         schema = {field.name: _dtype(field) for field in self._fields}
         self._frames.append(_polars().DataFrame(self._columns, schema=schema))
         self._columns = {name: [] for name in self._columns}
@@ -90,15 +90,15 @@ class ParquetFile:
 
 
 def rows_per_group(sizes: array[int]) -> int:
-    """How many rows a group has, so that it is of about ``_AIM`` and never over ``_MOST`` bytes."""
-    rows = max(1, _AIM * len(sizes) // max(1, sum(sizes)))
-    while rows > 1 and any(sum(sizes[at : at + rows]) > _MOST for at in range(0, len(sizes), rows)):
+    """Return the number of rows per group, for groups of about ``_TARGET`` and at most ``_LIMIT`` bytes."""
+    rows = max(1, _TARGET * len(sizes) // max(1, sum(sizes)))
+    while rows > 1 and any(sum(sizes[at : at + rows]) > _LIMIT for at in range(0, len(sizes), rows)):
         rows //= 2
     return rows
 
 
 def _features(fields: list[Field]) -> dict[str, str]:
-    """What tells ``datasets`` that a column is one of images, which have no type of their own in Arrow."""
+    """Return the metadata that marks a column as images for ``datasets``; Arrow has no type for images."""
     if IMAGES not in fields:
         return {}
     known = {IMAGES.name: {"feature": {"_type": "Image"}, "_type": "List"}}
@@ -106,14 +106,14 @@ def _features(fields: list[Field]) -> dict[str, str]:
 
 
 def _polars() -> ModuleType:
-    """Polars, whose threads a worker process must not be forked beside, and which takes long to import."""
+    """Import polars late: it is slow to import, and worker processes must not be forked after its threads start."""
     import polars as pl
 
     return pl
 
 
 def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
-    """What is cut out of a record: messages as raw JSON, unless their members are columns of their own."""
+    """Return the type that decodes a record: messages as raw JSON, unless their members have their own columns."""
     kinds: dict[str, Any] = {"text": str | None, "int": int | None, "float": float | None, "bool": bool | None}
     members = [(field.name, kinds.get(field.kind) or _items(field) | None, None) for field in fields]
     return msgspec.defstruct("Row", members, gc=False)

@@ -1,4 +1,4 @@
-"""An output in a store, staged in a temporary folder of this machine."""
+"""An output in a store, which is staged in a local temporary folder."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chatsquash.dataset.bucket import Bucket
 from chatsquash.dataset.store import Output
 from chatsquash.storage.commit import RUN
 
-_NO_RESULT = "what was written is not a result without run.json, and the same command writes all of it anew"
+_NO_RESULT = "the output is incomplete without run.json; run the same command again to rewrite it"
 
 
 class StoredOutput(Output):
-    """An output folder in a store; errors as those of ``Output``.
+    """An output folder in a store; raises the same errors as ``Output``.
 
-    Files are staged in a temporary folder that its owner alone can read, and put under their names in ``commit``.
-    Nothing is kept there for later runs, so each converts all.
+    Files are staged in a temporary folder that only its owner can read, and uploaded by ``commit``. Nothing is stored
+    for later runs, so each run converts all logs.
     """
 
     resumes = False
@@ -27,39 +27,39 @@ class StoredOutput(Output):
         self._bucket = Bucket(url)
         self._bucket.claim(force=force)
         self._temporary = tempfile.TemporaryDirectory(prefix="chatsquash-", ignore_cleanup_errors=True)
-        self._done = b""
+        self._memory = b""
         try:
             super().__init__(Path(self._temporary.name) / "out")
         except BaseException:
-            self._give_up()
+            self._clean_up()
             raise
-        self.shown = self._bucket.shown
+        self.display_path = self._bucket.display_path
 
     def result(self) -> tuple[bytes, float] | None:
-        """As ``Output`` has it."""
+        """See ``Output``."""
         if RUN not in self._bucket.ours:
             return None
         try:
-            written, status = self._bucket.read(RUN), self._bucket.status(RUN)
+            manifest, status = self._bucket.read(RUN), self._bucket.status(RUN)
         except OSError:
             return None
-        return (written, status.changed) if status else None
+        return (manifest, status.changed) if status else None
 
     def refuse_foreign(self, *names: str) -> None:
-        """As ``Output`` has it."""
+        """See ``Output``."""
         self._bucket.refuse_foreign(*names)
         super().refuse_foreign(*names)
 
-    def remembered(self) -> tuple[bytes, bool]:
-        """Nothing, until all is written."""
-        return self._done, bool(self._done)
+    def read_memory(self) -> tuple[bytes, bool]:
+        """Return nothing until the commit, since no memory of earlier runs is stored."""
+        return self._memory, bool(self._memory)
 
     def is_decided(self) -> bool:
-        """No next run finishes what this one began."""
+        """Return false: a later run cannot finish an interrupted upload."""
         return False
 
     def commit(self, memory: bytes = b"") -> None:
-        """Put all files in their places, ``run.json`` last; what only earlier runs wrote is removed."""
+        """Upload all files, ``run.json`` last, and remove files that only earlier runs wrote."""
         names = [each.name for each in self.staged_files()]
         super().commit(memory)
         try:
@@ -69,14 +69,14 @@ class StoredOutput(Output):
         except BaseException as problem:
             problem.add_note(_NO_RESULT)
             raise
-        self._done = memory
+        self._memory = memory
 
     def discard(self) -> None:
-        """As ``Output`` has it; the temporary folder goes."""
+        """See ``Output``; also removes the temporary folder."""
         super().discard()
-        self._give_up()
+        self._clean_up()
 
-    def _give_up(self) -> None:
+    def _clean_up(self) -> None:
         self._bucket.release()
         with suppress(OSError):
             self._temporary.cleanup()

@@ -1,4 +1,4 @@
-"""The reports of a run, each by its module; lines that name places wait until the places are known."""
+"""The reports of a run. Lines with places of records are buffered until these places are known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
-from chatsquash.dataset.reports import Report, TakenSession, all_modules
+from chatsquash.dataset.reports import ProcessedSession, Report, all_modules
 from chatsquash.dataset.store import Output
 
 _PIECE = 1 << 20
@@ -15,14 +15,14 @@ _Write = Callable[[str, bytes], None]
 
 
 class Reports:
-    """Gives every report the sessions of a run in order."""
+    """Passes the sessions of a run to every report, in order."""
 
     def __init__(self, out: Output, options: Options) -> None:
         self._out = out
         self._waiting = _Waiting(out) if options.folder else None
         self._reports: list[tuple[Report, _Write, _Write]] = []
         for module in all_modules():
-            out.refuse_foreign(*module.FILES)  # at once, not after the work is done
+            out.refuse_foreign(*module.FILES)  # fails before the conversion rather than after it
             report = module.report(options)
             if report is None:
                 continue
@@ -32,32 +32,32 @@ class Reports:
             append = self._waiting.append if self._waiting and module.PLACES else out.append
             self._reports.append((report, append, out.write if module.WHOLE else append))
 
-    def add(self, taken: TakenSession) -> None:
-        """Add what became of a session."""
+    def add(self, session: ProcessedSession) -> None:
+        """Add a processed session."""
         for report, append, _ in self._reports:
-            for name, line in report.add(taken):
+            for name, line in report.add(session):
                 append(name, line)
 
     def note(self, finding: Finding) -> None:
-        """Add a finding about no session."""
+        """Add a finding that is not about a session."""
         for report, append, _ in self._reports:
             for name, line in report.note(finding):
                 append(name, line)
 
     def render(self) -> None:
-        """Write what reports gathered of all sessions."""
+        """Write the reports that depend on all sessions."""
         for report, _, write in self._reports:
             for name, data in report.render():
                 write(name, data)
 
     def close(self, final: dict[str, str]) -> None:
-        """Write what waits; ``final`` says what takes the place of parts of places."""
+        """Write the buffered lines, with placeholders in places replaced as in ``final``."""
         if self._waiting:
             self._waiting.close(final)
 
 
 class _Waiting:
-    """Lines that wait in files without names, since there may be more than memory should hold."""
+    """Lines buffered in temporary files, since they may need too much memory."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -73,7 +73,9 @@ class _Waiting:
             with file:
                 file.seek(0)
                 while piece := file.read(_PIECE):
-                    piece += b"" if piece.endswith(b"\n") else file.readline()  # places are not cut in two
+                    piece += (
+                        b"" if piece.endswith(b"\n") else file.readline()
+                    )  # completes the last line, so that no placeholder is divided
                     for unknown, known in final.items():
                         piece = piece.replace(unknown.encode(), known.encode())
                     self._out.write(name, piece)

@@ -1,4 +1,4 @@
-"""The columns of the session table, and what they hold of a session and its record."""
+"""The columns of the session table and their values for a session and its record."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Kind = Literal["text", "int", "float", "bool"]
 
 
 class TableColumn(NamedTuple):
-    """A column, as it is called where the table is read as one."""
+    """A column, by its name when the table is read as rows."""
 
     name: str
     kind: Kind
     known_late: bool = False
-    """Whether it is known only once a record is written, or left out."""
+    """Whether it is only known once a record is written or removed."""
 
     @property
     def values(self) -> str:
-        """The values that it has, in words."""
+        """A description of its values."""
         return _VALUES.get(self.name, _VALUES[self.kind])
 
     @property
     def example(self) -> str:
-        """A condition over it."""
-        name = '"end"' if self.name == "end" else self.name  # a word of SQL
+        """An example of a condition on the column."""
+        name = '"end"' if self.name == "end" else self.name  # a keyword of SQL
         return f"{name} {_EXAMPLES.get(self.name, _USUAL[self.kind])}"
 
 
@@ -57,20 +57,20 @@ _EXAMPLES = {
     "failed_results": "= 0",
     "last_user": "<> 'complaint'",
 }
-"""What conditions say of columns, if not what is usual of their kind."""
+"""Examples of conditions for columns, if the one for their kind does not fit."""
 
 
 _VALUES = {
-    "text": "texts",
-    "int": "whole numbers",
+    "text": "text",
+    "int": "integers",
     "float": "numbers",
-    "bool": "true and false",
+    "bool": "true or false",
     "start": "times, such as '2026-01-13T10:00:00Z'",
     "end": "times, such as '2026-01-13T10:00:00Z'",
     "kind": ", ".join(map(repr, get_args(ConversationKind))),
     "last_user": ", ".join(map(repr, get_args(LastUser))),
 }
-"""What values columns have: those of a name, else those of a type."""
+"""Descriptions of values, by kind and by column; the latter take precedence."""
 
 
 def _columns() -> Iterator[TableColumn]:
@@ -89,23 +89,27 @@ def _columns() -> Iterator[TableColumn]:
         yield TableColumn(f"reasoning_{name}", "int")
     for name in ("prompt_tokens", "completion_tokens"):
         yield TableColumn(f"usage_{name}", "int")
-    ended: dict[str, Kind] = {"exit": "int", "reward": "float", "truncated": "bool", "failed_results": "int"}
-    yield from (TableColumn(name, ended.get(name, "text")) for name in Ending._fields)
+    ending_kinds: dict[str, Kind] = {"exit": "int", "reward": "float", "truncated": "bool", "failed_results": "int"}
+    yield from (TableColumn(name, ending_kinds.get(name, "text")) for name in Ending._fields)
 
 
 COLUMNS = tuple(_columns())
 EXAMPLE = "turns >= 2 AND exit = 0"
-"""A condition over several columns."""
+"""A condition on several columns."""
 
 
-def columns_by_kind(*, written: bool) -> str:
-    """The columns that a condition may name, by kind, in a line; all of them where records are ``written``."""
-    known = [column for column in COLUMNS if written or not column.known_late]
+def columns_by_kind(*, include_late: bool) -> str:
+    """List the columns that a condition can use, by kind, in one line.
+
+    Args:
+        include_late: Whether to include columns that are only known once records are written.
+    """
+    known = [column for column in COLUMNS if include_late or not column.known_late]
     return "; ".join(f"{kind}: {', '.join(each.name for each in known if each.kind == kind)}" for kind in _USUAL)
 
 
 def counts(findings: list[Finding]) -> dict[Severity, int]:
-    """How many findings are of each severity."""
+    """Return the number of findings of each severity."""
     numbers = dict.fromkeys(_SEVERITIES, 0)
     for finding in findings:
         numbers[finding.severity] += 1
@@ -113,52 +117,52 @@ def counts(findings: list[Finding]) -> dict[Severity, int]:
 
 
 class RecordOutcome(NamedTuple):
-    """What is known once a record is written, or left out."""
+    """The values that are known once a record is written or removed."""
 
     place: Place | None = None
     number: int | None = None
-    """Which of its session's records it is, from 1."""
+    """The 1-based number of the record in its session."""
     filtered: str | None = None
 
 
 def line_of(
-    log: Log, outcome: Outcome, record: Record | None, turns: int | None, written: RecordOutcome
+    log: Log, outcome: Outcome, record: Record | None, turns: int | None, record_outcome: RecordOutcome
 ) -> dict[str, Any]:
-    """The line of the table on a record, or on a session without one."""
-    covered, place = outcome.replies.coverage, written.place
-    chosen = (record.entry if record else None) or outcome.output.entry or _UNKNOWN
-    file, line = log.at(chosen.line)
+    """Return the line of a record, or of a session without records."""
+    totals, place = outcome.replies.coverage, record_outcome.place
+    entry = (record.entry if record else None) or outcome.output.entry or _UNKNOWN
+    file, line = log.at(entry.line)
     return {
         "file": place.file if place else None,
         "row": place.row if place else None,
         "offset": place.offset if place else None,
-        "record": written.number,
+        "record": record_outcome.number,
         "log": printable(file),
         "line": line,
         "session": printable(outcome.session),
         "format": outcome.account.format,
-        "start": chosen.started_at,
-        "end": chosen.ended_at,
-        "model": printable(chosen.model) if chosen.model else None,
-        "entries": chosen.entries,
+        "start": entry.started_at,
+        "end": entry.ended_at,
+        "model": printable(entry.model) if entry.model else None,
+        "entries": entry.entries,
         "turns": record.usage.assistant_turns if record else turns,
         "findings": counts(outcome.findings),
         "left_out": outcome.left_out,
-        "filtered": written.filtered,
+        "filtered": record_outcome.filtered,
         "conversation": record.conversation or None if record else None,
         "parent": record.parent if record else None,
         "kind": record.kind if record and record.conversation else None,
         "sample": (record.sample or None) if record else None,
         "samples": (record.samples or None) if record else None,
         "tokens": record.tokens if record else None,
-        "conversations": covered.conversations,
+        "conversations": totals.conversations,
         "replies": {
-            "logged": covered.total,
-            "carried": covered.carried,
-            "rewritten": covered.rewritten,
-            "lost": covered.lost,
+            "logged": totals.total,
+            "carried": totals.carried,
+            "rewritten": totals.rewritten,
+            "lost": totals.lost,
         },
-        "reasoning": {"logged": covered.reasoned, "carried": covered.with_reasoning, "withheld": covered.withheld},
+        "reasoning": {"logged": totals.reasoned, "carried": totals.with_reasoning, "withheld": totals.withheld},
         "usage": {
             "prompt_tokens": outcome.replies.tokens.prompt,
             "completion_tokens": outcome.replies.tokens.completion,
@@ -168,7 +172,7 @@ def line_of(
 
 
 def row_of(line: dict[str, Any]) -> dict[str, Any]:
-    """A line of the table with its columns: what stands in objects under their names and those of the members."""
+    """Return a line as a row: members of nested objects become columns with both names joined."""
     row: dict[str, Any] = {}
     for name, value in line.items():
         if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The files of one split, each filled up to a size of text: records as lines of JSON, plain or compressed."""
+"""The files of one split, each filled up to a maximum size: JSON lines, plain or compressed, or Parquet."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from chatsquash.records.media import NO_IMAGES
 from chatsquash.sources.compression import KINDS
 
 SIZE = 256_000_000
-"""Bytes of text in a file by default."""
+"""Default size of a file, in bytes of uncompressed text."""
 FOLDER, PAIRS = "data", "pairs"
-"""Where the files of records lie, and those of pairs."""
+"""The folders of record files and of pair files."""
 
 
 class Shard(Protocol):
     """A file that is being written."""
 
-    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes]) -> None:
-        """One record more, and the images that it names."""
+    def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes]) -> None:
+        """Add a record with its metadata and images."""
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the remaining data."""
 
 
 def opener(out: Output, options: Options, columns: list[Field]) -> Callable[[str], Shard]:
-    """What makes a file of the format that the options ask for."""
+    """Return a function that creates a file in the format of the options."""
     packing = options.format or "jsonl"
     if packing == "parquet":
         from chatsquash.dataset.parquet import ParquetFile
 
         return lambda name: ParquetFile(out, name, columns)
-    PACKERS[packing]()  # which fails at once, not after the work is done, where a package is missing
+    PACKERS[packing]()  # fails before the conversion if a package is missing
     return lambda name: TextFile(out, name, PACKERS[packing]())
 
 
@@ -54,32 +54,33 @@ class Shards:
         self._out, self._split, self._folder = out, split, folder
         self._suffix = options.format or "jsonl"
         self._open = opener(out, options, pair_fields(options) if folder == PAIRS else fields(options))
-        self._room = options.shard_size or SIZE
+        self._capacity = options.shard_size or SIZE
         self._shard: Shard | None = None
         self._size = 0
         self._rows = 0
         self._count = 0
-        # No log can hold it by chance or by intent.
+        # A random placeholder for the number of files, which no log can contain.
         self._unknown = os.urandom(16).hex()
         self.records = 0
         self.text = 0
-        """Bytes of all records, with the images that stand in their files."""
+        """Bytes of all records, including images in the same files."""
 
-    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes]) -> Place:
-        """Write a record to the last file, or to a new one where that is full; where it stands.
+    def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes]) -> Place:
+        """Write a record to the last file, or to a new one if that is full.
 
-        The number of files is not known yet: ``final`` says what stands in its place.
+        Returns:
+            The place of the record. Its file name contains a placeholder for the number of files, see ``final``.
         """
-        size = len(record) + (len(jsonio.dumps(beside)) - 1 if beside else 0) + 1  # as lines are written
+        size = len(record) + (len(jsonio.dumps(extra)) - 1 if extra else 0) + 1  # as JSON lines
         if images and self._suffix == "parquet":
             size += sum(map(len, images.values()))
-        if self._shard is None or self._size + size > self._room:
+        if self._shard is None or self._size + size > self._capacity:
             self._finish()
             self._shard, self._size = self._open(self._staging_name(self._count)), 0
             self._rows = 0
             self._count += 1
         offset = None if self._suffix == "parquet" else self._size
-        self._shard.add(record, beside, images)
+        self._shard.add(record, extra, images)
         self._size += size
         self._rows += 1
         self.records += 1
@@ -87,7 +88,7 @@ class Shards:
         return Place(self._file_name(self._count - 1, self._unknown), self._rows, offset)
 
     def close(self) -> list[str]:
-        """The files, each under the name that tells their number."""
+        """Close the last file, and rename all files to include their number; return the names."""
         self._finish()
         names = [self._file_name(at, f"{self._count:05}") for at in range(self._count)]
         for at, name in enumerate(names):
@@ -95,11 +96,11 @@ class Shards:
         return names
 
     def final(self) -> tuple[str, str]:
-        """What stands in places for the number of files, and that number."""
+        """Return the placeholder for the number of files in places, and that number."""
         return self._unknown, f"{self._count:05}"
 
     def pattern(self) -> str:
-        """What the names of the files have in common, and those of no other."""
+        """Return the glob pattern that matches exactly the files of this split."""
         return f"{self._folder}/{self._split}-*-of-{self._count:05}.{self._suffix}"
 
     def _finish(self) -> None:
@@ -114,7 +115,7 @@ class Shards:
         return f"{self._folder}/{self._split}-{at:05}.{self._suffix}"
 
 
-_GZIP = 16 + zlib.MAX_WBITS  # whose header then has no time in it
+_GZIP = 16 + zlib.MAX_WBITS  # zlib writes gzip headers without a time, so equal data has equal bytes
 _LEVEL_GZIP, _LEVEL_ZSTD = 6, 3
 
 
@@ -122,10 +123,10 @@ class Packer(Protocol):
     """Compresses a stream."""
 
     def compress(self, data: bytes, /) -> bytes:
-        """What can be written so far."""
+        """Return the compressed data that is available so far."""
 
     def flush(self) -> bytes:
-        """The end."""
+        """Return the rest of the compressed data."""
 
 
 class _Uncompressed:
@@ -137,7 +138,7 @@ class _Uncompressed:
 
 
 def zstd() -> Packer:
-    """Zstandard, of Python 3.14 or of a package; raises ``UsageError`` where there is neither."""
+    """Return a Zstandard compressor; raises ``UsageError`` without Python 3.14 or the package."""
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdCompressor
 
@@ -148,8 +149,8 @@ def zstd() -> Packer:
     except ImportError:
         hint = "pip install 'chatsquash[zstd]', or choose jsonl.gz"
         raise UsageError(f"jsonl.zst: the package zstandard is missing: {hint}") from None
-    made: Packer = ZstdCompressor(level=_LEVEL_ZSTD).compressobj()
-    return made
+    stream: Packer = ZstdCompressor(level=_LEVEL_ZSTD).compressobj()
+    return stream
 
 
 PACKERS: dict[str, Callable[[], Packer]] = {
@@ -160,25 +161,25 @@ PACKERS: dict[str, Callable[[], Packer]] = {
 
 
 class TextFile:
-    """A file of lines."""
+    """A file of JSON lines."""
 
     def __init__(self, out: Output, name: str, packer: Packer) -> None:
         self._out, self._name, self._packer = out, name, packer
 
-    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
-        """Write a record's line, with the members that it does not have at its end; images are files of their own."""
+    def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
+        """Write a record as a line, with its metadata as the last members; images are separate files."""
         del images
-        line = record[:-1] + b"," + jsonio.dumps(beside)[1:] if beside else record
+        line = record[:-1] + b"," + jsonio.dumps(extra)[1:] if extra else record
         self._out.write(self._name, self._packer.compress(line + b"\n"), lines=1)
 
     def finish(self) -> None:
-        """Write what a packer held back."""
+        """Write the data that the compressor has buffered."""
         self._out.write(self._name, self._packer.flush(), lines=0)
 
 
 def packer_of(path: Path) -> Packer:
-    """What compresses a file of lines, as its name says."""
+    """Return the compressor for a file of JSON lines, by its suffix."""
     suffix = path.suffix.lower() if path.suffix.lower() in KINDS else ""
     if f"jsonl{suffix}" not in PACKERS:
-        raise UsageError(f"{path}: {suffix} is read only; .gz and .zst are written")
+        raise UsageError(f"{path}: {suffix} can only be read; use .gz or .zst")
     return PACKERS[f"jsonl{suffix}"]()

@@ -1,4 +1,4 @@
-"""A file that stands beside a result: its owner's alone, no part of the dataset, gone with the result."""
+"""A private file in the folder of a result, which is not part of the dataset and is removed with the result."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from chatsquash.storage.lock import lock, unlock
 _PRIVATE = 0o600
 
 
-class Beside:
-    """The folder of a result that no run changes meanwhile."""
+class LockedResult:
+    """The folder of a result, locked against runs."""
 
     def __init__(self, out: Folder) -> None:
         self.folder = out
@@ -25,12 +25,14 @@ class Beside:
         self._known = claim.recorded_files(self._ours)
 
     def put(self, name: str, data: bytes) -> None:
-        """Write the file, so that it is there whole or as it was; the next run removes it with the result."""
+        """Write the file atomically; the next run removes it with the result."""
         refuse_foreign(self.folder.path, name)
         try:
-            self._ours.write_new(name, data, _PRIVATE)  # in our own folder, where no file of others can have the name
+            self._ours.write_new(name, data, _PRIVATE)  # in our folder, where no foreign file can have this name
             self._ours.sync(f"{name}.new")
-            self._ours.replace(claim.RECORD, claim.record({*self._known, name}))  # so that it never says too little
+            self._ours.replace(
+                claim.RECORD, claim.record({*self._known, name})
+            )  # before the file is added, so that no file is missing from it
             self._ours.move(f"{name}.new", self.folder, name)
             self.folder.sync()
         except OSError as problem:
@@ -38,13 +40,17 @@ class Beside:
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Beside]:
-    """The folder of a result; raises ``UsageError`` for any other, for links in it, and while a run writes there."""
+def locked_result(path: Path) -> Iterator[LockedResult]:
+    """Lock the folder of a result.
+
+    Raises:
+        UsageError: If the folder has no finished result or contains links, or if a run is writing to it.
+    """
     with closing(Folder(path)) as out:
         try:
             claim.refuse_links(out, path)
             if not out.status(commit.RUN) or not out.status(OURS) or commit.is_pending(out.folder(OURS)):
-                raise UsageError(f"{path}: no run was finished there: convert again, or name another folder")
+                raise UsageError(f"{path}: no run was finished there: convert again, or choose another folder")
             handle = lock(out.folder(OURS), "lock")
         except BlockingIOError as owner:
             who = f" ({owner.strerror})" if owner.strerror else ""
@@ -52,13 +58,13 @@ def beside(path: Path) -> Iterator[Beside]:
         except OSError as problem:
             raise UsageError(f"{path}: cannot be written to ({problem.strerror})") from None
         try:
-            yield Beside(out)
+            yield LockedResult(out)
         finally:
             unlock(handle)
 
 
 def refuse_foreign(path: Path, name: str) -> None:
-    """Raise ``UsageError`` for links in a folder, and where a file would take the place of something not ours."""
+    """Raise ``UsageError`` if a folder contains links or a file would replace one that chatsquash did not write."""
     with closing(Folder(path)) as out:
         claim.refuse_links(out, path)
         claims = claim.Claim(out, path)

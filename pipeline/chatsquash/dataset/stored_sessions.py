@@ -1,6 +1,6 @@
-"""The outcome of a session as a result keeps it, from which ``chatsquash merge`` writes it again beside others.
+"""The stored outcome of a session, from which ``chatsquash merge`` writes it again together with other results.
 
-The contents of records, images and pairs are not repeated: they are read from the files of the result.
+The contents of records, images and pairs are not stored: they are read from the files of the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OUTCOMES = "reports/outcomes.jsonl"
 
 
 class StoredLog(Struct, array_like=True):
-    """What is needed of a log after it was converted."""
+    """The properties of a log that are needed after its conversion."""
 
     path: str
     name: str
@@ -29,19 +29,19 @@ class StoredLog(Struct, array_like=True):
     whole: int | None
     unit: bytes | None
     pieces: list[tuple[str, int, int, int]]
-    """The path of each piece, the lines and bytes before it, and its size."""
+    """The path of each piece, the number of lines and bytes before it, and its size."""
     agents: list[str] = []
-    """The paths of the files that its session was joined with."""
+    """The paths of the files with which its session was joined."""
 
     @classmethod
     def of(cls, log: Log) -> StoredLog:
-        """The stored form of a log."""
+        """Return the stored form of a log."""
         pieces = [(each.display_path, each.line, each.offset, each.size) for each in log.pieces]
         agents = [each.display_path for each in log.agents]
         return cls(log.display_path, log.name, log.size, log.part, log.container_size, log.unit, pieces, agents)
 
     def log(self, number: int) -> Log:
-        """The log, as far as it was stored."""
+        """Return a log with the stored properties."""
         pieces = tuple(Piece(path, path, line, offset, size, None) for path, line, offset, size in self.pieces)
         join = Join(agents=tuple(Log(path, path, path, 0) for path in self.agents)) if self.agents else None
         log = Log(self.path, self.path, self.name, self.size, part=self.part, container_size=self.whole, unit=self.unit)
@@ -49,22 +49,22 @@ class StoredLog(Struct, array_like=True):
 
 
 class StoredSession(Struct, array_like=True):
-    """A session of a result: its outcome after filters and duplicates, and where its records are."""
+    """A session of a result: its outcome after filters and duplicates, and the places of its records."""
 
     log: StoredLog
     outcome: Outcome
     places: list[Place]
-    """Where its records are."""
-    made: int
-    """How many records it had before filters and duplicates."""
+    """The places of its records."""
+    record_count: int
+    """Number of records before filters and duplicates."""
     turns: int | None
-    """The assistant turns of the first of these."""
+    """Assistant turns of the first of these."""
     filtered: tuple[str, ...]
-    """The option that filtered it, once for each record."""
+    """The option that filtered each filtered record."""
     duplicates: int
-    """How many of its records were duplicates."""
+    """Number of duplicate records."""
     kept_lines: int
-    """How many of its malformed lines are in ``reports/rejected-lines.jsonl``."""
+    """Number of its malformed lines in ``reports/rejected-lines.jsonl``."""
 
 
 class StoredLine(Struct, array_like=True):
@@ -75,30 +75,30 @@ class StoredLine(Struct, array_like=True):
 
 
 def encode(line: StoredLine) -> bytes:
-    """A line as JSON, without a line feed."""
+    """Encode a line as JSON, without a line feed."""
     return printable_json(msgspec.to_builtins(line))
 
 
 def decode(line: bytes) -> StoredLine:
-    """A line that ``encode`` wrote; raises ``ValueError`` or ``RecursionError`` if it is damaged."""
+    """Decode a line from ``encode``; raises ``ValueError`` or ``RecursionError`` if it is damaged."""
     return msgspec.convert(jsonio.loads(line), StoredLine)
 
 
 def without_contents(outcome: Outcome) -> Outcome:
-    """An outcome without what other files of a result have, such as the hash of its log in ``run.json``.
+    """Remove everything that other files of a result contain, such as the hash of the log in ``run.json``.
 
-    Hashes that would confirm a guess are not kept either.
+    Hashes that could confirm a guess about private values are removed as well.
     """
     output, report = outcome.output, outcome.report
     pairs = [each._replace(line=b"") for each in output.pairs]
-    met = outcome.replies.meeting
-    named = xxh3_64_intdigest(outcome.session.encode("utf-8", "surrogatepass")) if met and met.id else 0
+    meeting = outcome.replies.meeting
+    session_id = xxh3_64_intdigest(outcome.session.encode("utf-8", "surrogatepass")) if meeting and meeting.id else 0
     return replace(
         outcome,
         output=replace(output, records=list(map(_without_line, output.records)), pairs=pairs),
         report=replace(report, trace=""),
         account=replace(outcome.account, digest="", relatives=[], lineage=None),
-        replies=replace(outcome.replies, meeting=Meeting(named, 0, 0) if met else None),
+        replies=replace(outcome.replies, meeting=Meeting(session_id, 0, 0) if meeting else None),
         privacy=replace(outcome.privacy, unreadable_lines=[]),
     )
 

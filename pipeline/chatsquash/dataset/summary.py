@@ -1,4 +1,4 @@
-"""What a run did, in one value, one JSON object and one page of text."""
+"""The summary of a run, as a value, a JSON object and text."""
 
 from __future__ import annotations
 
@@ -12,112 +12,125 @@ from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.overview import Overview
-from chatsquash.dataset.omissions import ReplyTotals, lacks, option_for_more
+from chatsquash.dataset.omissions import ReplyTotals, list_omissions, option_for_more
 from chatsquash.dataset.overview import run_overview
 from chatsquash.redaction.placeholders import is_secret, words
 
-_GROUPED: tuple[Severity, str] = ("info", "grouped-by-id")
+_BY_ID: tuple[Severity, str] = ("info", "grouped-by-id")
 
 
 @dataclass(slots=True)
 class Summary:
-    """Counts of a run.
+    """The counts of a run.
 
     ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates + joined``,
-    ``lines == sum(account)`` and ``bytes == sum(sizes)``; ``replies`` has sums of its own.
+    ``lines == sum(account)`` and ``bytes == sum(sizes)``; ``replies`` has its own sums.
     """
 
     logs: int = 0
     """Files that were read."""
     sessions: int = 0
-    """Session logs seen."""
+    """Session logs read."""
     written: int = 0
     """Sessions with a record."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Sessions left out, by the code of the finding for which they were."""
+    """Skipped sessions, by the code of the finding that is the reason."""
     filtered: Counter[str] = field(default_factory=Counter)
-    """Sessions of which no record was wanted, by the first option that said so."""
+    """Sessions whose records were all filtered, by the first option that did so."""
     duplicates: int = 0
-    """Sessions whose record was that of another."""
+    """Sessions whose records duplicate those of others."""
     joined: int = 0
-    """Agents' conversations that stand in the session of a gateway, with ``--join``."""
+    """Agents' conversations that were joined with the session of a gateway, with ``--join``."""
     lines: int = 0
-    """Lines seen."""
+    """Lines read."""
     size: int = 0
-    """Bytes of the logs as they stand on the disk."""
+    """Bytes of the logs on disk."""
     account: Account = field(default_factory=Account)
-    """What became of each line."""
+    """The outcomes of lines."""
     bytes: int = 0
-    """Bytes of the lines seen; those of compressed logs expanded."""
+    """Bytes of the lines read, after decompression."""
     sizes: Account = field(default_factory=Account)
-    """The bytes of the lines that ``account`` counts."""
+    """The bytes of lines by outcome."""
     cleaned: Counter[str] = field(default_factory=Counter)
-    """What cleaning changed in the records, by rule."""
+    """Changes by cleaning in the records, by rule."""
     replies: ReplyTotals = field(default_factory=ReplyTotals)
-    """What the records hold of the logged replies, and the conversations that were seen."""
+    """The outcomes of logged replies and conversations."""
     flags: Counter[str] = field(default_factory=Counter)
-    """Assistant messages of the records that are not trained on, by why, and by ``""`` those that are."""
+    """Assistant messages of the records that are not trained on, by reason; under ``""`` those trained on."""
     has_flags: bool = False
-    """Whether records say so."""
+    """Whether records mark the messages trained on."""
     certifies: bool = False
-    """Whether samples were held to what their template gives at inference."""
+    """Whether samples were compared with the prompt that their template renders at inference."""
     trained: int = 0
-    """Logged replies that are trained on in samples."""
+    """Logged replies trained on in samples."""
     true: int = 0
-    """Those of them that stand behind what the template gives at inference."""
+    """Those of them that follow exactly the prompt that the template renders at inference."""
     has_samples: bool = False
     """Whether each record is a sample of a conversation."""
     makes_pairs: bool = False
-    """Whether pairs of replies were asked for."""
+    """Whether pairs of replies were requested."""
     pairs: Counter[str] = field(default_factory=Counter)
-    """Those that were written, by kind."""
+    """Pairs written, by kind."""
     addresses: int = 0
     """E-mail addresses replaced."""
     secrets: int = 0
-    """Secrets found in records, repeated ones each time."""
+    """Secrets detected in records, including repetitions."""
     replaced: int = 0
-    """Those of them that placeholders stand for."""
+    """Secrets replaced by placeholders."""
     kinds: Counter[str] = field(default_factory=Counter)
-    """What else was replaced in records, by kind."""
+    """Other values replaced in records, by kind."""
     never_searched: int = 0
-    """Texts of records that nobody searches for secrets: media, signatures and ids of the protocol."""
+    """Texts of records that are not searched for secrets: media, signatures and ids of the protocol."""
     with_secrets: int = 0
-    """Records in which they were found."""
+    """Records with secrets."""
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
-    """Findings by severity and code, those of filtered sessions aside."""
+    """Findings by severity and code, without those of filtered sessions."""
     filtered_findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
-    """Those of filtered sessions, which are none of the dataset's."""
+    """Findings of filtered sessions, which do not concern the dataset."""
     without_tools: Counter[str] = field(default_factory=Counter)
-    """Records without tools, by the format whose files hold none."""
+    """Records without tools, by format, for formats that do not log tools."""
     splits: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """Of each split that was asked for its records, and the share of all that it was to have."""
+    """The number of records and the requested share of each requested split."""
     moves: bool = False
     """Whether records may go to other splits when logs are added."""
     others: Counter[str] = field(default_factory=Counter)
-    """What lay beside the logs and was not read: files by suffix, or in words."""
+    """Files next to the logs that were not read, by suffix or description."""
     passed_over: int = 0
-    """Session logs that the options left aside."""
+    """Session logs excluded by options."""
     files: list[str] = field(default_factory=list)
     """Record files, as paths below the output folder."""
     more: str = ""
-    """The option that writes the conversations of a session which its record leaves aside; empty if it was given."""
+    """The option that also writes the other conversations of a session; empty if it was set."""
     output: str = ""
     seconds: float = 0.0
     reused: int = 0
-    """Sessions whose outcome an earlier run had found."""
+    """Sessions whose outcome was reused from an earlier run."""
     other_options: list[str] = field(default_factory=list)
-    """The options that an earlier output, which this one replaced, was made with other values of."""
+    """The options with other values in the earlier output that this one replaced."""
     unchanged: bool = False
-    """Nothing changed since the last run, which this is the summary of; nothing was read or written."""
+    """Whether nothing changed since the last run; its summary is returned, and nothing was read or written."""
 
     def add(
-        self, log: Log, outcome: Outcome, filtered: Sequence[str] = (), duplicates: int = 0, made: int | None = None
+        self,
+        log: Log,
+        outcome: Outcome,
+        filtered: Sequence[str] = (),
+        duplicates: int = 0,
+        record_count: int | None = None,
     ) -> None:
-        """Count one session more, of which so many records were made, and some filtered or those of others."""
+        """Add a session.
+
+        Args:
+            log: The log of the session.
+            outcome: The outcome after filters and duplicates.
+            filtered: The option that filtered each filtered record.
+            duplicates: Number of duplicate records.
+            record_count: Number of records before filters and duplicates; ``None`` if nothing was removed.
+        """
         self.sessions += 1
         self.size += log.size
         self._count(outcome, filtered, duplicates)
-        self.replies.add(outcome, len(filtered) if made != 0 else 0, duplicates, made)
+        self.replies.add(outcome, len(filtered) if record_count != 0 else 0, duplicates, record_count)
         self.lines += outcome.account.lines
         self.account = self.account.plus(outcome.account.counts)
         self.bytes += outcome.account.size
@@ -144,7 +157,7 @@ class Summary:
                 self.without_tools[record.without_tools] += 1
 
     def _count(self, outcome: Outcome, filtered: Sequence[str], duplicates: int) -> None:
-        """Count a session by what became of it."""
+        """Count a session by its outcome."""
         if outcome.records:
             self.written += 1
         elif outcome.account.is_joined:
@@ -166,14 +179,14 @@ class Summary:
 
     @property
     def complete(self) -> bool:
-        """Whether every session was written, unless that was not wanted, and every line could be read.
+        """Whether every session was written, except for filtered ones, and every line was readable.
 
-        As far as anybody can tell: of a log that was cut short, nobody knows what is missing.
+        The end of a truncated log cannot be checked.
         """
-        return not lacks(self.counts())
+        return not list_omissions(self.counts())
 
     def counts(self) -> dict[str, object]:
-        """The counts as JSON values; they depend on the input and the options alone."""
+        """Return the counts as JSON values, which depend only on the input and the options."""
         return {
             "logs": self.logs,
             "sessions": {
@@ -210,38 +223,38 @@ class Summary:
         }
 
     @property
-    def grouped(self) -> int:
-        """Files whose lines were grouped by session id without an option."""
-        return self.findings[_GROUPED] + self.filtered_findings[_GROUPED]
+    def grouped_files(self) -> int:
+        """Number of files whose lines were grouped by session id without an option."""
+        return self.findings[_BY_ID] + self.filtered_findings[_BY_ID]
 
     def _share(self, records: int) -> float:
-        """The share of all records that these are."""
+        """Return the share of a number of records."""
         return records / self.replies.written if self.replies.written else 0.0
 
     def _not_trained(self) -> dict[str, int]:
         return {why: count for why, count in sorted(self.flags.items()) if why}
 
     def as_json(self) -> dict[str, object]:
-        """The whole summary as JSON values."""
+        """Return the complete summary as JSON values."""
         run = {"reused": self.reused, "unchanged": self.unchanged, "other_options": self.other_options}
         files = {"output": self.output, "files": self.files}
         return {**self.counts(), **files, **run, "seconds": round(self.seconds, 3)}
 
     def overview(self) -> Overview:
-        """What people should know about the run."""
+        """Return the overview of the run, as printed by the command."""
         return run_overview(self)
 
     def __str__(self) -> str:
-        """The overview as text."""
+        """Format the overview as text."""
         return self.overview().as_text(verbose=True)
 
     def _repr_html_(self) -> str:
-        """The overview as notebooks show it."""
+        """Format the overview for notebooks."""
         return self.overview().as_html()
 
 
 def summary_of(options: Options) -> Summary:
-    """The summary of a run that nothing was counted of so far."""
+    """Return the empty summary of a run with these options."""
     return Summary(
         has_flags=options.flag != "none",
         certifies=options.samples == "auto",

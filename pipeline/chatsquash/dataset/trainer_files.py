@@ -1,4 +1,4 @@
-"""The files in ``OUT/trainer``, by trainer; they are run in that folder, so paths in them begin with ``../``."""
+"""The files in ``OUT/trainer``, by trainer. They are run in that folder, so their paths begin with ``../``."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*/[A-Za-z0-9_./-]+|MODEL|/[A-Za-z0-9_./-]+")
-"""What is text without quotes in YAML, Hydra and a shell."""
+"""Text that needs no quotes in YAML, Hydra and a shell."""
 
 
 class Training(NamedTuple):
-    """What a trainer trains on."""
+    """The input of a trainer."""
 
     model: str
     split: str
     files: list[str]
-    """Those of the split, as paths from the folder of the configuration."""
+    """The files of the split, as paths relative to the folder of the configuration."""
     is_only: bool
-    """Whether the dataset has no other split."""
+    """Whether this is the only split."""
     format: str
     flag: str
-    """The member that says which messages are trained on, or ``none``."""
+    """The member that marks the messages trained on, or ``none``."""
     last_only: bool
-    """Whether records are samples of one reply."""
+    """Whether only the last reply of a record is trained on."""
     has_pairs: bool
     needs_model: bool
 
     @property
     def in_yaml(self) -> str:
-        """The model as YAML."""
+        """The model, quoted for YAML."""
         return _quoted(self.model)
 
     @property
     def in_shell(self) -> str:
-        """The model as a word of a shell."""
+        """The model, quoted for a shell."""
         return shlex.quote(self.model)
 
     def hint(self, what: str = "a name on the Hugging Face Hub, or a folder") -> str:
-        """What is to be filled in, as a comment."""
+        """Return a comment that describes the placeholder of the model; empty if the model is known."""
         return f"# Fill in MODEL: {what}.\n" if self.needs_model else ""
 
 
@@ -49,7 +49,7 @@ def _quoted(text: str) -> str:
 
 
 def _script(command: str, hint: str = "") -> str:
-    """A script that runs a command in its folder, with the options that it is given behind those of the command."""
+    """Return a script that runs a command in its folder, and passes on its own arguments."""
     return f'#!/bin/sh\n{hint}cd "$(dirname "$0")" || exit\n{command} "$@"\n'
 
 
@@ -230,14 +230,14 @@ class ReplyDataset(Dataset):
 
 
 def _verl(training: Training) -> dict[str, str]:
-    listed = training.files[0] if len(training.files) == 1 else f"'[{','.join(training.files)}]'"
+    paths = training.files[0] if len(training.files) == 1 else f"'[{','.join(training.files)}]'"
     model = training.model if _PLAIN.fullmatch(training.model) else f"'{training.model}'"  # as Hydra quotes a value
     rest = "data.messages_key=messages data.truncation=right"
     if training.last_only:
         rest = "data.custom_cls.path=reply_dataset.py data.custom_cls.name=ReplyDataset"
     command = f"""\
 exec torchrun --standalone --nproc_per_node=1 -m verl.trainer.sft_trainer \\
-  data.train_files={listed} data.max_length=8192 \\
+  data.train_files={paths} data.max_length=8192 \\
   {rest} \\
   {shlex.quote(f"model.path={model}")} trainer.default_local_dir=trained"""
     files = {"train.sh": _script(command, training.hint())}
@@ -282,7 +282,7 @@ def _fireworks(training: Training) -> dict[str, str]:
 
 
 def _upload_and_train(training: Training, upload: str, job: str, argument: str) -> dict[str, str]:
-    """Two scripts, since a service has a name for what it was sent; a job takes one file."""
+    """Return two scripts: the service names the uploaded file, and the job needs that name. Files are joined first."""
     begin = '#!/bin/sh\n{}cd "$(dirname "$0")" || exit\n'
     file, join = training.files[0], ""
     if len(training.files) > 1:

@@ -1,4 +1,4 @@
-"""What each trainer reads, as docs/training.md has it: the options that ``--for`` sets, and the samples it can mask."""
+"""The trainers of ``--for``, as in docs/training.md: the options that each needs, and the samples that it can mask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = "trainer"
 _PLACEHOLDER = "MODEL"
 _LONGEST = 500
 _FORBIDDEN = re.compile(r"""["'`\\$%{}<>|;&!*?#\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]""")
-"""What a shell, YAML or a trainer may take for more than a character of a name."""
+"""Characters with a special meaning for a shell, YAML or a trainer."""
 _ALIASES = {
     "llamafactory": "llama-factory",
     "swift": "ms-swift",
@@ -29,19 +29,19 @@ _ALIASES = {
 
 
 class Trainer(NamedTuple):
-    """What a trainer reads, and how it masks."""
+    """The options that a trainer supports."""
 
     title: str
     presets: tuple[str, ...]
-    """Those that it reads; ``--for`` sets the first."""
+    """Supported presets; ``--for`` sets the first."""
     formats: tuple[str, ...]
-    """Those that it reads; ``--for`` sets the first."""
+    """Supported formats; ``--for`` sets the first."""
     settings: Mapping[str, Any] = {}
-    """Other options that it needs."""
+    """Other required options."""
     flag: str = "none"
-    """The member of ``--loss`` that it reads."""
+    """The supported member of ``--loss``."""
     sample_shape: str | None = None
-    """The shape in which it trains on the last reply only; ``None``: it has no such mask."""
+    """The sample shape of which it trains only on the last reply; ``None`` if it has no such mask."""
 
 
 _TEXT = ("text",)
@@ -74,16 +74,16 @@ TRAINERS = {
     "together": _HOSTED._replace(title="Together"),
     "fireworks": _HOSTED._replace(title="Fireworks"),
 }
-"""By the names that ``--for`` takes."""
+"""The trainers, by the names for ``--for``."""
 
 
 def names() -> tuple[str, ...]:
-    """The names of trainers."""
+    """Return the names of trainers."""
     return tuple(TRAINERS)
 
 
 def resolve(name: str) -> str | None:
-    """The trainer that somebody means, however it is spelled; ``None`` if there is none."""
+    """Return the trainer with a name in any spelling; ``None`` if it is unknown."""
     plain = name.strip().lower().replace("_", "-").replace(" ", "-")
     plain = _ALIASES.get(plain, plain)
     return plain if plain in TRAINERS else None
@@ -92,30 +92,30 @@ def resolve(name: str) -> str | None:
 def refuse_as_value(option: str, value: object) -> None:
     """Raise ``UsageError`` if the value of another option is the name of a trainer."""
     if isinstance(value, str) and (name := resolve(value)):
-        raise UsageError(f"{option} {escape(value)}: is a trainer; convert --for {name} writes what it reads")
+        raise UsageError(f"{option} {escape(value)}: is a trainer; use convert --for {name} instead")
 
 
 def parse(text: str) -> tuple[str, str | None]:
-    """The trainer and the model of ``--for``; raises ``UsageError`` for a trainer or a model that cannot be meant.
+    """Parse ``--for`` into a trainer and a model; raises ``UsageError`` if one of them is invalid.
 
     >>> parse("trl=Qwen/Qwen3-8B")
     ('trl', 'Qwen/Qwen3-8B')
     """
-    typed, divider, model = text.partition("=")
-    name = resolve(typed)
+    spelling, divider, model = text.partition("=")
+    name = resolve(spelling)
     if name is None:
-        raise UsageError(f"--for {escape(typed)}: not known; known are {', '.join(TRAINERS)}")
+        raise UsageError(f"--for {escape(spelling)}: unknown trainer; choose one of {', '.join(TRAINERS)}")
     if not divider:
         return name, None
     sign = _FORBIDDEN.search(model)
     if sign or not model.strip() or model != model.strip() or model.startswith("-") or len(model) > _LONGEST:
-        why = f"has {escape(sign[0])!r}" if sign else "is not one" if model else "is missing"
-        raise UsageError(f"--for {name}=MODEL: the model {why}; give a name or a folder, as in --for {name}=org/model")
+        why = f"contains {escape(sign[0])!r}" if sign else "is not valid" if model else "is missing"
+        raise UsageError(f"--for {name}=MODEL: the model {why}; use a name or a folder, as in --for {name}=org/model")
     return name, model
 
 
 def _with_folder(text: str) -> str:
-    """``--for`` with a model that is a folder here as an absolute path, since trainers run in another folder."""
+    """Make the path of a local model in ``--for`` absolute, since trainers run in another folder."""
     name, model = parse(text)
     if model is None:
         return name
@@ -124,56 +124,64 @@ def _with_folder(text: str) -> str:
     return f"{name}={folder.absolute() if is_folder else model}"
 
 
-def settings(text: str, values: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
-    """The options that ``--for`` sets in addition to those that are given, of all ``values``.
+def settings(text: str, values: Mapping[str, Any], explicit: Collection[str]) -> dict[str, Any]:
+    """Return the options that ``--for`` sets in addition to explicit ones.
 
-    If several conversations of a session are written, a reply can be in several records. It is trained on once by the
-    member that the trainer reads, or else by samples of one reply.
+    If several conversations of a session are written, a reply can be in several records. So that it is trained on once,
+    either the member that the trainer supports marks it, or each sample is trained on for one reply.
+
+    Args:
+        text: The value of ``--for``.
+        values: The values of all options.
+        explicit: The names of the options that were set by the user.
     """
     trainer = TRAINERS[parse(text)[0]]
-    wanted = {"preset": trainer.presets[0], "format": trainer.formats[0], **trainer.settings}
+    result = {"preset": trainer.presets[0], "format": trainer.formats[0], **trainer.settings}
     is_divided = values["conversations"] == "all"
     has_samples = values["samples"] != "session"
-    if is_divided and not has_samples and trainer.flag == "none" and trainer.sample_shape and "samples" not in given:
-        wanted["samples"] = "reply"
+    if is_divided and not has_samples and trainer.flag == "none" and trainer.sample_shape and "samples" not in explicit:
+        result["samples"] = "reply"
         has_samples = True
     if has_samples and trainer.sample_shape:
-        wanted["sample_shape"] = trainer.sample_shape
+        result["sample_shape"] = trainer.sample_shape
     if trainer.flag != "none" and (is_divided or has_samples):
-        wanted["loss"] = trainer.flag
+        result["loss"] = trainer.flag
     elif is_divided and not trainer.sample_shape:
-        wanted["loss"] = "weight"  # which says what is trained on twice, and is reported as not read
+        result["loss"] = "weight"  # marks repeated replies; a warning reports that the trainer ignores it
     elif values["loss"] != "none":
-        wanted["loss"] = "none"
-    return {name: value for name, value in wanted.items() if name not in given}
+        result["loss"] = "none"
+    return {name: value for name, value in result.items() if name not in explicit}
 
 
 def complete(options: Options) -> Options:
-    """The options of a run with a trainer: with what it needs, as far as they are as by default, and an absolute model.
+    """Complete the options of a run with those that its trainer needs, and make a local model absolute.
 
-    Whoever sets them before, as the command does, has another preset than the default. Raises ``UsageError`` for a
-    trainer, a model, or options that the trainer cannot read.
+    Only options with default values are set. With another preset than the default, only the format is set, since the
+    command has then set the other options already.
+
+    Raises:
+        UsageError: If the trainer or model is invalid, or the trainer does not support an option.
     """
     text = _with_folder(options.trainer or "")
     usual = Options()
     values = {each: getattr(options, each) for each in Options.__dataclass_fields__}
-    given = {each for each, value in values.items() if value != getattr(usual, each)}
-    if "preset" in given:
-        given |= values.keys() - {"format"}
-    completed = replace(options, **{**settings(text, values, given), "trainer": text})
+    explicit = {each for each, value in values.items() if value != getattr(usual, each)}
+    if "preset" in explicit:
+        explicit |= values.keys() - {"format"}
+    completed = replace(options, **{**settings(text, values, explicit), "trainer": text})
     refuse_unreadable(completed)
     return completed
 
 
-def unaware(options: Options) -> list[str]:
-    """The title of the trainer, if records flag what to train on and it neither reads that nor masks by itself."""
+def trainers_ignoring_flags(options: Options) -> list[str]:
+    """Return the title of the trainer if it would ignore the marks of messages trained on; else an empty list."""
     trainer = TRAINERS[parse(options.trainer or "")[0]]
     is_masked = options.samples != "session" or options.flag in ("none", trainer.flag)
     return [] if is_masked else [trainer.title]
 
 
 def refuse_unreadable(options: Options) -> None:
-    """Raise ``UsageError`` for options with which the trainer cannot read the records, or masks them wrongly."""
+    """Raise ``UsageError`` for options with which the trainer cannot read the records, or would mask them wrongly."""
     name, _ = parse(options.trainer or "")
     trainer = TRAINERS[name]
     for each, known in (("preset", trainer.presets), ("format", trainer.formats)):
@@ -189,20 +197,26 @@ def _or(known: tuple[str, ...]) -> str:
 
 
 def _mask_problems(trainer: Trainer, options: Options) -> Iterator[str]:
-    """Why the trainer would train on something else than the records say."""
+    """Yield the reasons for which the trainer would train on other messages than intended."""
     if options.samples != "session":
         if trainer.sample_shape is None:
-            yield f"trains on all of the assistant's turns; leave --samples {options.samples} out"
+            yield f"trains on all assistant turns; remove --samples {options.samples}"
         elif options.shape != trainer.sample_shape:
             yield f"does not read --sample-shape {options.shape}; choose {trainer.sample_shape}"
         elif options.samples == "auto" and trainer.flag == "none":
-            yield "trains on one reply of a sample; choose --samples reply"
+            yield "trains on only one reply per sample; choose --samples reply"
     if options.flag not in ("none", trainer.flag) and trainer.flag != "none":
         yield f"does not read --loss {options.flag}; choose --loss {trainer.flag}"
 
 
 def write(options: Options, files: Mapping[str, Sequence[str]], *, has_pairs: bool) -> dict[str, bytes]:
-    """The configuration of the trainer, by names below the output folder, for the files of each split."""
+    """Return the configuration files of the trainer, by paths below the output folder.
+
+    Args:
+        options: The options of the run.
+        files: The record files of each split.
+        has_pairs: Whether the dataset has preference pairs.
+    """
     if options.trainer is None or not any(files.values()):
         return {}
     name, model = parse(options.trainer)

@@ -1,4 +1,4 @@
-"""Records by a condition of SQL over the columns of the session table."""
+"""Filters records by an SQL condition on the columns of the session table."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 _QUERY = re.compile("SELECT|EXISTS|VALUES|WITH|(?:READ|SCAN)_\\w*", re.IGNORECASE)
-"""Words with which a query or the name of a table function begins, none of which a condition needs."""
+"""The first words of queries and table functions, which no condition needs."""
 _END = re.compile(r"(?<![\"`\w])end(?![\"`\w])", re.IGNORECASE)
-_QUOTE_END = '; the column end is written "end", since SQL has a word of this name'
-_MOST = 500
-"""Words and signs of a condition; the time that polars takes grows with the third power of their number."""
+_QUOTE_END = '; write the column end as "end", since END is a keyword of SQL'
+_MAX_WORDS = 500
+"""Maximum number of words and signs; polars needs time that grows with the third power of their number."""
 
 
 class Where:
-    """Tells which records fulfil a condition; one that is not known counts as not fulfilled, as SQL has it.
+    """Checks whether records match a condition; an unknown result counts as no match, as in SQL.
 
-    So does one that the values of a record do not allow, which are those of a log.
+    Neither does a record match if its values, which are from a log, cause an error.
     """
 
     def __init__(self, condition: str) -> None:
-        """Raises ``UsageError`` for what is no condition over the columns."""
+        """Parse a condition; raises ``UsageError`` if it is invalid."""
         self._expression = condition_of(condition)
         self._schema = {name: SCHEMA[name] for name in dict.fromkeys(self._expression.meta.root_names())}
 
-    def holds(self, log: Log, outcome: Outcome, record: Record) -> bool:
-        """Whether a record fulfils it."""
+    def matches(self, log: Log, outcome: Outcome, record: Record) -> bool:
+        """Whether a record matches the condition."""
         row = row_of(line_of(log, outcome, record, None, RecordOutcome()))
         frame = pl.DataFrame([[row[name]] for name in self._schema], schema=self._schema)
         return matching(frame, self._expression).height == 1
 
 
 def matching(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
-    """The rows that fulfil a condition; a row whose values do not allow it, such as a cast, does not."""
+    """Return the rows that match a condition, without rows whose values cause an error, for example in a cast."""
     try:
         return frame.filter(condition)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
@@ -58,16 +58,21 @@ def matching(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
     return pl.concat([matching(frame[:half], condition), matching(frame[half:], condition)])
 
 
-def condition_of(condition: str, *, written: bool = False) -> pl.Expr:
-    """A condition over the columns, for rows of records that are ``written`` over all of them.
+def condition_of(condition: str, *, include_late: bool = False) -> pl.Expr:
+    """Parse a condition on the columns.
 
-    Raises ``UsageError`` for what is no such condition.
+    Args:
+        condition: The text of the condition.
+        include_late: Whether columns that are only known once records are written can be used.
+
+    Raises:
+        UsageError: If it is not a valid condition.
     """
 
     def wrong(why: str) -> UsageError:
-        columns = columns_by_kind(written=written)
-        listed = f"for example {EXAMPLE!r}; columns: {columns}; see chatsquash explain columns"
-        return UsageError(f"--where {condition!r}: {why} ({listed})")
+        columns = columns_by_kind(include_late=include_late)
+        hint = f"for example {EXAMPLE!r}; columns: {columns}; see chatsquash explain columns"
+        return UsageError(f"--where {condition!r}: {why} ({hint})")
 
     if why := _refusal(condition):
         raise wrong(why)
@@ -75,44 +80,45 @@ def condition_of(condition: str, *, written: bool = False) -> pl.Expr:
         expression = pl.sql_expr(condition)
         names = expression.meta.root_names()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        text = f"it is not a condition of SQL: {error_text(problem)}"
+        text = f"it is not an SQL condition: {error_text(problem)}"
         raise wrong(text + (_QUOTE_END if _END.search(condition) else "")) from None
     for name in names:
-        if why := _refusal_of_name(name, written=written):
+        if why := _refusal_of_name(name, include_late=include_late):
             raise wrong(why)
-    used = _examples(names)
+    examples = _examples(names)
     try:
         sample = pl.DataFrame({name: [None, None] for name in SCHEMA}, schema=SCHEMA).select(expression)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise wrong(f"a value does not fit its column: {used}") from None
+        raise wrong(f"a value does not fit its column: {examples}") from None
     if sample.dtypes[0] != pl.Boolean:
-        raise wrong(f"it is neither true nor false: {used}")
+        raise wrong(f"it is neither true nor false: {examples}")
     if sample.height == 1 or not names:
-        raise wrong("it says the same of all records: name columns, and leave sums and counts out")
+        raise wrong("it has the same result for all records: use columns, and no sums or counts")
     return expression
 
 
-def _refusal_of_name(name: str, *, written: bool) -> str | None:
-    """Why a condition cannot name a column of this name."""
-    if name in _LATE and not written:
-        return f"the column {name} is known once a record is written only: choose another one"
+def _refusal_of_name(name: str, *, include_late: bool) -> str | None:
+    """Return why a condition cannot use a column; ``None`` if it can."""
+    if name in _LATE and not include_late:
+        return f"the column {name} is only known after records are written: choose another one"
     if name in SCHEMA:
         return None
-    near = suggestion(name, SCHEMA, f"if it is a text, write '{name}'")
+    near = suggestion(name, SCHEMA, f"if it is text, write '{name}'")
     return f"the session table has no column {name}; {near}"
 
 
 def _examples(names: Iterable[str]) -> str:
-    """Columns with the values that they have, each with a condition."""
+    """Describe the values of columns, with an example of a condition for each."""
     columns = {column.name: column for column in COLUMNS}
-    chosen = [columns[name] for name in dict.fromkeys(names)] or [columns["turns"]]
-    return ", ".join(f"{each.name} has {each.values}, as in {each.example}" for each in chosen)
+    selected = [columns[name] for name in dict.fromkeys(names)] or [columns["turns"]]
+    return ", ".join(f"{each.name} has {each.values}, as in {each.example}" for each in selected)
 
 
 def _refusal(condition: str) -> str | None:
-    """Why polars does not get to see a condition: it opens what a query names as it parses that.
+    """Return why a condition is refused before polars parses it; ``None`` if it is accepted.
 
-    So a text in which nothing can hide a query is taken apart here: no comments, and no literals but plain ones.
+    Polars opens the tables of a query while parsing it. So only conditions that cannot hide a query are accepted: those
+    without comments and with only plain literals.
     """
     at = count = 0
     before = ""
@@ -120,21 +126,21 @@ def _refusal(condition: str) -> str | None:
         piece = _PIECE.match(condition, at)
         if piece is None or piece["comment"] or _is_unpaired(piece[0]):
             return (
-                f"{quote(condition[at : at + 2])} has no place in a condition: quote texts with '' and names with \"\""
+                f"{quote(condition[at : at + 2])} is not allowed in a condition: quote text with '' and names with \"\""
             )
         if piece["text"] and before == "word" and condition[at - 1].isalnum():
-            return f"{quote(condition[at - 1 : at + MAX_QUOTED // 2])}: a text begins with a quote, not with a letter"
+            return f"{quote(condition[at - 1 : at + MAX_QUOTED // 2])}: text must begin with a quote, not with a letter"
         if (word := piece["word"]) and (_QUERY.fullmatch(word) or (word.upper() == "FROM" and before == "(")):
-            return f"{word} begins a query of its own: write a condition over the columns alone"
+            return f"{word} begins a query: write a condition on the columns"
         if not piece[0].isspace():
             before = piece[0] if piece["sign"] else piece.lastgroup or ""
         count += piece.lastgroup in ("word", "name", "sign")
-        if count > _MOST:
-            return f"it has more than {_MOST} words and signs"
+        if count > _MAX_WORDS:
+            return f"it has more than {_MAX_WORDS} words and signs"
         at = piece.end()
     return None
 
 
 def _is_unpaired(text: str) -> bool:
-    """Whether a text has half of a pair of surrogates, which UTF-8 cannot write."""
+    """Whether a text contains a lone surrogate, which UTF-8 cannot encode."""
     return any("\ud800" <= char <= "\udfff" for char in text)

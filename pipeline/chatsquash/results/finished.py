@@ -112,7 +112,7 @@ class FinishedResult:
                 stored = decode(line)
                 each = stored.session
                 if each is not None:
-                    summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.made)
+                    summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.record_count)
                     each = contents.fill(logs.fill(each))
             except PARSER_ERRORS:
                 raise outputs.damage(self._folder, OUTCOMES) from None

@@ -71,7 +71,7 @@ def open_output(out: Path | str) -> OutputSource:
     from chatsquash.dataset.bucket import Bucket  # which a folder does not need
 
     bucket = Bucket(out)
-    return OutputSource(bucket, bucket.shown)
+    return OutputSource(bucket, bucket.display_path)
 
 
 def manifest(out: OutputSource) -> dict[str, Json]:

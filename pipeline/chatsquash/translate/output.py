@@ -12,7 +12,7 @@ from typing import IO, BinaryIO, Protocol
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
-from chatsquash.dataset.groups import sanitised
+from chatsquash.dataset.groups import sanitise
 from chatsquash.dataset.shards import Packer, packer_of
 from chatsquash.sources.compression import uncompressed
 from chatsquash.storage.staging import StagedFiles, refuse_existing
@@ -117,7 +117,7 @@ class _Folder:
         self._names: list[str] = []
 
     def write(self, name: str, data: bytes) -> None:
-        target = f"{self._free(sanitised(name))}.json"
+        target = f"{self._free(sanitise(name))}.json"
         refuse_existing(self._path / target, force=self._staged.force)
         with os.fdopen(self._files.create(target), "wb") as file:
             file.write(data)

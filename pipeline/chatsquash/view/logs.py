@@ -21,7 +21,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escape, printable, quote
 from chatsquash.core.urls import is_remote
-from chatsquash.dataset.manifest import as_described
+from chatsquash.dataset.manifest import parse_options
 from chatsquash.results.types import Input
 from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed
@@ -102,7 +102,7 @@ class SessionLogs:
     @cached_property
     def _options(self) -> Options:
         """Those of the run that say what its logs hold; raises ``UsageError`` where ``run.json`` has others."""
-        options = {**as_described(self._result.options, _GROUPS), "join": False}  # the log alone is read
+        options = {**parse_options(self._result.options, _GROUPS), "join": False}  # the log alone is read
         return Options(**options, anonymize=False, integrity_analysis=False, trace_replies=True)
 
     def look(self, at: int) -> Looked:

@@ -126,13 +126,13 @@ def _result(arguments: tuple[str, ...], options: Options, say: Say, watch: Watch
     if path := result_of(arguments):
         yield path
         return
-    from chatsquash.dataset.attention import left_out
+    from chatsquash.dataset.attention import omissions_headline
     from chatsquash.results.output import ResultFolder
     from chatsquash.storage.folder import Folder
 
     with scratch() as folder:
         out = _convert(arguments, folder / "out", options, watch)
-        if missing := left_out(ResultFolder(Folder(out)).counts):
+        if missing := omissions_headline(ResultFolder(Folder(out)).counts):
             say(str(missing))
         yield out
 

@@ -203,7 +203,7 @@ class Tasks:
             raise ChatsquashError(f"shard {shard}: its task failed ({_line(problem)}); {hint}") from None
         if "kind" in done:  # what no shard has
             raise _error(done)  # type: ignore[arg-type]
-        self.made.add_made(done["records_made"])
+        self.made.add_counts(done["records_made"])
         self.complete = self.complete and done["complete"]
         self._done += 1
         self._tell(done["size"])

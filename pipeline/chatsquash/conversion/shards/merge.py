@@ -114,7 +114,7 @@ def _is_known(output: Output, listing: Listing, recorded: list[Marker]) -> bool:
         return True
     made = RecordsMade()
     for marker in recorded:
-        made.add_made(marker.records_made)
+        made.add_counts(marker.records_made)
     written = jsonio.value(left[0])
     return isinstance(written, dict) and written.get("records_made") == made.as_json()
 

@@ -1,6 +1,6 @@
-"""One module per report: the files that it writes, and what a session adds to them.
+"""The reports of a run, one module each: its files, and the lines that each session adds to them.
 
-Modules are found by looking in this folder.
+Modules are discovered in this folder.
 """
 
 from __future__ import annotations
@@ -15,66 +15,66 @@ from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.registry import Room
-from chatsquash.dataset.choice import SessionChoice
+from chatsquash.dataset.choice import Selection
 
 ReportLine = tuple[str, bytes]
-"""A file of a report, as a path below the output folder, and a line of it without its line feed."""
+"""A file of a report, as a path below the output folder, and a line without its line feed."""
 
 
-class TakenSession(NamedTuple):
-    """A session that a run has done with."""
+class ProcessedSession(NamedTuple):
+    """A session whose records have been written."""
 
     log: Log
-    chosen: SessionChoice
-    """What was chosen of it."""
+    selection: Selection
+    """The session after filters and duplicates."""
     outcome: Outcome
-    """As it was written, without records that were filtered."""
+    """Its outcome as written, without removed records."""
     places: list[Place]
-    """Where its records stand."""
+    """The places of its records."""
     group: str
-    """The label of its group, as ``--group-by`` gives it."""
+    """The label of its group by ``--group-by``."""
     kept_lines: int = 0
-    """How many of its malformed lines were copied."""
+    """Number of its malformed lines that were copied."""
 
     @property
     def turns(self) -> int | None:
-        """The assistant turns of its first record, also where that was filtered."""
-        return self.chosen.turns
+        """Assistant turns of its first record, even if that was filtered."""
+        return self.selection.turns
 
     @property
     def filtered(self) -> str | None:
-        """The option that filtered its records, where it has none; the first one of several."""
-        return self.chosen.why
+        """The first option that filtered its records; ``None`` if any remain."""
+        return self.selection.why
 
 
 class Report:
-    """What a report gathers in a run; one that has nothing to say of something leaves it to this."""
+    """The base of reports; its methods add nothing."""
 
-    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
-        """The lines of a session."""
-        del taken
+    def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
+        """Return the lines of a session."""
+        del session
         return ()
 
     def note(self, finding: Finding) -> Iterable[ReportLine]:
-        """The lines of a finding about no session."""
+        """Return the lines of a finding that is not about a session."""
         del finding
         return ()
 
     def render(self) -> Iterable[ReportLine]:
-        """What waited until all sessions were added: whole files, or the last lines of others."""
+        """Return the content that depends on all sessions: complete files, or the last lines of others."""
         return ()
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class ReportModule:
-    """What the module of a report declares."""
+    """The declarations of a report's module."""
 
     FILES: tuple[str, ...]
     """Paths below the output folder."""
     WHOLE: bool
-    """Whether the files are written by ``render`` alone and whole, and not line by line."""
+    """Whether the files are written completely by ``render`` instead of line by line."""
     PLACES: bool
-    """Whether its lines name places of records, some of which are known at the end of the run only."""
+    """Whether its lines contain places of records, which may only be known at the end of the run."""
 
     report: Callable[[Options], Report | None]
     """Return the report of a run; ``None`` if the options request none."""
@@ -84,5 +84,5 @@ _ROOM: Room[ReportModule] = Room(ReportModule, sys.modules[__name__])
 
 
 def all_modules() -> list[ReportModule]:
-    """The modules of all reports, in the order of their names."""
+    """Return the modules of all reports, sorted by name."""
     return list(_ROOM.all().values())

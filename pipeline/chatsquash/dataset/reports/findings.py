@@ -1,4 +1,4 @@
-"""The findings: a line of text and a JSON object each."""
+"""The reports of findings: each is a line of text and a JSON object."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.dataset.findings_text import as_json, as_text
-from chatsquash.dataset.reports import Report, ReportLine, TakenSession
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
 TEXT, FINDINGS = "reports/integrity-report.txt", "reports/findings.jsonl"
 FILES = TEXT, FINDINGS
@@ -15,28 +15,28 @@ WHOLE, PLACES = False, True
 
 
 class Findings(Report):
-    """Writes findings as they come."""
+    """Writes findings in the order of sessions."""
 
-    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
-        """The findings of a session, which name the record that they are about."""
-        if not taken.outcome.findings:
+    def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
+        """Return the findings of a session, with their records."""
+        if not session.outcome.findings:
             return ()
-        records = (record.conversation for record in taken.outcome.records)
-        places = dict(zip(records, map(str, taken.places), strict=True))
-        only = next(iter(places.values())) if len(taken.places) == 1 else None
+        records = (record.conversation for record in session.outcome.records)
+        places = dict(zip(records, map(str, session.places), strict=True))
+        only = next(iter(places.values())) if len(session.places) == 1 else None
         lines: list[ReportLine] = []
-        for finding in taken.outcome.findings:
+        for finding in session.outcome.findings:
             record = places.get(finding.conversation) if finding.conversation else only
-            lines += _lines(finding, record, taken.filtered)
+            lines += _lines(finding, record, session.filtered)
         return lines
 
     def note(self, finding: Finding) -> Iterable[ReportLine]:
-        """A finding about no session."""
+        """Return a finding that is not about a session."""
         return _lines(finding, None, None)
 
 
 def report(options: Options) -> Findings:
-    """Every run writes it."""
+    """Return the report, which every run writes."""
     del options
     return Findings()
 

@@ -1,4 +1,4 @@
-"""The outcomes of sessions, so that this result can be merged with others."""
+"""The report of session outcomes, from which results are merged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
-from chatsquash.dataset.reports import Report, ReportLine, TakenSession
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.dataset.stored_sessions import (
     OUTCOMES,
     StoredLine,
@@ -23,29 +23,29 @@ WHOLE, PLACES = False, True
 
 
 class Outcomes(Report):
-    """Writes outcomes as they come."""
+    """Writes outcomes in the order of sessions."""
 
-    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
-        """The outcome of a session."""
-        chosen = taken.chosen
-        stored = StoredSession(
-            replace(StoredLog.of(taken.log), size=0),  # which run.json says
-            without_contents(chosen.outcome),
-            taken.places,
-            chosen.made,
-            chosen.turns,
-            chosen.filtered,
-            chosen.duplicates,
-            taken.kept_lines,
+    def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
+        """Return the outcome of a session."""
+        selection = session.selection
+        stored_session = StoredSession(
+            replace(StoredLog.of(session.log), size=0),  # run.json contains the size
+            without_contents(selection.outcome),
+            session.places,
+            selection.record_count,
+            selection.turns,
+            selection.filtered,
+            selection.duplicates,
+            session.kept_lines,
         )
-        return [(OUTCOMES, encode(StoredLine(stored)))]
+        return [(OUTCOMES, encode(StoredLine(stored_session)))]
 
     def note(self, finding: Finding) -> Iterable[ReportLine]:
-        """A finding about a file; those about the dataset are made again."""
+        """Return a finding about a file; findings about the dataset are recomputed by a merge."""
         return [(OUTCOMES, encode(StoredLine(finding=finding)))] if finding.file else ()
 
 
 def report(options: Options) -> Outcomes:
-    """Every run writes it."""
+    """Return the report, which every run writes."""
     del options
     return Outcomes()

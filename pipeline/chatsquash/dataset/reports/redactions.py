@@ -1,4 +1,4 @@
-"""What was found in records that is private, and how often; never the values."""
+"""The report of private values in records: their kinds and counts, never the values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Redaction
 from chatsquash.core.text import printable
-from chatsquash.dataset.reports import Report, ReportLine, TakenSession
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.dataset.reports.tool_usage import table
 
 REDACTIONS = "reports/redactions.csv"
@@ -18,41 +18,41 @@ COLUMNS = ("kind", "rule", "fingerprint", "count", "first")
 
 
 class Table:
-    """Adds up what was found, value by value."""
+    """Counts of redactions by value."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._first: dict[tuple[str, str, str], str] = {}
 
     def add(self, redaction: Redaction, place: str) -> None:
-        """Count what was found at a place."""
+        """Count a redaction at a place."""
         key = redaction.kind, redaction.rule, redaction.fingerprint
         self._counts[key] += redaction.count
         self._first.setdefault(key, place)
 
-    def csv(self, shown: Callable[[str], str] = str) -> bytes:
-        """A row for each value, sorted; ``shown`` says how the place where it was found first is told."""
-        rows = [(*key, count, shown(self._first[key])) for key, count in sorted(self._counts.items())]
+    def csv(self, show_place: Callable[[str], str] = str) -> bytes:
+        """Return a sorted row for each value; ``show_place`` formats the place of its first occurrence."""
+        rows = [(*key, count, show_place(self._first[key])) for key, count in sorted(self._counts.items())]
         return table(COLUMNS, rows)
 
 
 class Redactions(Report):
-    """Adds up what was found in the records that are written."""
+    """Counts the redactions in written records."""
 
     def __init__(self) -> None:
         self._table = Table()
 
-    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
-        """Count what was found in the records of a session that are written."""
-        for record in filter(_has_some, taken.outcome.records):
-            made = record.entry or taken.outcome.output.entry
-            file, line = taken.log.at(made.line if made else None)
+    def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
+        """Count the redactions in the written records of a session."""
+        for record in filter(_has_some, session.outcome.records):
+            entry = record.entry or session.outcome.output.entry
+            file, line = session.log.at(entry.line if entry else None)
             for redaction in record.redactions:
                 self._table.add(redaction, printable(file) + (f":{line}" if line is not None else ""))
         return ()
 
     def render(self) -> Iterator[ReportLine]:
-        """The whole table."""
+        """Return the complete table."""
         yield REDACTIONS, self._table.csv()
 
 
@@ -61,6 +61,6 @@ def _has_some(record: Record) -> bool:
 
 
 def report(options: Options) -> Redactions:
-    """Every run writes it."""
+    """Return the report, which every run writes."""
     del options
     return Redactions()

@@ -1,4 +1,4 @@
-"""The lines that could not be read: a JSON object each."""
+"""The report of malformed lines, one JSON object each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, printable_json
-from chatsquash.dataset.reports import Report, ReportLine, TakenSession
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
 REJECTED = "reports/rejected.jsonl"
 FILES = (REJECTED,)
@@ -14,12 +14,12 @@ WHOLE = PLACES = False
 
 
 class RejectedLines(Report):
-    """Writes rejected lines as they come."""
+    """Writes rejected lines in the order of sessions."""
 
-    def add(self, taken: TakenSession) -> Iterator[ReportLine]:
-        """Where the lines of a session stand, and why they could not be read."""
-        for rejected in taken.outcome.report.rejected:
-            file, line, offset = taken.log.place(rejected.line, rejected.offset)
+    def add(self, session: ProcessedSession) -> Iterator[ReportLine]:
+        """Return the locations of the malformed lines of a session, with the reasons."""
+        for rejected in session.outcome.report.rejected:
+            file, line, offset = session.log.place(rejected.line, rejected.offset)
             yield (
                 REJECTED,
                 printable_json({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset}),
@@ -27,6 +27,6 @@ class RejectedLines(Report):
 
 
 def report(options: Options) -> RejectedLines:
-    """Every run writes it."""
+    """Return the report, which every run writes."""
     del options
     return RejectedLines()

@@ -1,4 +1,4 @@
-"""The logged replies: a line for each, with the record that holds it, or why none does."""
+"""The report of logged replies: one line each, with the record that contains it or the reason for which none does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, printable_json
-from chatsquash.dataset.reports import Report, ReportLine, TakenSession
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
 REPLIES = "reports/replies.jsonl"
 FILES = (REPLIES,)
@@ -15,46 +15,46 @@ WHOLE, PLACES = False, True
 
 
 class Replies(Report):
-    """Writes the replies in the order of files and lines, for which those of files with several sessions wait."""
+    """Writes replies in the order of files and lines; replies of a file with several sessions are buffered for this."""
 
     def __init__(self, *, across_files: bool) -> None:
         self._across_files = across_files
         """Whether a session may have lines in several files."""
-        self._held: list[tuple[str, int, bytes]] = []
+        self._pending: list[tuple[str, int, bytes]] = []
 
-    def add(self, taken: TakenSession) -> Iterator[ReportLine]:
-        """The replies of the sessions before, once nothing more of their file comes."""
-        log = taken.log
-        rows = [_row(taken, reply) for reply in taken.outcome.replies.rows]
-        if self._held and not self._across_files and self._held[0][0] != log.display_path:
+    def add(self, session: ProcessedSession) -> Iterator[ReportLine]:
+        """Add the replies of a session, and return those of the previous file once it is complete."""
+        log = session.log
+        rows = [_row(session, reply) for reply in session.outcome.replies.rows]
+        if self._pending and not self._across_files and self._pending[0][0] != log.display_path:
             yield from self.render()
-        self._held += rows
+        self._pending += rows
 
     def render(self) -> Iterator[ReportLine]:
-        """The replies that wait."""
-        self._held.sort()
-        for _, _, row in self._held:
+        """Return the buffered replies."""
+        self._pending.sort()
+        for _, _, row in self._pending:
             yield REPLIES, row
-        self._held = []
+        self._pending = []
 
 
 def report(options: Options) -> Replies | None:
-    """The replies, where they are asked for."""
+    """Return the report if ``--trace-replies`` requests it."""
     return Replies(across_files=options.sessions_by == "chain") if options.trace_replies else None
 
 
-def _row(taken: TakenSession, reply: ReplyOutcome) -> tuple[str, int, bytes]:
-    """A reply by its file and line."""
-    file, line = taken.log.at(reply.line)
+def _row(session: ProcessedSession, reply: ReplyOutcome) -> tuple[str, int, bytes]:
+    """Return the row of a reply, with its file and line as the sort key."""
+    file, line = session.log.at(reply.line)
     row = printable_json(
         {
             "file": printable(file),
             "line": line,
-            "session": printable(taken.outcome.session),
+            "session": printable(session.outcome.session),
             "kind": reply.kind,
             "status": reply.status,
             "why": reply.why,
-            "record": str(taken.places[reply.record]) if reply.record is not None else None,
+            "record": str(session.places[reply.record]) if reply.record is not None else None,
             "message": reply.message,
             "loss": reply.loss,
             "conversation": reply.conversation,

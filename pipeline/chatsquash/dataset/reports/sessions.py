@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable_json
-from chatsquash.dataset.reports import Report, ReportLine, TakenSession
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.dataset.session_table import SESSIONS, RecordOutcome, line_of
 
 FILES = (SESSIONS,)
@@ -14,21 +14,21 @@ WHOLE, PLACES = False, True
 
 
 class SessionTable(Report):
-    """Writes sessions as they come."""
+    """Writes sessions in order."""
 
-    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
-        """What became of a session."""
-        log, outcome = taken.log, taken.outcome
-        if not taken.places:
-            line = line_of(log, outcome, None, taken.turns, RecordOutcome(filtered=taken.filtered))
+    def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
+        """Return the lines of a session."""
+        log, outcome = session.log, session.outcome
+        if not session.places:
+            line = line_of(log, outcome, None, session.turns, RecordOutcome(filtered=session.filtered))
             return [(SESSIONS, printable_json(line))]
         return [
-            (SESSIONS, printable_json(line_of(log, outcome, record, taken.turns, RecordOutcome(place, number))))
-            for number, (record, place) in enumerate(zip(outcome.records, taken.places, strict=True), 1)
+            (SESSIONS, printable_json(line_of(log, outcome, record, session.turns, RecordOutcome(place, number))))
+            for number, (record, place) in enumerate(zip(outcome.records, session.places, strict=True), 1)
         ]
 
 
 def report(options: Options) -> SessionTable:
-    """Every run writes it."""
+    """Return the report, which every run writes."""
     del options
     return SessionTable()

@@ -1,4 +1,4 @@
-"""How much a dataset uses its tools: by group, and by tool."""
+"""The reports of tool usage in a dataset, by group and by tool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from chatsquash.core.accounting import Usage, count_once
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape
-from chatsquash.dataset.reports import Report, ReportLine, TakenSession
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.session.record_filters import ToolTotals
 
 USAGE, TOOLS = "reports/tool-usage.csv", "reports/tools.csv"
@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 class ToolUsage(Report):
-    """Adds up the use of tools in records."""
+    """Counts the use of tools in records."""
 
     def __init__(self, group_by: str) -> None:
         self._group_by = group_by
@@ -37,14 +37,14 @@ class ToolUsage(Report):
         self._names: dict[str, set[str]] = defaultdict(set)
         self._tools = ToolTotals()
 
-    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
-        """Count the records of a session, a call that several of them hold once."""
-        for usage in count_once(record.usage for record in taken.outcome.records):
-            self.count(taken.group, usage)
+    def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
+        """Count the records of a session; a call in several of them counts once."""
+        for usage in count_once(record.usage for record in session.outcome.records):
+            self.count(session.group, usage)
         return ()
 
     def count(self, group: str, usage: Usage) -> None:
-        """One record more in a group."""
+        """Count a record of a group."""
         sums = self._groups[group]
         sums[0] += 1
         sums[1] += usage.calls
@@ -55,13 +55,13 @@ class ToolUsage(Report):
         self._tools.add(usage)
 
     def render(self) -> Iterator[ReportLine]:
-        """Both tables."""
+        """Return both tables."""
         yield USAGE, self.csv()
         rows = [(name, *counts) for name, counts in self._tools.by_name()]
         yield TOOLS, table(("tool", "sessions", "calls", "failed", "unanswered"), rows)
 
     def csv(self) -> bytes:
-        """One row per group; groups of one kind leave the other kind's column empty."""
+        """Return one row per group; dates and scenarios have separate columns, one of which is empty."""
         rows = []
         for group, (sessions, calls, client, assistant, with_tools) in sorted(self._groups.items()):
             label = {"date": (group, ""), "scenario": ("", group)}.get(self._group_by, ("", ""))
@@ -70,12 +70,12 @@ class ToolUsage(Report):
 
 
 def report(options: Options) -> ToolUsage | None:
-    """The two tables, unless they are not wanted."""
+    """Return the report unless it is disabled."""
     return ToolUsage(options.group_by) if options.tool_report else None
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
-    """A CSV file; what does not print is escaped, and what a spreadsheet would run starts with an apostrophe."""
+    """Return a CSV file, with unprintable characters escaped and an apostrophe before cells that look like formulas."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(header)
@@ -84,5 +84,5 @@ def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _cell(text: str) -> str:
-    shown = escape(text)
-    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+    escaped = escape(text)
+    return f"'{escaped}" if escaped.startswith(("=", "+", "-", "@")) else escaped

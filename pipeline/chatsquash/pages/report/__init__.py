@@ -16,11 +16,11 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
 from chatsquash.core.urls import is_remote, refuse_remote
-from chatsquash.dataset.manifest import as_described
+from chatsquash.dataset.manifest import parse_options
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
-from chatsquash.dataset.sidecar import beside, refuse_foreign
+from chatsquash.dataset.sidecar import locked_result, refuse_foreign
 from chatsquash.inspect.inspect import inspect_as_json
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.pages.html.record import medium, size
@@ -61,7 +61,7 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
     """
     refuse(output)
     out = Path(fspath(output))
-    with beside(out) as place:
+    with locked_result(out) as place:
         place.put(PAGE, page(content(ResultFolder(place.folder), observe)))
     return out / PAGE
 
@@ -215,7 +215,7 @@ def entries(result: ResultFolder, picked: Iterable[Pick]) -> dict[Key, Entries]:
 def _reading_options(result: ResultFolder) -> Options:
     """The options by which the logs were read; raises ``UsageError`` for what are none."""
     try:
-        options = Options(**as_described(result.options, _READING), anonymize=False)
+        options = Options(**parse_options(result.options, _READING), anonymize=False)
         refuse_wrong(options)
     except UsageError:
         raise damage(result.folder, RUN) from None

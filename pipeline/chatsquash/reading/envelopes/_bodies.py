@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.model import Json
 from chatsquash.formats import langchain, recognise_response
 from chatsquash.formats.definitions import is_definition
-from chatsquash.formats.providers.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import response_body
 from chatsquash.formats.values import Object, as_list, at, objects, string
 
 _TURNS = ("messages", "contents", "input")
@@ -109,7 +109,7 @@ def response(value: Json, model: Json = None) -> Json:
     if isinstance(value, dict) and _is_item(value):
         return {"object": "response", "status": "completed", "output": [value]}
     message = _message(value)
-    return value if message is None else holding(message, model)
+    return value if message is None else response_body(message, model)
 
 
 def join_pieces(messages: list[Json]) -> list[Json]:
@@ -150,20 +150,20 @@ def _of_list(values: list[Json], model: Json) -> Json:
     messages = [each for each in langchain.messages(values) or [] if string(each, "role")]
     messages = messages or [at(each, "message") for each in items if isinstance(at(each, "message"), dict)]
     if messages and all(string(each, "role") == "assistant" for each in messages):
-        body = holding(messages[0], model)
+        body = response_body(messages[0], model)
         body["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
         return body
     if messages:
-        return holding({"role": "assistant", **messages[-1]}, model)
+        return response_body({"role": "assistant", **messages[-1]}, model)
     if items and all("toolName" in each for each in items) and not any("type" in each for each in items):
-        return holding({"role": "assistant", "content": None, "tool_calls": values}, model)
-    return holding({"role": "assistant", "content": values}, model) if items else values
+        return response_body({"role": "assistant", "content": None, "tool_calls": values}, model)
+    return response_body({"role": "assistant", "content": values}, model) if items else values
 
 
 def _of_generation(generation: Object, model: Json) -> Object:
     """Return the response of a LangChain generation."""
     message = _message(generation.get("message") or string(generation, "text"))
-    body = holding(message, model)
+    body = response_body(message, model)
     if reason := langchain.finish_reason(generation):
         body["choices"][0]["finish_reason"] = reason
     usage = langchain.usage(generation)

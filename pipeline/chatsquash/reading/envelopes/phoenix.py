@@ -9,7 +9,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.definitions import function_tool
-from chatsquash.formats.providers.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import response_body
 from chatsquash.formats.values import as_list, at
 from chatsquash.reading.envelopes import _bodies
 from chatsquash.reading.members import Members, first_present, object_members, present
@@ -189,7 +189,7 @@ def _response(attributes: dict[str, Json]) -> Json:
     messages = _bodies.join_pieces([_message(at(each, "message") or each) for each in items])
     if not messages:
         return None
-    response = holding(messages[0], model)
+    response = response_body(messages[0], model)
     response["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
     if isinstance(reason := at(attributes, "llm", "finish_reason"), str) and reason:
         from chatsquash.formats.providers.anthropic.response import (

@@ -13,7 +13,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.text import escape
 from chatsquash.core.urls import refuse_remote
-from chatsquash.dataset.groups import sanitised
+from chatsquash.dataset.groups import sanitise
 from chatsquash.records.datasets import PARQUET, is_dataset
 from chatsquash.sources.compression import suffixes
 from chatsquash.storage.commit import RUN
@@ -127,7 +127,7 @@ def _hide(name: str, hide: Hide) -> str:
     if hidden == name:
         return name
     ending = suffixes(name)
-    return "/".join(map(sanitised, hidden.removesuffix(ending).split("/"))) + ending
+    return "/".join(map(sanitise, hidden.removesuffix(ending).split("/"))) + ending
 
 
 def _refuse_another_kind(source: Path, out: Path) -> None:

@@ -14,7 +14,7 @@ from chatsquash.checks.registry import Kind, View
 from chatsquash.core.model import Conversation, Entry, RepeatedViolation, SkippedLine, Violation
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import PLAIN, documents
-from chatsquash.formats.providers.openai_chat.vendors import TELLING, variants
+from chatsquash.formats.providers.openai_chat.vendors import UNUSUAL_MEMBERS, variants
 from chatsquash.session.stages.tools import check_definitions
 
 _TEXT = frozenset({str, type(None)})
@@ -47,7 +47,7 @@ def _is_ordinary(view: View) -> bool:
     return (
         calls is not None
         and [call.get("type") for call in calls.objects].count("function") == len(calls.objects)
-        and TELLING.isdisjoint(columns.keys)
+        and UNUSUAL_MEMBERS.isdisjoint(columns.keys)
         and "function" not in columns.roles
         and _TEXT.issuperset(columns.kinds)
         and _TEXT.issuperset(map(type, ids))

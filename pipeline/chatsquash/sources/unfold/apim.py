@@ -7,7 +7,7 @@ from typing import Any
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.providers.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import response_body
 from chatsquash.sources.arrays import LONGEST, Readable, elements
 
 NAME = "Azure API Management"
@@ -85,20 +85,15 @@ def _number(row: dict[str, Json]) -> int:
 
 
 def _exchange(rows: list[dict[str, Json]]) -> dict[str, Json]:
-    request_body = _join(rows, "RequestMessages")
-    response_body = _join(rows, "ResponseMessages")
+    prompt = _join(rows, "RequestMessages")
+    answer = _join(rows, "ResponseMessages")
     model = next((row[name] for name in ("ModelName", "DeploymentName") for row in rows if row.get(name)), None)
-    request: dict[str, Json] = dict(request_body) if isinstance(request_body, dict) else {"messages": request_body}
+    request: dict[str, Json] = dict(prompt) if isinstance(prompt, dict) else {"messages": prompt}
     if isinstance(model, str) and "model" not in request:
         request["model"] = model
-    response = response_body
-    if (
-        isinstance(response_body, list)
-        and response_body
-        and isinstance(response_body[-1], dict)
-        and "choices" not in response_body[-1]
-    ):
-        response = holding({"role": "assistant", **response_body[-1]}, model)
+    response = answer
+    if isinstance(answer, list) and answer and isinstance(answer[-1], dict) and "choices" not in answer[-1]:
+        response = response_body({"role": "assistant", **answer[-1]}, model)
     members = {"captured": NAME, "timestamp": rows[0].get("TimeGenerated"), "request": request, "response": response}
     return {name: value for name, value in members.items() if value is not None}
 

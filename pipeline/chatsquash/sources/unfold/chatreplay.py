@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.providers.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import response_body
 from chatsquash.sources.arrays import Readable, elements
 
 NAME = "chatreplay"
@@ -50,7 +50,7 @@ def _line(log: dict[str, Json]) -> dict[str, Json]:
         "tools": metadata.get("tools"),
     }
     answer = {"role": "assistant", "content": "".join(filter(None, texts))}
-    completion = {**holding(answer, metadata.get("model")), "usage": metadata.get("usage")}
+    completion = {**response_body(answer, metadata.get("model")), "usage": metadata.get("usage")}
     return {
         "captured": NAME,
         "timestamp": metadata.get("startTime") or log.get("time"),

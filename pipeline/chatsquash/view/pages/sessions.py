@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escape, pluralize
-from chatsquash.dataset.omissions import lacks
+from chatsquash.dataset.omissions import list_omissions
 from chatsquash.dataset.session_table import row_of
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.results.titles import ending
@@ -114,7 +114,7 @@ def _lacking(result: ViewerResult) -> Iterator[Child]:
     codes = {code for code, _ in result.facets["finding"]}
     outcomes = {outcome for outcome, _ in result.facets["outcome"]}
     why: list[Child]
-    for lack in lacks(result.counts):
+    for lack in list_omissions(result.counts):
         counts = {code: count for code, count in lack.why.items() if count}
         why = [
             _filter(

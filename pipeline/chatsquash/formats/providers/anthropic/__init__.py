@@ -1,4 +1,4 @@
-"""Anthropic Messages: turns of content blocks, tool results inside user turns, the system prompt beside them."""
+"""Anthropic Messages: turns of content blocks, tool results inside user turns, a separate system prompt."""
 
 from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
@@ -22,9 +22,9 @@ LOSES = """
 developer role, developer mid, audio, video, approval, orphan result, reasoning, reasoning+call, reasoning of two
 blocks, reasoning between, openai encrypted, refusal, custom tool call, source
 """
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
 BLURS = "instructions, file id of OpenAI, result json obj, result json list, denied result, gemini call sig"
-"""Those of which only places, bounds and marks are."""
+"""The kinds that lose only their place, boundaries or marks."""
 
 __all__ = [
     "PROVIDER",

@@ -1,4 +1,4 @@
-"""What Anthropic's service did to a request before the model saw it: summaries, cleared results and thinking.
+"""Changes to a request by Anthropic's service before the model saw it: summaries, cleared results and thinking.
 
 The shapes are those of ``BetaCompactionBlock``, ``BetaContextManagementResponse`` and ``BetaInputTransformation`` in
 Anthropic's Python SDK.
@@ -15,13 +15,16 @@ _CLEARED = {"cleared_tool_uses": "tool results", "cleared_thinking_turns": THINK
 
 
 def is_compaction(turn: Json) -> bool:
-    """Whether a turn has a summary."""
+    """Whether a turn contains a summary."""
     content = turn.get("content") if isinstance(turn, dict) else None
     return type(content) is list and _place(content) is not None
 
 
 def _place(content: list[Json]) -> int | None:
-    """The index of the last summary among blocks; one without a text failed, and replaced nothing."""
+    """Return the index of the last summary among blocks.
+
+    A summary without a text is the result of a failed compaction, which replaced nothing.
+    """
     for at in range(len(content) - 1, -1, -1):
         block = content[at]
         if type(block) is dict and block.get("type") == "compaction" and string(block, "content").strip():
@@ -30,9 +33,9 @@ def _place(content: list[Json]) -> int | None:
 
 
 def visible_turns(turns: list[Json]) -> ShownTurns:
-    """The last summary as a turn of the user, and what follows it: the service ignores everything before it.
+    """Return the last summary as a user turn, and the turns after it; the service ignores those before it.
 
-    Gateways may log the system prompt as a turn, which is not part of what is ignored.
+    A system prompt that a gateway logged as a turn is not ignored.
     """
     at = max(at for at, turn in enumerate(turns) if is_compaction(turn))
     turn = turns[at]
@@ -42,13 +45,15 @@ def visible_turns(turns: list[Json]) -> ShownTurns:
     summary = string(content[place], "content")
     rest = [{**turn, "content": content[place + 1 :]}] if content[place + 1 :] else []
     prompts = [each for each in turns[:at] if isinstance(each, dict) and each.get("role") == "system"]
-    before = [each for each in turns[:at] if each not in prompts] if prompts else turns[:at]
-    replaced = [*before, *([{**turn, "content": content[:place]}] if place else [])]
-    return ShownTurns([*prompts, {"role": "user", "content": summary}, *rest, *turns[at + 1 :]], summary, replaced)
+    earlier = [each for each in turns[:at] if each not in prompts] if prompts else turns[:at]
+    summarized_turns = [*earlier, *([{**turn, "content": content[:place]}] if place else [])]
+    return ShownTurns(
+        [*prompts, {"role": "user", "content": summary}, *rest, *turns[at + 1 :]], summary, summarized_turns
+    )
 
 
 def split_summary(content: list[Json]) -> tuple[Json, list[Json]]:
-    """The turn of a summary with which a reply begins, or ``None``, and the blocks of the reply."""
+    """Return the summary at the beginning of a reply as a turn, or ``None``, and the other blocks of the reply."""
     place = _place(content)
     if place is None:
         return None, content
@@ -59,15 +64,15 @@ def split_summary(content: list[Json]) -> tuple[Json, list[Json]]:
 
 
 def summary_of(content: list[Json]) -> str:
-    """The summary of a reply; empty if it has none."""
+    """Return the summary in a reply, or an empty text."""
     place = _place(content)
     return string(content[place], "content") if place is not None else ""
 
 
 def cleared(body: Object) -> str:
-    """What a response says that was cleared, in words."""
+    """Describe the content that the service cleared, according to a response."""
     management, changes = body.get("context_management"), body.get("input_transformations")
-    if not (management or changes):  # as in most
+    if not (management or changes):  # the usual case
         return ""
     edits = objects(management.get("applied_edits")) if isinstance(management, dict) else ()
     words = [word for edit in edits for name, word in _CLEARED.items() if _is_count(edit.get(name))]

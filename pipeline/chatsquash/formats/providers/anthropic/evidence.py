@@ -32,11 +32,11 @@ _EVENTS = frozenset(
         "content_block_stop",
     )
 )
-_DATED = re.compile(r"_\d{8}\Z")
+_DATE_SUFFIX = re.compile(r"_\d{8}\Z")
 
 
-def _possible(body: Object) -> bool:
-    """Whether a request has turns, and neither turns nor tools that only OpenAI has."""
+def _may_fit(body: Object) -> bool:
+    """Whether a request has a list of turns, without turns and tools that are specific to OpenAI."""
     turns = body.get("messages")
     return isinstance(turns, list) and not (
         any(turn.get("tool_calls") or turn.get("role") in ("tool", "function", "developer") for turn in objects(turns))
@@ -45,25 +45,25 @@ def _possible(body: Object) -> bool:
 
 
 def accepts(body: Object) -> bool:
-    """Whether a request has turns of Anthropic alone, none of whose blocks is another format's."""
+    """Whether a request has only turns of Anthropic, without blocks of other formats."""
     blocks = (block for turn in objects(body.get("messages")) for block in objects(turn.get("content")))
-    is_other = any("type" not in block or (type(of := block["type"]) is str and of in _OTHERS) for block in blocks)
-    return _possible(body) and not is_other and not any(map(_is_extended, objects(body.get("messages"))))
+    is_other = any("type" not in block or (type(of := block["type"]) is str and of in _OTHER_TYPES) for block in blocks)
+    return _may_fit(body) and not is_other and not any(map(_is_extended, objects(body.get("messages"))))
 
 
 def _is_extended(turn: Object) -> bool:
     return "additional_kwargs" in turn or "invalid_tool_calls" in turn
 
 
-_OTHERS = TYPES.difference(("tool_use", "tool_result", "document"))
+_OTHER_TYPES = TYPES.difference(("tool_use", "tool_result", "document"))
 
 
 def _has_blocks(body: Object) -> bool:
     blocks = (block for turn in objects(body.get("messages")) for block in objects(turn.get("content")))
-    return any(map(_tells, blocks)) and _possible(body)
+    return any(map(_is_own_block, blocks)) and _may_fit(body)
 
 
-def _tells(block: Object) -> bool:
+def _is_own_block(block: Object) -> bool:
     match block:
         case {"type": "thinking", "thinking": str()} | {"type": "image" | "document", "source": {}}:
             return True
@@ -74,21 +74,21 @@ def _tells(block: Object) -> bool:
 
 def _has_tools(body: Object) -> bool:
     tools = objects(body.get("tools"))
-    dated = any(isinstance(kind := tool.get("type"), str) and _DATED.search(kind) for tool in tools)
-    return _possible(body) and (dated or any("input_schema" in tool for tool in tools))
+    has_dates = any(isinstance(kind := tool.get("type"), str) and _DATE_SUFFIX.search(kind) for tool in tools)
+    return _may_fit(body) and (has_dates or any("input_schema" in tool for tool in tools))
 
 
 def _has_system(body: Object) -> bool:
     prompt = body.get("system")
-    return _possible(body) and (isinstance(prompt, list) or (isinstance(prompt, str) and "max_tokens" in body))
+    return _may_fit(body) and (isinstance(prompt, list) or (isinstance(prompt, str) and "max_tokens" in body))
 
 
 def _has_options(body: Object) -> bool:
-    named = any(body.get(key) is not None for key in ("anthropic_version", "stop_sequences", "mcp_servers"))
+    has_own_members = any(body.get(key) is not None for key in ("anthropic_version", "stop_sequences", "mcp_servers"))
     thinking, model = body.get("thinking"), body.get("model")
-    thinks = isinstance(thinking, dict) and "type" in thinking
-    claude = isinstance(model, str) and model.startswith("claude") and "max_tokens" in body
-    return _possible(body) and (named or thinks or claude)
+    has_thinking = isinstance(thinking, dict) and "type" in thinking
+    is_claude = isinstance(model, str) and model.startswith("claude") and "max_tokens" in body
+    return _may_fit(body) and (has_own_members or has_thinking or is_claude)
 
 
 def _is_response(body: Object) -> bool:
@@ -105,7 +105,7 @@ marks = Marks(
     request=(
         Mark(7, "content blocks such as tool_use and thinking", _has_blocks),
         Mark(8, "tools with input_schema or a dated type", _has_tools),
-        Mark(8, "system as a list, or beside max_tokens", _has_system),
+        Mark(8, "system as a list, or together with max_tokens", _has_system),
         Mark(8, "anthropic_version, stop_sequences, mcp_servers, thinking.type or a claude model", _has_options),
     ),
     response=(

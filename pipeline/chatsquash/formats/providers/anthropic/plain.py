@@ -1,4 +1,4 @@
-"""The messages of turns that follow from nothing but the turn itself: most at once, others as requests are read."""
+"""Convert a turn that depends on no other turn to messages: common shapes directly, others by loading the turn."""
 
 from __future__ import annotations
 
@@ -16,37 +16,34 @@ from chatsquash.formats.values import Object
 
 
 def plain(turn: Json) -> list[Message] | None:
-    """The messages of a turn in which all calls and results have ids, so that no other turn matters to it.
-
-    ``None`` for any other turn, also for what is none.
-    """
-    if type(turn) is dict and len(turn) == 2 and (usual := _usual(turn)) is not None:
+    """Convert a turn to messages if all of its calls and results have ids; ``None`` for any other value."""
+    if type(turn) is dict and len(turn) == 2 and (usual := _simple_message(turn)) is not None:
         return [usual]
     try:
-        loaded = load(turn, START).turns
+        turns = load(turn, START).turns
     except TurnError:
         return None
-    for each in loaded:
+    for each in turns:
         for block in each.blocks:
             if (type(block) is Call or type(block) is Result) and block.made_up:
                 return None
-    return view.messages(loaded)
+    return view.messages(turns)
 
 
-def _usual(turn: Object) -> Message | None:
-    """The message of a turn that is a text, one result, or an assistant's thoughts, text and calls."""
+def _simple_message(turn: Object) -> Message | None:
+    """Convert a turn that is a text, one result, or an assistant's reasoning, text and calls."""
     role, content = turn.get("role"), turn.get("content")
     if type(content) is str:
         return {"role": role, "content": content} if role in ("user", "assistant") else None
     if type(content) is not list or not content:
         return None
     if role == "assistant":
-        return _said(content)
+        return _assistant_message(content)
     return _user_message(content[0]) if role == "user" and len(content) == 1 and type(content[0]) is dict else None
 
 
 def _user_message(block: Object) -> Message | None:
-    """The message of the only block of a user's turn."""
+    """Convert the only block of a user turn."""
     if block.get("type") == "tool_result":
         return _result_message(block)
     text = _text(block)
@@ -54,13 +51,13 @@ def _user_message(block: Object) -> Message | None:
 
 
 def _text(block: Object) -> str | None:
-    """The text of a block that is nothing else."""
+    """Return the text of a block without other members."""
     text = block.get("text")
     return text if len(block) == 2 and block.get("type") == "text" and type(text) is str else None
 
 
 def _result_message(block: Object) -> Message | None:
-    """The message of a result that is a text, and did not fail."""
+    """Convert a successful result that is a text."""
     own, content = block.get("tool_use_id"), block.get("content")
     if len(block) > 3 and not (len(block) == 4 and block.get("is_error") is False):
         return None
@@ -71,8 +68,8 @@ def _result_message(block: Object) -> Message | None:
     return None
 
 
-def _said(content: list[Json]) -> Message | None:
-    """The message of an assistant's blocks, among which is one text at most, before all calls."""
+def _assistant_message(content: list[Json]) -> Message | None:
+    """Convert an assistant's blocks if they contain at most one text, before all calls."""
     blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
     text: str | None = None
     for each in content:
@@ -97,7 +94,7 @@ def _said(content: list[Json]) -> Message | None:
 
 
 def _block(block: Object) -> Text | Call | Reasoning | None:
-    """A block of the assistant that has no members but the usual ones."""
+    """Load a block of the assistant if it has only the usual members."""
     of = block.get("type")
     if of == "text":
         text = _text(block)

@@ -1,4 +1,4 @@
-"""What a response of Anthropic says."""
+"""Load the reply in a response of Anthropic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import missing_reply, wrong
 from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary, summary_of
-from chatsquash.formats.providers.anthropic.read import START, said
+from chatsquash.formats.providers.anthropic.read import START, load_assistant
 from chatsquash.formats.values import Object, kind
 
 FINISHED = {
@@ -21,26 +21,26 @@ FINISHED = {
     "refusal": "content_filter",
 }
 
-_ASKED = "the prompt for a summary"
-_BEFORE = "what a summary replaced"
+_SUMMARY_PROMPT = "the prompt for a summary"
+_SUMMARY_SOURCE = "the history that a summary replaced"
 
 
 def reply(body: Json) -> Response:
-    """The message of a response, loaded as a turn is."""
+    """Load the message of a response as a turn."""
     if body is None:
         return wrong("response", kind(body))
     return missing_reply(body) or _failure(body) or _answer(body, body["content"])
 
 
 def _failure(body: Object) -> Response | None:
-    """Why a body has no reply."""
+    """Return a response with the reason why the body has no reply; ``None`` if it has one."""
     content = body.get("content")
     if body.get("type") == "error":
         return Response(problem="the response is an error body")
     if not isinstance(content, str | list | None):
         return wrong("response.content", kind(content))
     if body.get("role") not in (None, "assistant"):
-        return Response(problem="the response is not the assistant's")
+        return Response(problem="the response does not have the role assistant")
     if content is None:
         return Response(None, 0, _finish_reason(body, calls=False), "the response has no content")
     return (
@@ -53,15 +53,15 @@ def _answer(body: Object, content: Json) -> Response:
     if isinstance(content, list) and (summary := summary_of(content)):
         compacted, others = split_summary(content)
         content = others or [{"type": "text", "text": summary}]
-        missing = missing if compacted else _ASKED if not others else _BEFORE
-    message = view.message(said(content, START).turns[0])
+        missing = missing if compacted else _SUMMARY_PROMPT if not others else _SUMMARY_SOURCE
+    message = view.message(load_assistant(content, START).turns[0])
     reason = _finish_reason(body, calls=chat.has_calls(message))
     return Response(message, 1, reason, compacted=compacted, cleared=missing)
 
 
 def _finish_reason(body: Object, *, calls: bool) -> str | None:
-    logged = body.get("stop_reason")
-    if not isinstance(logged, str):
+    stop_reason = body.get("stop_reason")
+    if not isinstance(stop_reason, str):
         return None
-    reason = FINISHED.get(logged, logged)
+    reason = FINISHED.get(stop_reason, stop_reason)
     return "tool_calls" if calls and reason == "stop" else reason

@@ -1,4 +1,4 @@
-"""What Anthropic's service wants of a request."""
+"""The limits of Anthropic's service for requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MEMBERS = {
     "image": ("source", "cache_control"),
     "document": ("source", "title", "context", "citations", "cache_control"),
 }
-"""What a block of a type may have beside its type; what the service ran is left as it was."""
+"""The allowed members of each type of block, in addition to ``type``; hosted calls and results are not listed."""
 _SOURCES = {
     "base64": ("media_type", "data"),
     "text": ("media_type", "data"),
@@ -28,42 +28,42 @@ _SOURCES = {
     "file": ("file_id",),
     "content": ("content",),
 }
-"""What the source of an image or a document may have."""
+"""The allowed members of each type of source of an image or a document."""
 
-_RUN = (
+_HOSTED_TOOLS = (
     *("web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution"),
     *("tool_search_tool_regex", "tool_search_tool_bm25", "advisor"),
 )
-"""The tools that the service runs."""
+"""The names of the tools that the service runs."""
 
 
-def _runs(block: HostedCall | HostedResult) -> bool:
-    """Whether a call or a result is one of the service's own tools, or of a server that it asked."""
+def _is_hosted(block: HostedCall | HostedResult) -> bool:
+    """Whether a call or a result belongs to a tool of the service, or of an MCP server that the service called."""
     if block.provider != PROVIDER:
         return False
     if isinstance(block, HostedCall):
-        return block.name in _RUN or native(block, PROVIDER).get("type") == "mcp_tool_use"
-    named = (*_RUN, "mcp", "tool_search_tool")  # as the results of servers and of both searches are
-    return block.name in named and isinstance(block.value, dict | list)
+        return block.name in _HOSTED_TOOLS or native(block, PROVIDER).get("type") == "mcp_tool_use"
+    names = (*_HOSTED_TOOLS, "mcp", "tool_search_tool")  # the names in results of MCP servers and of both tool searches
+    return block.name in names and isinstance(block.value, dict | list)
 
 
-def _strict(body: Json) -> Json:
-    """Turns that say something, with the members that the service has."""
-    made = dict(body)
+def _strict_body(body: Json) -> Json:
+    """Return a request without empty turns and without members that the service does not accept."""
+    strict_body = dict(body)
     if isinstance(body.get("system"), list):
-        made["system"] = _known_members(body["system"])
-    made["messages"] = [
+        strict_body["system"] = _known_members(body["system"])
+    strict_body["messages"] = [
         {"role": turn["role"], "content": _known_members(turn["content"])}
         for turn in objects(body["messages"])
         if turn["content"]
     ]
-    if made["messages"] and made["messages"][-1]["role"] == "assistant":
-        made["messages"][-1]["content"] = _strip_last(made["messages"][-1]["content"])
-    return made
+    if strict_body["messages"] and strict_body["messages"][-1]["role"] == "assistant":
+        strict_body["messages"][-1]["content"] = _strip_last(strict_body["messages"][-1]["content"])
+    return strict_body
 
 
 def _strip_last(content: Json) -> Json:
-    """A last answer, which must not end in white space."""
+    """Strip white space from the end of a final assistant turn, where the service rejects it."""
     if isinstance(content, str):
         return content.rstrip()
     if isinstance(content, list) and isinstance(content[-1].get("text"), str):
@@ -72,16 +72,16 @@ def _strip_last(content: Json) -> Json:
 
 
 def _known_members(content: Json) -> Json:
-    """Blocks with the members that the service has, those in results, too."""
+    """Remove members that the service does not accept from blocks, including those inside results."""
     if not isinstance(content, list):
         return content
-    made = [known_members(block, _MEMBERS) for block in objects(content)]
-    for block in made:
+    blocks = [known_members(block, _MEMBERS) for block in objects(content)]
+    for block in blocks:
         if block["type"] == "tool_result" and "content" in block:
             block["content"] = _known_members(block["content"])
         if isinstance(block.get("source"), dict):
             block["source"] = known_members(block["source"], _SOURCES)
-    return made
+    return blocks
 
 
 SERVICE = Service(
@@ -89,9 +89,9 @@ SERVICE = Service(
     accepts_reasoning=lambda block: block.signer == PROVIDER and bool(block.signature or block.encrypted),
     names=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=128),
     ids=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=256),
-    accepts_hosted=_runs,
+    accepts_hosted=_is_hosted,
     rejects_trailing_reasoning=True,
     prompts=("system",),
     rejects_blank_texts=True,
-    remove_unknown_members=_strict,
+    remove_unknown_members=_strict_body,
 )

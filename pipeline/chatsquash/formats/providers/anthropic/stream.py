@@ -1,4 +1,4 @@
-"""A response of Anthropic, put together from the events that it was streamed in."""
+"""Assemble a response of Anthropic from its events."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from chatsquash.core.model import Json
 from chatsquash.formats.base import Stream
 from chatsquash.formats.values import Object, index, objects, string, without
 
-_GROWS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
-"""The member of a delta whose pieces are joined."""
-_MANAGED = ("context_management", "input_transformations")
-"""The members that tell what the service did to the request."""
-_OPENS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "tool_use"}
-"""What a delta is of whose block was never started."""
+_TEXT_MEMBERS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+"""The member of each type of delta that contains a piece of text."""
+_SERVICE_MEMBERS = ("context_management", "input_transformations")
+"""The members that report changes of the request by the service."""
+_BLOCK_TYPES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "tool_use"}
+"""The type of the block of a delta, if the start of the block is missing."""
 
 
 @dataclass(slots=True)
 class _Growing:
-    """A block while its deltas come."""
+    """A block under construction."""
 
     block: Object
     pieces: dict[str, list[str]] = field(default_factory=dict)
@@ -31,15 +31,15 @@ class _Growing:
             case {"type": "citations_delta", "citation": citation}:
                 before = self.block.get("citations")
                 self.block["citations"] = [*(before if isinstance(before, list) else []), citation]
-            case {"type": "compaction_delta", **given}:
-                self.block |= given
-            case {"type": str(kind)} if isinstance(piece := delta.get(_GROWS.get(kind, "")), str):
-                self.pieces.setdefault(_GROWS[kind], []).append(piece)
+            case {"type": "compaction_delta", **compaction}:
+                self.block |= compaction
+            case {"type": str(kind)} if isinstance(piece := delta.get(_TEXT_MEMBERS.get(kind, "")), str):
+                self.pieces.setdefault(_TEXT_MEMBERS[kind], []).append(piece)
 
     def build(self) -> Object:
-        joined = {member: "".join(pieces) for member, pieces in self.pieces.items()}
-        raw = joined.pop("partial_json", "")
-        block = {**self.block, **{key: string(self.block, key) + text for key, text in joined.items()}}
+        texts = {member: "".join(pieces) for member, pieces in self.pieces.items()}
+        raw = texts.pop("partial_json", "")
+        block = {**self.block, **{key: string(self.block, key) + text for key, text in texts.items()}}
         if raw.strip():
             block["input"] = _parse_input(raw)
         elif block.get("input") == "":
@@ -49,12 +49,12 @@ class _Growing:
 
 @dataclass(slots=True)
 class _Message:
-    """A response while its events come."""
+    """A response under construction."""
 
     body: Object = field(default_factory=dict)
     blocks: list[_Growing] = field(default_factory=list)
     open: dict[int | None, _Growing] = field(default_factory=dict)
-    stopped: bool = False
+    has_stopped: bool = False
 
     def add(self, event: Object) -> None:
         place = index(event, None)
@@ -64,27 +64,27 @@ class _Message:
             case {"type": "content_block_start", "content_block": dict(block)}:
                 self.start(place, block)
             case {"type": "content_block_delta", "delta": {"type": str(kind)}}:
-                if place not in self.open and kind in _OPENS:
-                    self.start(place, {"type": _OPENS[kind]})
+                if place not in self.open and kind in _BLOCK_TYPES:
+                    self.start(place, {"type": _BLOCK_TYPES[kind]})
                 if growing := self.open.get(place):
                     growing.add(event["delta"])
             case {"type": "content_block_stop"}:
                 self.open.pop(place, None)
             case {"type": "message_delta"}:
                 self.end(event.get("delta"), event.get("usage"))
-                self.body |= without({name: event.get(name) for name in _MANAGED})
+                self.body |= without({name: event.get(name) for name in _SERVICE_MEMBERS})
             case {"type": "message_stop"}:
-                self.stopped = True
+                self.has_stopped = True
 
     def start(self, place: int | None, block: Object) -> None:
-        """A start that comes again for a block that is open is no second block, unless it is another call's."""
+        """Start a block; a repeated start of an open block is ignored, unless its type or id differs."""
         growing = self.open.get(place)
-        if growing is None or _same(growing.block) != _same(block):
+        if growing is None or _identity(growing.block) != _identity(block):
             self.open[place] = _Growing(dict(block))
             self.blocks.append(self.open[place])
 
     def end(self, delta: Json, usage: Json) -> None:
-        """Null says nothing, and counts are totals."""
+        """Add the final members; null values are ignored, and counts replace earlier ones since they are totals."""
         if isinstance(delta, dict):
             self.body |= without(delta)
         before = self.body.get("usage")
@@ -93,28 +93,31 @@ class _Message:
 
 
 def assemble(events: list[Json]) -> Stream:
-    """The message that events add up to; it is whole if it says why it stopped, or that it did."""
+    """Assemble a message; it is complete if it has a stop reason or a ``message_stop`` event."""
     message, error = _Message(), None
     for event in objects(events):
         if event.get("type") == "error" or event.get("error"):
             error = event
             break
         message.add(event)
-    stopped = message.stopped or isinstance(message.body.get("stop_reason"), str)
-    whole = stopped and error is None
+    has_ended = message.has_stopped or isinstance(message.body.get("stop_reason"), str)
+    is_complete = has_ended and error is None
     if not (message.body or message.blocks):
-        return Stream({}, whole, error)
-    started = message.body.get("content")
-    content = [*(started if isinstance(started, list) else []), *(growing.build() for growing in message.blocks)]
-    return Stream({"type": "message", "role": "assistant", **message.body, "content": content}, whole, error)
+        return Stream({}, is_complete, error)
+    first_content = message.body.get("content")
+    content = [
+        *(first_content if isinstance(first_content, list) else []),
+        *(growing.build() for growing in message.blocks),
+    ]
+    return Stream({"type": "message", "role": "assistant", **message.body, "content": content}, is_complete, error)
 
 
-def _same(block: Object) -> tuple[str | None, ...]:
+def _identity(block: Object) -> tuple[str | None, ...]:
     return tuple(value if isinstance(value := block.get(key), str) else None for key in ("type", "id"))
 
 
 def _parse_input(raw: str) -> Json:
-    """The input that pieces of JSON add up to; as it came if that is none, or a string, which would say the same."""
+    """Parse the joined pieces of a call's input; the text itself if it is not JSON, or is a JSON string or null."""
     try:
         value = jsonio.loads(raw)
     except (ValueError, RecursionError):

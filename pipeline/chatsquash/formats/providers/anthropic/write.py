@@ -1,4 +1,4 @@
-"""A conversation as a request to Anthropic: the system prompt, turns, tools."""
+"""Write a conversation as a request to Anthropic: the system prompt, turns and tools."""
 
 from __future__ import annotations
 
@@ -27,55 +27,55 @@ from chatsquash.core.blocks import (
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import arguments_object, call_input, definition, is_custom, parse_json, takes_text
 from chatsquash.formats.definition_cache import once_per_definition
-from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
+from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPER
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string
 from chatsquash.formats.writing import instructions_mark, join_results, native
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user"}
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_USUAL = {"image/jpg": "image/jpeg"}
+_CANONICAL_TYPES = {"image/jpg": "image/jpeg"}
 REFERENCES = ("tool_reference", "browser_state")
-"""Blocks that only results have."""
+"""The types of blocks that only occur in results."""
 _TOOL_MEMBERS = (
     *("type", "cache_control", "allowed_callers", "defer_loading", "eager_input_streaming", "input_examples"),
     *("display_height_px", "display_width_px", "display_number", "enable_zoom", "max_characters"),
 )
-"""Members of a tool that OpenAI's have not."""
+"""Members of a tool that OpenAI's definitions do not have."""
 
 
 def dump(conversation: Conversation) -> Json:
-    """The request's members that hold the conversation.
+    """Write the members of a request that contain the conversation.
 
-    Leading system prompts are one, a developer's is the system's; a refusal is a text.  Reasoning that Anthropic has
-    not signed, sounds, names of results and whether a result was JSON have no place.
+    Leading system prompts are joined, developer prompts become system prompts, and refusals become texts.  Reasoning
+    without Anthropic's signature, audio, tool names of results and the mark of JSON results cannot be expressed.
     """
-    prompt, said = list[Object](), list[Object]()
+    prompt, turns = list[Object](), list[Object]()
     for group in join_results(turns_of(conversation)):
-        texts = None if said else _prompted(group[0])
+        texts = None if turns else _prompt_texts(group[0])
         if texts is not None:
             prompt += texts
-        elif made := _turn(group):
-            said.append(made)
+        elif turn := _turn(group):
+            turns.append(turn)
     body = dict[str, Any]()
     if prompt:
         body["system"] = prompt[0]["text"] if len(prompt) == 1 and prompt[0].keys() == {"type", "text"} else prompt
-    body["messages"] = said
+    body["messages"] = turns
     if tools := [each for tool in conversation.tools if (each := _tool(tool))]:
         body["tools"] = tools
     return body
 
 
-def _prompted(turn: Turn) -> list[Object] | None:
-    """The texts of a system prompt; ``None`` for another turn, and for a prompt that holds more than texts."""
+def _prompt_texts(turn: Turn) -> list[Object] | None:
+    """Return the text blocks of a system prompt; ``None`` for any other turn, and for a prompt with other content."""
     if turn.role not in PROMPTS:
         return None
-    made = [{**block, **instructions_mark(turn)} for block in _blocks(turn.blocks)]
-    return made if all(block["type"] == "text" for block in made) else None
+    blocks = [{**block, **instructions_mark(turn)} for block in _blocks(turn.blocks)]
+    return blocks if all(block["type"] == "text" for block in blocks) else None
 
 
 def _turn(group: list[Turn]) -> Object | None:
-    """A turn, in which results lead; ``None`` for one that says nothing that Anthropic has a place for."""
+    """Write a group of turns as one, results first; ``None`` if Anthropic supports none of its content."""
     first = group[0]
     role = _ROLES.get(first.role)
     if role is None:
@@ -83,26 +83,26 @@ def _turn(group: list[Turn]) -> Object | None:
     if len(group) == 1:
         if not first.native and (text := _only_text(first.blocks)):
             return {"role": role, "content": text}
-        made = _blocks(first.blocks)
+        blocks = _blocks(first.blocks)
     else:
-        ordered = sorted(group, key=lambda turn: turn.role != "tool")
-        made = _blocks(chain.from_iterable([turn.blocks for turn in ordered]))
-    if not made and (first.blocks or role != "assistant"):
+        turns = sorted(group, key=lambda turn: turn.role != "tool")
+        blocks = _blocks(chain.from_iterable([turn.blocks for turn in turns]))
+    if not blocks and (first.blocks or role != "assistant"):
         return None
-    content: Json = made[0]["text"] if len(made) == 1 and made[0].keys() == {"type", "text"} else made or ""
+    content: Json = blocks[0]["text"] if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks or ""
     return {"role": role, "content": content, **native(first, PROVIDER)}
 
 
 def _only_text(blocks: tuple[Block, ...]) -> str | None:
-    """The text that blocks are, which most are, if nothing is known of it."""
+    """Return the text if the only block is a text without native members."""
     return blocks[0].text if len(blocks) == 1 and type(blocks[0]) is Text and not blocks[0].native else None
 
 
 def _blocks(blocks: Iterable[Block]) -> list[Object]:
-    """Blocks of Anthropic, sources as citations of the text before them."""
+    """Write blocks; sources become citations of the text before them."""
     items = list[Object]()
     for block in blocks:
-        if type(block) is Text and not block.native:  # as most are
+        if type(block) is Text and not block.native:  # the usual case
             items.append({"type": "text", "text": block.text})
             continue
         own = block.native.get(PROVIDER, {})
@@ -111,23 +111,23 @@ def _blocks(blocks: Iterable[Block]) -> list[Object]:
         elif type(block) is Source:
             _cite(items, block, own)
         else:
-            items += [made] if (made := _as_block(block, own)) else []
+            items += [converted] if (converted := _as_block(block, own)) else []
     return items
 
 
 def _as_block(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each block
-    """A block of Anthropic; ``None`` for what it has no place for."""
+    """Write a block; ``None`` if Anthropic does not support it."""
     match block:
         case Text() | Refusal():
             return _text(block.text, own)
         case Reasoning():
-            return _thought(block, own)
+            return _reasoning(block, own)
         case Call():
             return {"type": "tool_use", "id": block.id, "name": block.name or "", "input": call_input(block), **own}
         case Result():
             return _result(block, own)
         case Media():
-            return _wrapper(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
+            return _wrapper(own, _medium(block)) if WRAPPER in own else _with(_medium(block), own)
         case HostedCall() if block.provider == PROVIDER:
             input_value = arguments_object(block.arguments)
             return {"type": "server_tool_use", "id": block.id, "name": block.name, "input": input_value, **own}
@@ -142,36 +142,36 @@ def _as_block(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each
     return None
 
 
-# Texts, media, what they are cited from
+# Texts, media and citations
 
 
 def _text(text: str, own: Object) -> Object:
-    if WRAPPED in own:
+    if WRAPPER in own:
         return _wrapper(own, {"type": "text", "text": text})
     if isinstance(document := own.get(DOCUMENT), dict) and isinstance(document.get("source"), dict):
         return {**document, "source": {**document["source"], "data": text}}
     return {"type": "text", "text": text, **own}
 
 
-def _with(made: Object | None, own: Object) -> Object | None:
-    """A block of a medium with what Anthropic knows of it and of its source."""
-    if made is None or not own:
-        return made
-    source = {**made["source"], **own.get("source", {})}
-    return {**made, **own, "source": source}
+def _with(block: Object | None, own: Object) -> Object | None:
+    """Add native members to a medium and its source."""
+    if block is None or not own:
+        return block
+    source = {**block["source"], **own.get("source", {})}
+    return {**block, **own, "source": source}
 
 
 def _wrapper(own: Object, inner: Object | None) -> Object:
-    """The document of blocks, or the search result, that begins with a block."""
-    wrapper = {key: value for key, value in own[WRAPPED].items() if key != "is_text"}
-    content: Json = inner["text"] if inner and own[WRAPPED].get("is_text") else [inner] if inner else []
+    """Write the document or the search result that begins with a block."""
+    wrapper = {key: value for key, value in own[WRAPPER].items() if key != "is_text"}
+    content: Json = inner["text"] if inner and own[WRAPPER].get("is_text") else [inner] if inner else []
     if "source" in wrapper and isinstance(wrapper["source"], dict):
         return {**wrapper, "source": {**wrapper["source"], "content": content}}
     return {**wrapper, "content": content}
 
 
 def _fill(wrapper: Object, block: Block) -> None:
-    """Add a block to the document or the search result that it stands in."""
+    """Append a block to the document or the search result that contained it."""
     holder = wrapper["source"] if isinstance(wrapper.get("source"), dict) else wrapper
     inner = _text(block.text, {}) if type(block) is Text else _medium(block) if type(block) is Media else None
     if inner and isinstance(holder.get("content"), list):
@@ -179,21 +179,23 @@ def _fill(wrapper: Object, block: Block) -> None:
 
 
 def _cite(items: list[Object], source: Source, own: Object) -> None:
-    """Add a citation to the text before, where it is one of Anthropic's."""
+    """Add a citation to the text before it, if it came from Anthropic."""
     if own.get("type") and items and items[-1].get("type") == "text":
-        titled = "title" if source.url else "document_title"
-        cited = {"url": source.url} if source.url else {}
-        cited |= {titled: source.title} if source.title else {}
-        items[-1].setdefault("citations", []).append({**cited, **own})
+        title_member = "title" if source.url else "document_title"
+        citation = {"url": source.url} if source.url else {}
+        citation |= {title_member: source.title} if source.title else {}
+        items[-1].setdefault("citations", []).append({**citation, **own})
 
 
 def _medium(media: Media) -> Object | None:
-    """An image or a document; ``None`` for what is neither."""
+    """Write an image or a document; ``None`` for other media."""
     if media.kind not in ("image", "file"):
         return None
     source = _source(media)
-    titled = {"title": media.name} if media.name and media.kind == "file" else {}
-    return {"type": "image" if media.kind == "image" else "document", "source": source, **titled} if source else None
+    title_member = {"title": media.name} if media.name and media.kind == "file" else {}
+    return (
+        {"type": "image" if media.kind == "image" else "document", "source": source, **title_member} if source else None
+    )
 
 
 def _source(media: Media) -> Object | None:
@@ -201,7 +203,7 @@ def _source(media: Media) -> Object | None:
         return None if media.url.startswith("data:") else {"type": "url", "url": media.url}
     if media.file_id:
         return {"type": "file", "file_id": media.file_id}
-    mime = _USUAL.get(media.mime, media.mime)
+    mime = _CANONICAL_TYPES.get(media.mime, media.mime)
     if mime in (IMAGES if media.kind == "image" else ("application/pdf",)):
         return {"type": "base64", "media_type": mime, "data": media.data}
     if media.kind == "image" or not media.mime.startswith("text/"):
@@ -216,8 +218,8 @@ def _source(media: Media) -> Object | None:
 # Reasoning and results
 
 
-def _thought(block: Reasoning, own: Object) -> Object | None:
-    """A block of reasoning, if it is signed or encrypted by Anthropic, which refuses all others."""
+def _reasoning(block: Reasoning, own: Object) -> Object | None:
+    """Write reasoning that Anthropic signed or encrypted; ``None`` for any other, which the service rejects."""
     if isinstance(own.get("data"), str):
         return {"type": "redacted_thinking", "data": own["data"]}
     if block.signer != PROVIDER:
@@ -239,8 +241,8 @@ def _content(block: Result) -> Json:
             return value
     if text := _only_text(block.content):
         return text
-    made = _blocks(block.content)
-    return made[0]["text"] if len(made) == 1 and made[0].keys() == {"type", "text"} else made or ""
+    blocks = _blocks(block.content)
+    return blocks[0]["text"] if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks or ""
 
 
 # Tools
@@ -248,18 +250,18 @@ def _content(block: Result) -> Json:
 
 @once_per_definition
 def _tool(tool: Tool) -> Object | None:
-    """A tool; one without a schema takes an object, and a custom one a text, as its calls give it."""
+    """Write a definition; without a schema it accepts any object, and a custom tool accepts a text."""
     function = definition(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None
     own = chat.private(tool).get(PROVIDER, {})
-    made = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}
+    tool_members = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}
     if isinstance(function.get("strict"), bool):
-        made["strict"] = function["strict"]
+        tool_members["strict"] = function["strict"]
     more = {key: own[key] for key in _TOOL_MEMBERS if own.get(key) is not None}
     if not (string(more, "type").startswith(chat.CLIENT_TOOLS) and "parameters" not in function):
-        made["input_schema"] = _schema(function, of_text=is_custom(tool))
-    return {**made, **more}
+        tool_members["input_schema"] = _schema(function, of_text=is_custom(tool))
+    return {**tool_members, **more}
 
 
 def _schema(function: Object, *, of_text: bool) -> Object:

@@ -1,4 +1,4 @@
-"""Converse of Amazon Bedrock: turns of blocks, each with one member that names its kind."""
+"""Converse of Amazon Bedrock: turns of blocks that have one member each, named after the kind of the block."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTIONS = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "gu
 
 
 def accepts(body: Object) -> bool:
-    """Whether a request may be one: its turns have lists of blocks without types, and its tools are a configuration."""
+    """Whether all turns have lists of blocks without types, and there is no ``tools``: Converse has ``toolConfig``."""
     turns = objects(body.get(TURNS))
     contents = [turn.get("content") for turn in turns]
     has_types = any("type" in block for content in contents for block in objects(content))
@@ -34,22 +34,22 @@ def accepts(body: Object) -> bool:
 
 
 def system(value: Json) -> list[Turn]:
-    """One turn, of the blocks of the prompt; raises ``TurnError``."""
+    """Load the blocks of a system prompt as one turn; raises ``TurnError``."""
     return anthropic.system(blocks(value) if isinstance(value, list) else value)
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """A turn as one of Anthropic."""
+    """Load a turn after converting its blocks to Anthropic's."""
     if isinstance(turn, dict) and isinstance(turn.get("content"), list):
         turn = {**turn, "content": blocks(turn["content"])}
     return anthropic.load(turn, state)
 
 
 def tools(value: Json) -> Tools:
-    """The definitions of a configuration of tools; what only marks a place in the cache is none."""
-    defined = objects(at(value, "tools")) if isinstance(value, dict) else objects(value)
+    """Load the definitions in a tool configuration; cache points are skipped."""
+    definitions = objects(at(value, "tools")) if isinstance(value, dict) else objects(value)
     functions, hosted = list[Json](), list[Json]()
-    for each in defined:
+    for each in definitions:
         spec = each.get("toolSpec")
         if isinstance(spec, dict):
             functions.append(_function(spec))
@@ -60,12 +60,12 @@ def tools(value: Json) -> Tools:
 
 def _function(spec: Object) -> Object:
     schema = at(spec, "inputSchema", "json")
-    left = {name: value for name, value in spec.items() if name != "inputSchema"}
-    return {**left, "input_schema": schema if schema is not None else {"type": "object", "properties": {}}}
+    other_members = {name: value for name, value in spec.items() if name != "inputSchema"}
+    return {**other_members, "input_schema": schema if schema is not None else {"type": "object", "properties": {}}}
 
 
 def _has_blocks(body: Object) -> bool:
-    """Whether a content has blocks without a type, each with a member that tells what it is."""
+    """Whether there are blocks, none with a type, and at least one with a member of Converse."""
     blocks = [block for turn in objects(body.get("messages")) for block in objects(turn.get("content"))]
     return (
         bool(blocks) and all("type" not in block for block in blocks) and any(block.keys() & BLOCKS for block in blocks)
@@ -74,8 +74,8 @@ def _has_blocks(body: Object) -> bool:
 
 def _has_options(body: Object) -> bool:
     turns = objects(body.get("messages"))
-    named = any(isinstance(body.get(name), dict) for name in _OPTIONS)
-    return named and all(isinstance(turn.get("content"), list) for turn in turns)
+    has_option = any(isinstance(body.get(name), dict) for name in _OPTIONS)
+    return has_option and all(isinstance(turn.get("content"), list) for turn in turns)
 
 
 def _is_response(body: Object) -> bool:

@@ -1,4 +1,4 @@
-"""Blocks of Converse as those of Anthropic."""
+"""Convert blocks of Converse to Anthropic's."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _DOCUMENTS = {"pdf": "application/pdf", "txt": "text/plain", "csv": "text/csv", 
 
 
 def blocks(content: Json) -> list[Json]:
-    """The blocks of a content; marks of the cache say nothing."""
-    return [made for block in as_list(content) if (made := block_of(block)) is not None]
+    """Convert the blocks of a content; cache points are skipped."""
+    return [converted for block in as_list(content) if (converted := block_of(block)) is not None]
 
 
 def block_of(block: Json) -> Json:  # noqa: PLR0911 - one for each kind
-    """A block; one that is not known stays as it is, with a type that says so."""
+    """Convert a block; unknown blocks are returned unchanged, and ``None`` for a cache point."""
     match block:
-        case {"text": str(said)}:
-            return {"type": "text", "text": said}
-        case {"toolUse": dict(called)}:
-            named = {"id": called.get("toolUseId"), "name": called.get("name")}
-            return {"type": "tool_use", **named, "input": called.get("input")}
+        case {"text": str(text)}:
+            return {"type": "text", "text": text}
+        case {"toolUse": dict(tool_use)}:
+            id_and_name = {"id": tool_use.get("toolUseId"), "name": tool_use.get("name")}
+            return {"type": "tool_use", **id_and_name, "input": tool_use.get("input")}
         case {"toolResult": dict(result)}:
             return _result(result)
         case {"reasoningContent": dict(thought)}:
-            return _thought(thought)
+            return _reasoning(thought)
         case {"image": dict(image)}:
             return _medium("image", image, _IMAGES.get(string(image, "format"), "image/png"))
         case {"document": dict(document)}:
@@ -38,25 +38,25 @@ def block_of(block: Json) -> Json:  # noqa: PLR0911 - one for each kind
 
 
 def _result(result: Object) -> Object:
-    content = [_said(block) for block in as_list(result.get("content"))]
+    content = [_result_block(block) for block in as_list(result.get("content"))]
     failed = {"is_error": True} if result.get("status") == "error" else {}
     return {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": content, **failed}
 
 
-def _said(block: Json) -> Json:
-    """A block of a result, which may be JSON."""
+def _result_block(block: Json) -> Json:
+    """Convert a block of a result, which may be JSON."""
     if isinstance(block, dict) and "json" in block:
         return {"type": "text", "text": compact(block["json"])}
     return block_of(block)
 
 
-def _thought(thought: Object) -> Object | None:
+def _reasoning(thought: Object) -> Object | None:
     reasoning = thought.get("reasoningText")
     if isinstance(reasoning, dict):
-        signed = {"signature": reasoning["signature"]} if isinstance(reasoning.get("signature"), str) else {}
-        return {"type": "thinking", "thinking": string(reasoning, "text"), **signed}
-    sealed = thought.get("redactedContent")
-    return {"type": "redacted_thinking", "data": sealed} if isinstance(sealed, str) else None
+        signature_member = {"signature": reasoning["signature"]} if isinstance(reasoning.get("signature"), str) else {}
+        return {"type": "thinking", "thinking": string(reasoning, "text"), **signature_member}
+    encrypted = thought.get("redactedContent")
+    return {"type": "redacted_thinking", "data": encrypted} if isinstance(encrypted, str) else None
 
 
 def _medium(of: str, medium: Object, mime: str) -> Object:

@@ -1,4 +1,4 @@
-"""A response of Converse, whole or streamed, as Anthropic's is read."""
+"""Load complete and streamed responses of Converse by converting them to Anthropic's."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ _FINISHED = {"guardrail_intervened": "content_filter", "content_filtered": "cont
 
 
 def reply(body: Json) -> Response:
-    """The message of a response."""
+    """Load the message of a response."""
     if problem := missing_reply(body):
         return problem
     message = at(body, "output", "message")
     if not isinstance(message, dict):
-        why = string(body, "message")
+        error_message = string(body, "message")
         return Response(
-            problem=f"the response is an error: {why[:100]}" if why else "the response has no output.message"
+            problem=f"the response is an error: {error_message[:100]}"
+            if error_message
+            else "the response has no output.message"
         )
     content = message.get("content")
     content_blocks = blocks(content) if isinstance(content, list) else content
@@ -33,29 +35,29 @@ def reply(body: Json) -> Response:
 
 
 def assemble(events: list[Json]) -> Stream:
-    """The body of a response that was streamed."""
-    built: dict[int, Object] = {}
+    """Assemble the body of a streamed response."""
+    drafts: dict[int, Object] = {}
     body: Object = {}
-    is_whole, role = False, "assistant"
+    is_complete, role = False, "assistant"
     error: Json = None
     for event in objects(events):
         if isinstance(start := event.get("messageStart"), dict):
             role = string(start, "role") or role
         elif isinstance(start := event.get("contentBlockStart"), dict):
-            _begin(built, start)
+            _begin(drafts, start)
         elif isinstance(delta := event.get("contentBlockDelta"), dict):
-            _add(built, delta)
+            _add(drafts, delta)
         elif isinstance(stop := event.get("messageStop"), dict):
-            is_whole = True
+            is_complete = True
             body["stopReason"] = stop.get("stopReason")
         elif isinstance(metadata := event.get("metadata"), dict):
             body["usage"] = metadata.get("usage")
-        elif (failed := next(filter(_is_error, event), None)) is not None:
-            error = event[failed] or True
+        elif (error_name := next(filter(_is_error, event), None)) is not None:
+            error = event[error_name] or True
             break
-    content = [_finish_block(built[place]) for place in sorted(built)]
+    content = [_finish_block(drafts[place]) for place in sorted(drafts)]
     return Stream(
-        {"output": {"message": {"role": role, "content": content}}, **body}, is_whole and error is None, error
+        {"output": {"message": {"role": role, "content": content}}, **body}, is_complete and error is None, error
     )
 
 
@@ -68,15 +70,15 @@ def _place(holder: Object) -> int:
     return place if type(place) is int else 0
 
 
-def _begin(built: dict[int, Object], start: Object) -> None:
-    called = at(start, "start", "toolUse")
-    if isinstance(called, dict):
-        built[_place(start)] = {"toolUse": {**called, "input": []}}
+def _begin(drafts: dict[int, Object], start: Object) -> None:
+    tool_use = at(start, "start", "toolUse")
+    if isinstance(tool_use, dict):
+        drafts[_place(start)] = {"toolUse": {**tool_use, "input": []}}
 
 
-def _add(built: dict[int, Object], event: Object) -> None:
-    """A piece of a block."""
-    block, delta = built.setdefault(_place(event), {}), event.get("delta")
+def _add(drafts: dict[int, Object], event: Object) -> None:
+    """Add a piece of a block."""
+    block, delta = drafts.setdefault(_place(event), {}), event.get("delta")
     match delta:
         case {"text": str(piece)}:
             block.setdefault("text", []).append(piece)
@@ -91,14 +93,14 @@ def _add(built: dict[int, Object], event: Object) -> None:
 
 
 def _finish_block(block: Object) -> Object:
-    """A block of which all pieces are there."""
+    """Join the pieces of a block."""
     if "toolUse" in block:
-        called = block["toolUse"]
-        written = "".join(called.get("input") or [])
-        input_value = jsonio.value(written, written) if written.strip() else {}
-        return {"toolUse": {**called, "input": input_value}}
+        tool_use = block["toolUse"]
+        input_text = "".join(tool_use.get("input") or [])
+        input_value = jsonio.value(input_text, input_text) if input_text.strip() else {}
+        return {"toolUse": {**tool_use, "input": input_value}}
     if "reasoningContent" in block:
         reasoning = block["reasoningContent"]
-        signed = {"signature": reasoning["signature"]} if "signature" in reasoning else {}
-        return {"reasoningContent": {"reasoningText": {"text": "".join(reasoning.get("text", [])), **signed}}}
+        signature_member = {"signature": reasoning["signature"]} if "signature" in reasoning else {}
+        return {"reasoningContent": {"reasoningText": {"text": "".join(reasoning.get("text", [])), **signature_member}}}
     return {"text": "".join(block.get("text", []))}

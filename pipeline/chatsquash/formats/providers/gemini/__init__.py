@@ -1,4 +1,4 @@
-"""Gemini's ``generateContent``: turns are lists of parts, mostly without ids, with keys in camel or in snake case."""
+"""Gemini's ``generateContent``: turns are lists of parts, mostly without ids, with keys in camel or snake case."""
 
 from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.gemini.blocks import PROVIDER
@@ -21,11 +21,11 @@ LOSES = """
 developer role, developer mid, file id of OpenAI, file id of Anthropic, approval, refusal, custom tool call, hosted
 call, hosted call alone, source
 """
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
 BLURS = """
 instructions, system mid, result parts, denied result, anthropic signature, anthropic redacted, openai encrypted,
 native members
 """
-"""Those of which only places, bounds and marks are."""
+"""The kinds that lose only their place, boundaries or marks."""
 
 __all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

@@ -1,4 +1,4 @@
-"""The parts of Gemini's contents, and the blocks that they are read as."""
+"""Load the parts of Gemini's contents as blocks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from chatsquash.formats.values import Object, as_list, at, compact, string
 PROVIDER = "google"
 SIGNATURE = "thoughtSignature"
 CODE = "code_execution"
-"""The tool that runs code, for which there are parts of its own."""
+"""The tool that runs code, which has its own kinds of parts."""
 TOOLS = {"GOOGLE_SEARCH_WEB": "web_search", "URL_CONTEXT": "web_fetch", "FILE_SEARCH": "file_search"}
-"""Other tools that Gemini runs, by its names for them; those that are not here keep theirs."""
+"""Canonical names of other tools that Gemini runs; tools that are not listed keep their names."""
 WAS_SYSTEM = {"role": "system"}
-"""The metadata of parts that are a system prompt among the contents, where Gemini has no role for it."""
+"""The metadata that marks parts of a system prompt among the contents, where Gemini has no system role."""
 _NAMES = """blockReason boolValue citationMetadata codeExecutionResult createTime displayName executableCode fileData
 fileUri finishReason functionCall functionDeclarations functionResponse groundingChunks groundingMetadata inlineData
 jsonPath mediaResolution mimeType modelVersion nullValue numberValue parametersJsonSchema partMetadata partialArgs
@@ -32,7 +32,7 @@ Blocks = list[Block]
 
 
 def camel(value: Json) -> Object:
-    """The members of an object that are not null, known ones in camel case; a bare string is a part's text."""
+    """Return the non-null members of an object, with known names in camel case; a string becomes a text part."""
     if isinstance(value, str):
         return {"text": value}
     if type(value) is dict and _SNAKE.isdisjoint(value) and None not in value.values():
@@ -42,14 +42,14 @@ def camel(value: Json) -> Object:
 
 
 def blocks_of(content: list[Json], role: str) -> Blocks:
-    """What parts say; only the assistant thinks and calls, and only the user answers its calls, as its client does.
+    """Load parts; only the assistant has reasoning and calls, and only the user has results.
 
-    A result has the id that it was logged with, which may be empty.
+    Results keep the id that was logged, which may be empty.
     """
     readers = _BY_ROLE[role]
     blocks: Blocks = []
     for part in content:
-        if type(part) is dict and len(part) == 1 and type(text := part.get("text")) is str:  # as most are
+        if type(part) is dict and len(part) == 1 and type(text := part.get("text")) is str:  # the usual case
             blocks += (Text(text),) if text else ()
         else:
             blocks += _read(part, readers)
@@ -57,7 +57,10 @@ def blocks_of(content: list[Json], role: str) -> Blocks:
 
 
 def _read(part: Json, readers: dict[str, _Reader]) -> Blocks:
-    """A block for each thing that a part holds, the first with what else it has; itself, where it is none of these."""
+    """Load one block per kind of content in a part; an unknown part becomes a native block.
+
+    The first block contains the remaining members of the part.
+    """
     known = camel(part)
     if known.keys() <= {SIGNATURE, "thought"} and isinstance(part, dict):
         known["text"] = ""
@@ -67,10 +70,10 @@ def _read(part: Json, readers: dict[str, _Reader]) -> Blocks:
     more = {key: value for key, value in known.items() if key not in KINDS and not _is_empty(value)}
     blocks: Blocks = []
     for kind in kinds:
-        made = readers[kind](known[kind], more, kind) if kind in readers else None
-        if made is None:
+        converted = readers[kind](known[kind], more, kind) if kind in readers else None
+        if converted is None:
             return [Other(PROVIDER, part)]
-        blocks += made
+        blocks += converted
         more = {}
     return blocks if kinds else [Other(PROVIDER, part)]
 
@@ -80,14 +83,14 @@ def _is_empty(value: Json) -> bool:
 
 
 def _rest(more: Object, kind: str, value: Object, *read: str) -> Native:
-    """What a part has beside what is read of it, and under its kind what that has; ids and names are read if texts."""
+    """Return the members of a part that are not loaded otherwise, and those of its value under its kind."""
     texts = [name for name in _TEXTS.get(kind, ()) if isinstance(value.get(name), str)]
     inner = {key: each for key, each in value.items() if key not in (*read, *texts) and not _is_empty(each)}
     members = {**more, kind: inner} if inner else more
     return {PROVIDER: members} if members else {}
 
 
-# Each reads the value of a kind, and what else its part has; ``None``: the part is none
+# Readers: each loads the value of one kind, given the other members of the part; ``None`` if it is malformed.
 
 
 def _text(value: Json, more: Object, _: str) -> Blocks | None:
@@ -96,10 +99,10 @@ def _text(value: Json, more: Object, _: str) -> Blocks | None:
     return [Text(value, native=native(PROVIDER, more))] if value else []
 
 
-def _said_text(value: Json, more: Object, of: str) -> Blocks | None:
-    """A text, or a thought; an empty one may be there for its signature."""
-    thinks, signature = more.get("thought") is True, string(more, SIGNATURE)
-    if not isinstance(value, str) or not (thinks or (signature and not value)):
+def _assistant_text(value: Json, more: Object, of: str) -> Blocks | None:
+    """Load a text or a thought; an empty text may only carry a signature."""
+    is_thought, signature = more.get("thought") is True, string(more, SIGNATURE)
+    if not isinstance(value, str) or not (is_thought or (signature and not value)):
         return _text(value, more, of)
     if not (value or signature):
         return None if more.keys() - {"thought"} else []
@@ -116,22 +119,27 @@ def _call(value: Json, more: Object, of: str) -> Blocks | None:
 
 
 def _result(value: Json, more: Object, of: str) -> Blocks | None:
-    """A result; its media stand behind its text."""
+    """Load a result; its media follow its text."""
     if not isinstance(value, dict):
         return None
     known = camel(value)
-    logged, name = string(known, "id"), string(known, "name")
-    said, failed = output(known.get("response"), name)
+    logged_id, name = string(known, "id"), string(known, "name")
+    content, failed = output(known.get("response"), name)
     if "parts" in known:
-        said = ResultContent((*said.content, *blocks_of(as_list(known["parts"]), "tool")), said.json)
+        content = ResultContent((*content.content, *blocks_of(as_list(known["parts"]), "tool")), content.json)
     rest = _rest(more, of, known, "response", "parts")
-    return [result(logged, logged, name, said, "failed" if failed else "success", rest)]
+    return [result(logged_id, logged_id, name, content, "failed" if failed else "success", rest)]
 
 
 def output(value: Json, name: str) -> tuple[ResultContent, bool]:
-    """What the tool of a name gave, and whether it failed, as Gemini documents it, else the whole of it as JSON.
+    """Load the response of a tool, and whether the tool failed.
 
-    Documented are ``{"output": ...}`` and ``{"error": "..."}``; OpenAF writes ``{"name": ..., "content": ...}``.
+    Gemini documents ``{"output": ...}`` and ``{"error": "..."}``; OpenAF writes ``{"name": ..., "content": ...}``.
+    Any other value becomes JSON.
+
+    Args:
+        value: the response as logged
+        name: the name of the tool
     """
     failed = False
     match value:
@@ -147,9 +155,9 @@ def output(value: Json, name: str) -> tuple[ResultContent, bool]:
 
 
 def _medium(value: Json, more: Object, of: str) -> Blocks | None:
-    """An image, a sound, a film or a file; ``None`` for one that belongs to a thought.
+    """Load an image, audio, a video or a file; ``None`` if it belongs to a thought.
 
-    Names of sounds and of what is elsewhere Google alone knows, since messages show those media without a name.
+    Names of audio and of linked media stay native members, since messages have no place for them.
     """
     known, is_inline = camel(value), of == "inlineData"
     where = "data" if is_inline else "fileUri"
@@ -167,42 +175,47 @@ def _medium(value: Json, more: Object, of: str) -> Blocks | None:
 
 
 def _hosted(value: Json, more: Object, of: str) -> Blocks | None:
-    """A call that Gemini ran, or what it gave."""
+    """Load a call that Gemini ran, or its result."""
     known = camel(value)
-    logged, name, hosted_value = string(known, "id"), string(known, "toolType"), known.get(_HOSTED[of])
+    logged_id, name, hosted_value = string(known, "id"), string(known, "toolType"), known.get(_HOSTED[of])
     if of in ("executableCode", "codeExecutionResult"):
-        name, hosted_value = CODE, {key: each for key, each in known.items() if key != "id" or not logged}
+        name, hosted_value = CODE, {key: each for key, each in known.items() if key != "id" or not logged_id}
         known = {}
     rest = _rest(more, of, known, "toolType", _HOSTED[of])
     if not name or not isinstance(value, dict):
         return None
     if of in ("executableCode", "toolCall"):
-        return [HostedCall(logged, TOOLS.get(name, name), arguments(hosted_value), PROVIDER, rest)]
+        return [HostedCall(logged_id, TOOLS.get(name, name), arguments(hosted_value), PROVIDER, rest)]
     if (
         of == "toolResponse"
         and isinstance(hosted_value, dict)
         and len(hosted_value) == 1
         and not isinstance(hosted_value.get("output"), dict | None)
     ):
-        hosted_value = hosted_value["output"]  # as it is written where it is no object
+        hosted_value = hosted_value["output"]  # other values than objects are written this way
     failed = at(hosted_value, "outcome") in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
     return [
-        HostedResult(logged, TOOLS.get(name, name), hosted_value, "failed" if failed else "success", PROVIDER, rest)
+        HostedResult(logged_id, TOOLS.get(name, name), hosted_value, "failed" if failed else "success", PROVIDER, rest)
     ]
 
 
 _ID, _ID_AND_NAME = ("id",), ("id", "name")
 _TEXTS = {"functionCall": _ID_AND_NAME, "functionResponse": _ID_AND_NAME, "toolCall": _ID, "toolResponse": _ID}
-"""The members of a part's value that are read if they are texts."""
+"""The members of a part's value that are loaded if they are texts."""
 _HOSTED = {"executableCode": "", "codeExecutionResult": "", "toolCall": "args", "toolResponse": "response"}
-"""The parts of calls that Gemini runs, and the members with what is called with or given."""
+"""The kinds of parts for hosted calls and results, with the member for the arguments or the result."""
 _Reader = Callable[[Json, Object, str], Blocks | None]
-_SHOWN: dict[str, _Reader] = {"text": _text, "inlineData": _medium, "fileData": _medium}
+_CONTENT_READERS: dict[str, _Reader] = {"text": _text, "inlineData": _medium, "fileData": _medium}
 _BY_ROLE: dict[str, dict[str, _Reader]] = {
-    "system": _SHOWN,
-    "user": {**_SHOWN, "functionResponse": _result},
-    "assistant": {**_SHOWN, "text": _said_text, "functionCall": _call, **dict.fromkeys(_HOSTED, _hosted)},
-    "tool": _SHOWN,
+    "system": _CONTENT_READERS,
+    "user": {**_CONTENT_READERS, "functionResponse": _result},
+    "assistant": {
+        **_CONTENT_READERS,
+        "text": _assistant_text,
+        "functionCall": _call,
+        **dict.fromkeys(_HOSTED, _hosted),
+    },
+    "tool": _CONTENT_READERS,
 }
 KINDS = frozenset(kind for readers in _BY_ROLE.values() for kind in readers)
-"""The members of a part that say what it is."""
+"""The members of a part that determine its kind."""

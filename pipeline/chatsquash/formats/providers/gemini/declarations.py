@@ -1,4 +1,4 @@
-"""Functions that a request to Gemini declares."""
+"""Load the function declarations of requests to Gemini."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ _SCHEMAS_BY_NAME = ("properties", "$defs", "defs")
 
 
 def tools(value: Json) -> Tools:
-    """Declared functions; tools of other kinds are the provider's."""
+    """Load function declarations; all other tools are hosted."""
     functions: list[Tool] = []
     hosted: list[Tool] = []
     for tool in as_list(value):
         known = camel(tool) if isinstance(tool, dict) else {}
-        declared = known.pop("functionDeclarations", None)
-        declared = declared if isinstance(declared, list) else [declared] if isinstance(declared, dict) else None
-        if declared is None:
+        declarations = known.pop("functionDeclarations", None)
+        declarations = (
+            declarations
+            if isinstance(declarations, list)
+            else [declarations]
+            if isinstance(declarations, dict)
+            else None
+        )
+        if declarations is None:
             hosted.append(tool)
             continue
-        functions += [_function(each) for each in declared if isinstance(each, dict)]
-        hosted += [each for each in declared if not isinstance(each, dict)] + ([known] if known else [])
+        functions += [_function(each) for each in declarations if isinstance(each, dict)]
+        hosted += [each for each in declarations if not isinstance(each, dict)] + ([known] if known else [])
     return Tools(functions, hosted)
 
 
@@ -38,27 +44,27 @@ def _function(declared: Object) -> Tool:
     if "parametersJsonSchema" in known:
         function["parameters"] = known.pop("parametersJsonSchema")
     elif "parameters" in known:
-        function["parameters"] = _lowered(known.pop("parameters"))
+        function["parameters"] = _lowercase_types(known.pop("parameters"))
     tool: Json = {"type": "function", "function": function}
     return with_private(tool, native(PROVIDER, known))
 
 
-def _lowered(schema: Json) -> Json:
-    """A schema with the types in lower case, as JSON Schema has them; without recursion."""
-    root = [schema]
-    todo: list[tuple[Any, Any]] = [(root, 0)]
-    while todo:
-        holder, key = todo.pop()
+def _lowercase_types(schema: Json) -> Json:
+    """Return a schema with its types in lower case, as in JSON Schema."""
+    root = [schema]  # not recursive, since logged schemas may be nested deeply
+    pending: list[tuple[Any, Any]] = [(root, 0)]
+    while pending:
+        holder, key = pending.pop()
         if isinstance(holder[key], list):
             holder[key] = list(holder[key])
-            todo += [(holder[key], at) for at in range(len(holder[key]))]
+            pending += [(holder[key], at) for at in range(len(holder[key]))]
         elif isinstance(holder[key], dict):
             schema = holder[key] = dict(holder[key])
             if isinstance(schema.get("type"), str):
                 schema["type"] = schema["type"].lower()
-            todo += [(schema, name) for name in _SCHEMAS if name in schema]
+            pending += [(schema, name) for name in _SCHEMAS if name in schema]
             for name in _SCHEMAS_BY_NAME:
                 if isinstance(schema.get(name), dict):
                     schema[name] = dict(schema[name])
-                    todo += [(schema[name], each) for each in schema[name]]
+                    pending += [(schema[name], each) for each in schema[name]]
     return root[0]

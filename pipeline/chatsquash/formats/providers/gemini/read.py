@@ -1,4 +1,4 @@
-"""What a request to Gemini holds: the system instruction and the contents."""
+"""Load the system instruction and the contents of requests to Gemini."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from chatsquash.formats.writing import are_instructions
 
 START = State()
 HOSTED = "hosted_{}"
-"""The id of a hosted call, with its number in the turn, where none was logged."""
+"""The id of a hosted call that was logged without one; contains its number in the turn."""
 
 _SYSTEM_ROLES = ("system", "user", "", None)
-"""Those that say nothing of a system instruction, since there is only one."""
+"""Roles that are ignored in a system instruction, since it needs none."""
 _USER_ROLES = ("user", "function", "tool", "")
 
 
 def system(value: Json) -> list[Turn]:
-    """The system instruction, a content or just its text; raises ``TurnError``."""
+    """Load the system instruction, which is a content or a text; raises ``TurnError``."""
     if value is None:
         return []
     turn = value if isinstance(value, dict) and "parts" in value else {"parts": value}
@@ -34,9 +34,9 @@ def system(value: Json) -> list[Turn]:
     form = native(FORM, {PROVIDER: {"role": role}}) if is_usual and role else Native()
     more = {**native(PROVIDER, turn, "parts", *(["role"] if is_usual else [])), **form}
     turns = list[Turn]()
-    for marked, run in groupby(content, _are_instructions):
-        parts = [without(camel(part), "partMetadata") if marked else part for part in run]
-        turns.append(Turn("system", tuple(blocks_of(parts, "system")), marked))
+    for instructions, run in groupby(content, _are_instructions):
+        parts = [without(camel(part), "partMetadata") if instructions else part for part in run]
+        turns.append(Turn("system", tuple(blocks_of(parts, "system")), instructions))
     first, *others = turns or [Turn("system")]
     return [each for each in (replace(first, native=more), *others) if each.blocks or each.native.keys() - {FORM}]
 
@@ -46,17 +46,17 @@ def _are_instructions(part: Json) -> bool:
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """A model's turn is one; another one is a turn for each run of results, and one for each run of other parts."""
+    """Load a turn; a turn that is not the model's becomes one turn per run of results or of other parts."""
     if not isinstance(turn, dict):
         raise TurnError("is not an object")
     parts = open_turn(turn)
     role = "" if turn.get("role") is None else turn["role"]
     if role == "model" or (not role and any("functionCall" in camel(part) for part in parts)):
-        turns = [said(parts, state.call)]
+        turns = [assistant_turn(parts, state.call)]
         state = state.after_calls(turns[0].blocks, by_assistant=True)
     elif role not in (*_USER_ROLES, "system"):
-        raise TurnError(f"has the role {compact(role)[:40]}, and Gemini's are user and model")
-    elif (prompt := _was_system(parts)) or role == "system":
+        raise TurnError(f"has the role {compact(role)[:40]}, which is not one of user, model")
+    elif (prompt := _marked_prompt(parts)) or role == "system":
         turns, state = [Turn("system", tuple(blocks_of(prompt or parts, "system")))], state.evolve(by_assistant=False)
     else:
         turns, state = _results_first(parts, state)
@@ -66,26 +66,31 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 
 def open_turn(turn: Object) -> list[Json]:
-    """The parts of a turn; raises ``TurnError``."""
+    """Return the parts of a turn; raises ``TurnError``."""
     parts = turn.get("parts")
     if parts is None and any(value is not None for key, value in turn.items() if key != "role"):
         raise TurnError("has no parts")
     if not isinstance(parts, list | dict | str | None):
-        raise TurnError("has parts that are no list")
+        raise TurnError("has parts that are not a list")
     return as_list(parts)
 
 
 # The model
 
 
-def said(parts: list[Json], number: int) -> Turn:
-    """What the model says in parts, from whose calls without ids the first one has this number."""
+def assistant_turn(parts: list[Json], number: int) -> Turn:
+    """Load the parts of a model turn.
+
+    Args:
+        parts: the parts as logged
+        number: the number of the first call without an id
+    """
     blocks = blocks_of(parts, "assistant")
     return renumber(Turn("assistant", tuple(_with_ids(blocks))), number)
 
 
 def _with_ids(blocks: Blocks) -> Iterator[Block]:
-    """The blocks of a turn; a hosted call without an id gets one, and so does the result behind it."""
+    """Return blocks with ids for hosted calls that were logged without one, and for the results after them."""
     count = 0
     for block in blocks:
         count += type(block) is HostedCall
@@ -96,9 +101,9 @@ def _with_ids(blocks: Blocks) -> Iterator[Block]:
 # Others
 
 
-def _was_system(parts: list[Json]) -> list[Json]:
-    """The parts of a system prompt among the contents, out of their tags; none of a turn that is not marked as one."""
-    if not parts or not isinstance(parts[0], dict) or len(parts[0]) == 1:  # as most are
+def _marked_prompt(parts: list[Json]) -> list[Json]:
+    """Return the parts of a system prompt among the contents, without their tags; empty if the turn is not marked."""
+    if not parts or not isinstance(parts[0], dict) or len(parts[0]) == 1:  # the usual case
         return []
     known = [camel(part) for part in parts]
     if any(part.pop("partMetadata", None) != WAS_SYSTEM for part in known):
@@ -110,17 +115,17 @@ def _was_system(parts: list[Json]) -> list[Json]:
 
 
 def _results_first(parts: list[Json], state: State) -> tuple[list[Turn], State]:
-    """Results and what stands beside them, with what stands before the first one behind those that follow it."""
+    """Load results and other parts; parts before the first results are moved after them."""
     blocks = blocks_of(parts, "user")
     if not any(type(block) is Result for block in blocks):
         return [Turn("user", tuple(blocks))], state.evolve(by_assistant=False)
-    ordered = results_first(blocks, _is_result)
-    ids, state = match_calls([(block.id, block.name) for block in ordered if type(block) is Result], state)
-    answered = iter(ids)
+    sorted_blocks = results_first(blocks, _is_result)
+    ids, state = match_calls([(block.id, block.name) for block in sorted_blocks if type(block) is Result], state)
+    remaining_ids = iter(ids)
     turns = list[Turn]()
-    for are_results, run in groupby(ordered, _is_result):
+    for are_results, run in groupby(sorted_blocks, _is_result):
         if are_results:
-            turns.append(Turn("tool", tuple(_answering(block, next(answered)) for block in run)))
+            turns.append(Turn("tool", tuple(_with_call_id(block, next(remaining_ids)) for block in run)))
         else:
             turns.append(Turn("user", tuple(run)))
     return turns, state
@@ -130,21 +135,26 @@ def _is_result(block: Block) -> bool:
     return type(block) is Result
 
 
-def _answering(block: Block, answered: str) -> Block:
-    return replace(block, id=answered) if type(block) is Result and block.id != answered else block
+def _with_call_id(block: Block, call_id: str) -> Block:
+    return replace(block, id=call_id) if type(block) is Result and block.id != call_id else block
 
 
 def match_calls(links: list[tuple[str, str]], state: State) -> tuple[list[str], State]:
-    """The ids of the calls that results answer, of which there are ids and names, and the state behind them.
+    """Match results with open calls: first those with an id, then those with the name of a call, then the rest.
 
-    Those with ids are the first that find theirs, then those with names of calls, then the rest.
+    Args:
+        links: the id and the tool name of each result
+        state: the state before the results
+
+    Returns:
+        the ids of the calls, in the order of the results, and the next state
     """
     places: dict[int, str] = {}
     state = state.searchable()
     for rank in range(3):
-        for place, (logged, name) in enumerate(links):
-            is_next = logged or rank == 2 or (rank == 1 and state.is_open(1, name))
+        for place, (logged_id, name) in enumerate(links):
+            is_next = logged_id or rank == 2 or (rank == 1 and state.is_open(1, name))
             if place not in places and is_next:
-                places[place], state = state.answer(logged, name)
+                places[place], state = state.answer(logged_id, name)
     state = state.evolve(by_assistant=False) if state.by_assistant else state
     return [places[place] for place in range(len(links))], state

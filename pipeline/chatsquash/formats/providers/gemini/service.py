@@ -1,4 +1,4 @@
-"""What Gemini's service wants of a request."""
+"""The limits of Gemini's service for requests."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PART = (
     *("executableCode", "codeExecutionResult", "toolCall", "toolResponse", "videoMetadata", "mediaResolution"),
     "partMetadata",
 )
-"""What a part may have."""
+"""The allowed members of a part."""
 
 
-def _strict(body: Json) -> Json:
-    """Contents that say something, with the members that the service has."""
+def _strict_body(body: Json) -> Json:
+    """Return a request without empty contents and without members that the service does not accept."""
     contents = [{"role": turn["role"], "parts": list(_parts(turn["parts"]))} for turn in body["contents"]]
     return {**body, "contents": [turn for turn in contents if turn["parts"]]}
 
@@ -38,5 +38,5 @@ SERVICE = Service(
     prompts=("system",),
     prompts_among_turns=False,
     requires_input_before_calls=True,
-    remove_unknown_members=_strict,
+    remove_unknown_members=_strict_body,
 )

@@ -1,4 +1,4 @@
-"""A response of Gemini, put together from the partial responses that it was streamed in."""
+"""Assemble a response of Gemini from its chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STEP = re.compile(r"""\.(\w+)|\['([^']*)'\]|\["([^"]*)"\]|\[(\d{1,6})\]""")
 
 
 def assemble(events: list[Json]) -> Stream:
-    """Later members replace earlier ones; the parts of each candidate follow each other."""
+    """Assemble a response: later members replace earlier ones, and the parts of each candidate are joined."""
     body: Object = {}
     candidates: dict[int, Object] = {}
     error: Json = None
@@ -24,13 +24,13 @@ def assemble(events: list[Json]) -> Stream:
         known = camel(event) if isinstance(event, dict) else {}
         if error := known.get("error") or None:
             break
-        events_listed = known.pop("candidates", None)
-        if events_listed is not None or known.keys() & _ANSWERS:
+        event_candidates = known.pop("candidates", None)
+        if event_candidates is not None or known.keys() & _ANSWERS:
             body |= known
-        for at, candidate in enumerate(events_listed if isinstance(events_listed, list) else []):
-            added = camel(candidate) if isinstance(candidate, dict) else {}
-            place = index(added, at)
-            _extend(candidates.setdefault(place, {}), added)
+        for at, candidate in enumerate(event_candidates if isinstance(event_candidates, list) else []):
+            new_members = camel(candidate) if isinstance(candidate, dict) else {}
+            place = index(new_members, at)
+            _extend(candidates.setdefault(place, {}), new_members)
     if candidates:
         body["candidates"] = [_close(candidates[place]) for place in sorted(candidates)]
         is_finished = all("finishReason" in candidate for candidate in candidates.values())
@@ -38,10 +38,10 @@ def assemble(events: list[Json]) -> Stream:
     return Stream(body, "blockReason" in camel(body.get("promptFeedback")), error)
 
 
-def _extend(candidate: Object, added: Object) -> None:
-    """Add what one event says of a candidate to what those before it said."""
-    content = added.pop("content", None)
-    candidate |= added
+def _extend(candidate: Object, new_members: Object) -> None:
+    """Add one event to a candidate."""
+    content = new_members.pop("content", None)
+    candidate |= new_members
     if isinstance(content, dict):
         candidate_content = candidate.setdefault("content", {"parts": []})
         candidate_content |= {key: value for key, value in content.items() if key != "parts"}
@@ -54,68 +54,68 @@ def _close(candidate: Object) -> Object:
 
 
 class _Texts(list[str]):
-    """The pieces of a text that may go on."""
+    """The pieces of a text that may continue."""
 
 
 def _fold_parts(parts: list[Json]) -> list[Json]:
-    """Neighbouring texts of one kind as one, and each call whose arguments came bit by bit as one."""
-    folded: list[Json] = []
+    """Join adjacent texts of the same kind, and the parts of calls whose arguments were streamed."""
+    result_parts: list[Json] = []
     for part in parts:
-        added = camel(part)
-        last = folded[-1] if folded and isinstance(folded[-1], dict) else {}
-        if added.keys() <= _TEXT and isinstance(added.get("text"), str):
-            if _continues(last, added):
-                last["text"].append(added.pop("text"))
-                last |= added
+        new_part = camel(part)
+        last = result_parts[-1] if result_parts and isinstance(result_parts[-1], dict) else {}
+        if new_part.keys() <= _TEXT and isinstance(new_part.get("text"), str):
+            if _continues(last, new_part):
+                last["text"].append(new_part.pop("text"))
+                last |= new_part
             else:
-                folded.append({**added, "text": _Texts([added["text"]])})
-        elif isinstance(added.get("functionCall"), dict):
-            _fold_call(folded, last, added)
+                result_parts.append({**new_part, "text": _Texts([new_part["text"]])})
+        elif isinstance(new_part.get("functionCall"), dict):
+            _fold_call(result_parts, last, new_part)
         else:
-            folded.append(part)
-    return [_whole(part) for part in folded]
+            result_parts.append(part)
+    return [_join_pieces(part) for part in result_parts]
 
 
-def _continues(last: Object, added: Object) -> bool:
-    """Whether a text goes on; it ends where another signature comes."""
-    signatures = "thoughtSignature" in last and "thoughtSignature" in added
-    alike = bool(last.get("thought")) == bool(added.get("thought"))
-    return isinstance(last.get("text"), _Texts) and alike and not signatures
+def _continues(last: Object, new_part: Object) -> bool:
+    """Whether a part continues the last text; a second signature starts a new text."""
+    signatures = "thoughtSignature" in last and "thoughtSignature" in new_part
+    is_same_kind = bool(last.get("thought")) == bool(new_part.get("thought"))
+    return isinstance(last.get("text"), _Texts) and is_same_kind and not signatures
 
 
-def _whole(part: Json) -> Json:
+def _join_pieces(part: Json) -> Json:
     if isinstance(part, dict) and isinstance(part.get("text"), _Texts):
         return {**part, "text": "".join(part["text"])}
     return part
 
 
-def _fold_call(folded: list[Json], last: Object, added: Object) -> None:
-    value = camel(added["functionCall"])
-    open_ = last.get("functionCall")
-    if isinstance(open_, dict) and open_.get("willContinue") is True and "name" not in value:
-        last |= {**added, "functionCall": _argued(open_, value)}
+def _fold_call(result_parts: list[Json], last: Object, new_part: Object) -> None:
+    value = camel(new_part["functionCall"])
+    open_call = last.get("functionCall")
+    if isinstance(open_call, dict) and open_call.get("willContinue") is True and "name" not in value:
+        last |= {**new_part, "functionCall": _with_arguments(open_call, value)}
     elif value.keys() & {"partialArgs", "willContinue"}:
-        folded.append({**added, "functionCall": _argued({}, value)})
+        result_parts.append({**new_part, "functionCall": _with_arguments({}, value)})
     else:
-        folded.append(added)
+        result_parts.append(new_part)
 
 
-def _argued(call: Object, value: Object) -> Object:
-    """A call with the next bits of its arguments; bits that cannot be placed stay as they are."""
+def _with_arguments(call: Object, value: Object) -> Object:
+    """Add pieces of arguments to a call; those with an unusable path stay in ``partialArgs``."""
     bits = as_list(value.get("partialArgs"))
     args = dict(call.get("args", {})) | (value["args"] if isinstance(value.get("args"), dict) else {})
-    lost = list(call.get("partialArgs", []))
+    unplaced_bits = list(call.get("partialArgs", []))
     for bit in bits:
-        more = _place_bit(dict(args), camel(bit))
-        args = args if more is None else more
-        lost += [bit] if more is None else []
+        updated_args = _place_bit(dict(args), camel(bit))
+        args = args if updated_args is None else updated_args
+        unplaced_bits += [bit] if updated_args is None else []
     rest = {key: member for key, member in {**call, **value}.items() if key not in ("willContinue", "partialArgs")}
-    goes_on = {"willContinue": True} if value.get("willContinue") is True else {}
-    return {**rest, "args": args, **goes_on, **({"partialArgs": lost} if lost else {})}
+    continuation = {"willContinue": True} if value.get("willContinue") is True else {}
+    return {**rest, "args": args, **continuation, **({"partialArgs": unplaced_bits} if unplaced_bits else {})}
 
 
 def _place_bit(args: Object, bit: Object) -> Object | None:
-    """Arguments with a bit where its path says, if there can be one; strings at one place follow each other."""
+    """Insert a piece into arguments at its path; strings at one path are joined; ``None`` for an unusable path."""
     path = string(bit, "jsonPath")
     steps = list(_STEP.finditer(path))
     names = [name for name in ("stringValue", "numberValue", "boolValue", "nullValue") if name in bit]
@@ -124,28 +124,28 @@ def _place_bit(args: Object, bit: Object) -> Object | None:
     keys = [int(step[4]) if step[4] else step[step.lastindex or 0] for step in steps]
     value = None if names[0] == "nullValue" else bit[names[0]]
     holder: Any = args
-    for key, following in zip(keys, [*keys[1:], None], strict=True):
+    for key, next_key in zip(keys, [*keys[1:], None], strict=True):
         if not _fits(holder, key):
             return None
-        here = holder.get(key) if isinstance(holder, dict) else holder[key]
-        holder[key] = _concatenate(here, value) if following is None else _opened_at(here, following)
+        value_at_key = holder.get(key) if isinstance(holder, dict) else holder[key]
+        holder[key] = _concatenate(value_at_key, value) if next_key is None else _container_at(value_at_key, next_key)
         holder = holder[key]
     return args
 
 
 def _fits(holder: Json, key: int | str) -> bool:
-    """Whether a list or an object has a place of this name; a list gets one more if it is the next."""
+    """Whether a container has a place for this key; a list is extended if the key is its next index."""
     if isinstance(holder, list) and isinstance(key, int):
         holder += [None] * (key == len(holder))
         return key < len(holder)
     return isinstance(holder, dict) and isinstance(key, str)
 
 
-def _concatenate(here: Json, value: Json) -> Json:
-    return here + value if isinstance(here, str) and isinstance(value, str) else value
+def _concatenate(before: Json, value: Json) -> Json:
+    return before + value if isinstance(before, str) and isinstance(value, str) else value
 
 
-def _opened_at(here: Json, following: int | str) -> Json:
-    """A copy of the list or object at a step of a path, or a new one."""
-    kind = list if isinstance(following, int) else dict
-    return kind(here) if isinstance(here, kind) else kind()
+def _container_at(value: Json, next_key: int | str) -> Json:
+    """Return a copy of the container at a step of a path, or a new one of the required type."""
+    kind = list if isinstance(next_key, int) else dict
+    return kind(value) if isinstance(value, kind) else kind()

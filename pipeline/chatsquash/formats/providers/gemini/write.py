@@ -1,4 +1,4 @@
-"""A conversation as a request to Gemini: the system instruction, contents, tools."""
+"""Write a conversation as a request to Gemini: the system instruction, contents and tools."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from chatsquash.formats.calls import (
 from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.providers.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
 from chatsquash.formats.providers.gemini.read import HOSTED, START, match_calls
-from chatsquash.formats.providers.gemini.response import CITED
+from chatsquash.formats.providers.gemini.response import CITATION_MEMBERS
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string, without
 from chatsquash.formats.writing import EXTENSIONS, instructions_mark, join_results, native, text_of, with_tool_names
@@ -48,42 +48,42 @@ from chatsquash.formats.writing import EXTENSIONS, instructions_mark, join_resul
 _ROLES = (*PROMPTS, "user", "assistant", "tool")
 _TYPES = {ours: theirs for theirs, ours in TOOLS.items()}
 _MIMES = {"jpeg": "image/jpeg", "htm": "text/html", **{end: mime for mime, end in EXTENSIONS.items()}}
-"""Types by the ends of addresses."""
+"""Media types by the extension of a URL."""
 
 
 def dump(conversation: Conversation) -> Json:
-    """The request's members that hold the conversation.
+    """Write the members of a request that contain the conversation.
 
-    Leading system prompts are one, and a later one is a user's turn, marked as what it is; a developer's is the
-    system's.  A refusal is a text, and the texts of a result are one.  What others signed or encrypted, what they ran
-    themselves, and sources have no place.
+    Leading system prompts are joined; later ones become marked user turns.  Developer prompts become system prompts,
+    refusals become texts, and the texts of a result are joined.  Signatures, encrypted reasoning and hosted calls of
+    other providers, and sources, cannot be expressed.
     """
-    turns, called = with_tool_names(turns_of(conversation))
+    turns, tool_names = with_tool_names(turns_of(conversation))
     turns = tuple(turn for turn in turns if turn.role in _ROLES)
-    writer, prompt, contents = _Writer(turns, called), list[Any](), list[Object]()
+    writer, prompt, contents = _Writer(turns, tool_names), list[Any](), list[Object]()
     body, own = dict[str, Any](), dict[str, Any]()
     for group in join_results(turns):
         if group[0].role in PROMPTS and not contents:
             own = own or {**native(group[0], FORM).get(PROVIDER, {}), **native(group[0], PROVIDER)}
-            prompt += _prompted(group[0])
-        elif made := writer.content(group):
-            contents.append(made)
+            prompt += _prompt_parts(group[0])
+        elif converted := writer.content(group):
+            contents.append(converted)
     if prompt:
         body["systemInstruction"] = {"parts": prompt, **own}
     body["contents"] = contents
-    if declared := [made for tool in conversation.tools if (made := _declaration(tool))]:
+    if declared := [converted for tool in conversation.tools if (converted := _declaration(tool))]:
         body["tools"] = [{"functionDeclarations": declared}]
     return body
 
 
-def _prompted(turn: Turn) -> Iterator[Any]:
-    """The parts of a system prompt."""
-    marked = {"partMetadata": instructions_mark(turn)} if turn.instructions else {}
-    yield from ({**part, **marked} for part in _parts(turn.blocks, iter(()), {}) if isinstance(part, dict))
+def _prompt_parts(turn: Turn) -> Iterator[Any]:
+    """Write the parts of a system prompt."""
+    mark_members = {"partMetadata": instructions_mark(turn)} if turn.instructions else {}
+    yield from ({**part, **mark_members} for part in _parts(turn.blocks, iter(()), {}) if isinstance(part, dict))
 
 
 class _Writer:
-    """What is known of the turns before; ids that were made up, and are made up just so again, are left out."""
+    """Write contents in order; generated ids are omitted if reading the request generates the same ids."""
 
     def __init__(self, turns: tuple[Turn, ...], names: dict[str, str]) -> None:
         self.state: State = START
@@ -92,21 +92,23 @@ class _Writer:
         self.with_tool_names = {block.id for block in results if not block.made_up}
 
     def content(self, group: list[Turn]) -> Object | None:
-        """The content of a turn; ``None`` for one that says nothing that Gemini has a place for."""
+        """Write a group of turns as one content; ``None`` if Gemini supports nothing in it."""
         first, before = group[0], self.state
         is_model = first.role == "assistant"
         blocks = [block for turn in group for block in turn.blocks if type(block) is not (Result if is_model else Call)]
         ids = self._call_ids(blocks) if is_model else self._result_ids(blocks)
-        made = list(_parts(blocks, iter(ids), self.names))
-        if not made and (first.blocks or not is_model):
+        content_parts = list(_parts(blocks, iter(ids), self.names))
+        if not content_parts and (first.blocks or not is_model):
             self.state = before
             return None
-        made = [_mark(part) for part in made] if first.role in PROMPTS else made or [{"text": ""}]
-        own = {key: value for key, value in native(first, PROVIDER).items() if key not in CITED}
-        return {"role": "model" if is_model else "user", "parts": made, **own}
+        content_parts = (
+            [_mark(part) for part in content_parts] if first.role in PROMPTS else content_parts or [{"text": ""}]
+        )
+        own = {key: value for key, value in native(first, PROVIDER).items() if key not in CITATION_MEMBERS}
+        return {"role": "model" if is_model else "user", "parts": content_parts, **own}
 
     def _call_ids(self, blocks: list[Block]) -> list[str]:
-        """The ids of calls, empty for those that are left out."""
+        """Return the ids of calls; empty for those that are omitted."""
         number, calls = self.state.call, list[Call]()
         for block in blocks:
             if type(block) is Call:
@@ -117,13 +119,13 @@ class _Writer:
         return ["" if call.made_up else call.id for call in calls]
 
     def _result_ids(self, blocks: list[Block]) -> list[str]:
-        """The ids of results, none for those that were made up, if the calls are found without them."""
+        """Return the ids of results; generated ids are omitted if results match the same calls without them."""
         results = [block for block in blocks if type(block) is Result]
-        wanted = [block.id for block in results]
-        called = [block.name or self.names.get(block.id, "") for block in results]
-        for ids in (["" if block.made_up else block.id for block in results], wanted):
-            found, state = match_calls(list(zip(ids, called, strict=True)), self.state)
-            if found == wanted:
+        expected_ids = [block.id for block in results]
+        names = [block.name or self.names.get(block.id, "") for block in results]
+        for ids in (["" if block.made_up else block.id for block in results], expected_ids):
+            matched_ids, state = match_calls(list(zip(ids, names, strict=True)), self.state)
+            if matched_ids == expected_ids:
                 break
         self.state = state
         return ids
@@ -132,15 +134,21 @@ class _Writer:
 # Parts
 
 
-def _parts(blocks: Iterable[Block], ids: Iterator[str], called: dict[str, str]) -> Iterator[Any]:
-    """The parts of blocks, with the next ids for calls and results, and the names of those that are called."""
+def _parts(blocks: Iterable[Block], ids: Iterator[str], tool_names: dict[str, str]) -> Iterator[Any]:
+    """Write parts.
+
+    Args:
+        blocks: the blocks
+        ids: the ids of the calls and results among the blocks, in order
+        tool_names: the tool names of calls by id
+    """
     hosted = 0
     for block in blocks:
         own: Object = {} if type(block) is Other else block.native.get(PROVIDER, {})
         match block:
             case Text() | Refusal():
                 yield _part("text", block.text, own)
-            case Reasoning() if thought := _thought(block, own):
+            case Reasoning() if thought := _reasoning_part(block, own):
                 yield thought
             case Media() if medium := _medium(block):
                 yield _part(*medium, own)
@@ -148,57 +156,57 @@ def _parts(blocks: Iterable[Block], ids: Iterator[str], called: dict[str, str]) 
                 name_member = without({"id": next(ids, "") or None, "name": block.name})
                 yield _part("functionCall", {**name_member, "args": call_input(block)}, own)
             case Result():
-                yield _part("functionResponse", _result(block, next(ids, ""), called), own)
+                yield _part("functionResponse", _result(block, next(ids, ""), tool_names), own)
             case HostedCall() | HostedResult() if block.provider == PROVIDER:
-                if ran := _hosted(block, HOSTED.format(hosted + (type(block) is HostedCall))):
+                if hosted_part := _hosted(block, HOSTED.format(hosted + (type(block) is HostedCall))):
                     hosted += type(block) is HostedCall
-                    yield _part(*ran, own)
+                    yield _part(*hosted_part, own)
             case Other() if block.provider == PROVIDER:
                 yield block.value
 
 
 def _part(kind: str, value: Json, own: Object) -> Object:
-    """A part with what else Google knows of it and of its value; the SDK takes no signature but in base64."""
+    """Write a part with its native members; the SDK accepts signatures only in base64."""
     if not own:
         return {kind: value}
     inner = own.get(kind)
     members = {**value, **inner} if isinstance(value, dict) and isinstance(inner, dict) else value
-    left_out = (kind, *CITED, *(() if _is_signature(own.get(SIGNATURE)) else (SIGNATURE,)))
-    return {kind: members, **{key: each for key, each in own.items() if key not in left_out}}
+    excluded_keys = (kind, *CITATION_MEMBERS, *(() if _is_signature(own.get(SIGNATURE)) else (SIGNATURE,)))
+    return {kind: members, **{key: each for key, each in own.items() if key not in excluded_keys}}
 
 
 def _is_signature(value: Json) -> bool:
     return isinstance(value, str) and bool(parts.decode_base64(parts.standard_base64(value)))
 
 
-def _thought(block: Reasoning, own: Object) -> Object | None:
-    """A thought; a signature alone signs a text that is empty, as it does in streams."""
+def _reasoning_part(block: Reasoning, own: Object) -> Object | None:
+    """Write reasoning; a signature without reasoning becomes an empty text, as in streams."""
     is_signed = block.signer == PROVIDER and _is_signature(block.signature)
     if not (block.text or is_signed):
         return None
-    signed = {SIGNATURE: block.signature} if is_signed else {}
-    return _part("text", block.text, {**({"thought": True} if block.text else {}), **signed, **own})
+    signature_member = {SIGNATURE: block.signature} if is_signed else {}
+    return _part("text", block.text, {**({"thought": True} if block.text else {}), **signature_member, **own})
 
 
 def _medium(media: Media) -> tuple[str, Object] | None:
-    """An image, a sound, a film or a file; ``None`` for what has neither data nor an address."""
-    mime = "audio/mp3" if media.mime == "audio/mpeg" else media.mime  # as in Gemini's list
+    """Write media; ``None`` without data and URL."""
+    mime = "audio/mp3" if media.mime == "audio/mpeg" else media.mime  # Gemini's name for the type
     if media.data:
         name_member = {"displayName": media.name} if media.name and media.kind != "audio" else {}
         return "inlineData", {"mimeType": mime or "application/octet-stream", "data": media.data, **name_member}
-    where = media.url or media.file_id
-    if not where or where.startswith("data:"):
+    address = media.url or media.file_id
+    if not address or address.startswith("data:"):
         return None
-    mime_type = mime or _MIMES.get(re.split(r"[?#]", where)[0].rpartition(".")[2].lower(), "")
+    mime_type = mime or _MIMES.get(re.split(r"[?#]", address)[0].rpartition(".")[2].lower(), "")
     if not mime and mime_type.startswith("image/") != (media.kind == "image"):
         mime_type = "image/*" if media.kind == "image" else ""
-    return "fileData", {"fileUri": where, **({"mimeType": mime_type} if mime_type else {})}
+    return "fileData", {"fileUri": address, **({"mimeType": mime_type} if mime_type else {})}
 
 
 def _hosted(block: HostedCall | HostedResult, made_up: str) -> tuple[str, Object] | None:
-    """A call that Gemini ran, or what it gave; an id that is made up just so when it is read is left out.
+    """Write a call that Gemini ran, or its result; an id that equals the generated one is omitted.
 
-    ``None`` for code that is not there: no type of tool stands for that.
+    ``None`` for a code execution without code, which has no other representation.
     """
     members = {} if block.id == made_up else {"id": block.id}
     of = {"toolType": _TYPES.get(block.name, block.name)}
@@ -215,30 +223,30 @@ def _hosted(block: HostedCall | HostedResult, made_up: str) -> tuple[str, Object
 
 
 def _mark(part: Json) -> Json:
-    """What the system says among the contents, where it has no role."""
+    """Mark a part of a system prompt among the contents, which have no system role."""
     if not isinstance(part, dict):
         return part
     text = {"text": f"<system>{part['text']}</system>"} if isinstance(part.get("text"), str) else {}
     return {**part, **text, "partMetadata": WAS_SYSTEM}
 
 
-def _result(block: Result, answered: str, called: dict[str, str]) -> Object:
-    """A result; its texts are one, and its media stand beside them."""
-    name = block.name or called.get(block.id, "")
+def _result(block: Result, call_id: str, tool_names: dict[str, str]) -> Object:
+    """Write a result with its texts joined and its media as separate parts."""
+    name = block.name or tool_names.get(block.id, "")
     inner = list(_parts([each for each in block.content if not isinstance(each, Text | Refusal)], iter(()), {}))
-    response = {"id": answered, "name": name, "response": _response(block, name), "parts": inner}
+    response = {"id": call_id, "name": name, "response": _response(block, name), "parts": inner}
     return {key: value for key, value in response.items() if value or key == "response"}
 
 
 def _response(block: Result, name: str) -> Object:
-    """A result as the object that it must be; one that was JSON is JSON again, if it is read as the same text."""
+    """Write the content of a result as an object; JSON stays JSON if reading it yields the same text."""
     text = text_of(block.content)
     if block.outcome in FAILED:
         return {"error": text}
     value = parse_json(text) if block.json else None
-    for made in (value, {"output": value}):
-        if isinstance(made, dict) and output(made, name) == (ResultContent((Text(text),), json=True), False):
-            return made
+    for response in (value, {"output": value}):
+        if isinstance(response, dict) and output(response, name) == (ResultContent((Text(text),), json=True), False):
+            return response
     return {"output": text}
 
 
@@ -247,13 +255,13 @@ def _response(block: Result, name: str) -> Object:
 
 @once_per_definition
 def _declaration(tool: Tool) -> Object | None:
-    """A function; its schema is JSON Schema, which ``parameters`` is not; a custom tool's takes its text."""
+    """Write a function declaration; a custom tool becomes a function with one text argument."""
     function = definition(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None
-    made = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}
+    declaration = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}
     if is_custom(tool):
-        made["parametersJsonSchema"] = takes_text()
+        declaration["parametersJsonSchema"] = takes_text()
     elif function.get("parameters") is not None:
-        made["parametersJsonSchema"] = function["parameters"]
-    return {**made, **chat.private(tool).get(PROVIDER, {})}
+        declaration["parametersJsonSchema"] = function["parameters"]
+    return {**declaration, **chat.private(tool).get(PROVIDER, {})}

@@ -1,4 +1,4 @@
-"""Gemini's Interactions API: steps in and out, and the events that a streamed interaction comes in."""
+"""Gemini's Interactions API: requests and responses are lists of steps."""
 
 from chatsquash.formats.providers.gemini import system
 from chatsquash.formats.providers.gemini_interactions.evidence import accepts, marks

@@ -1,4 +1,4 @@
-"""What a request to the Interactions API contains: steps, or the contents of one, and tools."""
+"""Load the steps and the tools of requests to the Interactions API."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from chatsquash.formats.unanswered_calls import append_run
 from chatsquash.formats.values import Object, as_list, at, string
 
 _RUN = 50
-"""As many open steps as are copied for each that comes."""
+"""The number of open steps in a run; more would be slow, since a run is copied for each step."""
 
 
 class State(NamedTuple):
-    """What the next step needs to know."""
+    """The state between two steps."""
 
     side: str = ""
-    """Whose steps are open."""
+    """The side of the open steps."""
     open: tuple[Item, ...] = ()
-    """The nearest steps that are not a turn yet."""
+    """The latest steps that are not part of a turn yet."""
     calls: Calls = gemini.START
-    """What the turns before them leave."""
+    """The calls of the turns before the open steps."""
     before: tuple[tuple[Item, ...], ...] = ()
-    """The open steps before those, by runs."""
+    """Earlier open steps, in runs."""
 
 
 START = State()
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """A step stays open until one of another side comes, since thoughts, texts and calls are steps of their own."""
+    """Load a step; steps stay open until one of another side, since thoughts, texts and calls are separate steps."""
     side = steps.side(turn)
     if side == state.side and not _begins(turn, state):
         return LoadedTurn([], _add(state, Item(turn)))
@@ -47,7 +47,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 
 def _begins(step: Json, state: State) -> bool:
-    """Whether a step begins another turn of its side; contents without a step around them are one turn."""
+    """Whether a step begins another turn of the same side; contents outside of steps form one turn."""
     return state.side == "user" and "user_input" in (string(step, "type"), string(state.open[-1].value, "type"))
 
 
@@ -58,7 +58,7 @@ def _add(state: State, step: Item) -> State:
 
 
 def close(state: State) -> list[Turn]:
-    """The steps after the last one of another side are a turn, too."""
+    """Return the open steps as turns."""
     return _close(state)[0]
 
 
@@ -69,15 +69,15 @@ def _close(state: State) -> tuple[list[Turn], Calls]:
     for step in chain(*state.before, state.open):
         parts += steps.parts(step.value)
         errors += steps.errors(step.value)
-    loaded = gemini.load({"role": "model" if state.side == "model" else "user", "parts": parts}, state.calls)
+    loaded_turn = gemini.load({"role": "model" if state.side == "model" else "user", "parts": parts}, state.calls)
     if not errors:
-        return loaded.turns, loaded.state
-    *before, last = loaded.turns or [Turn("assistant", ())]
-    return [*before, replace(last, blocks=(*last.blocks, *errors))], loaded.state
+        return loaded_turn.turns, loaded_turn.state
+    *before, last = loaded_turn.turns or [Turn("assistant", ())]
+    return [*before, replace(last, blocks=(*last.blocks, *errors))], loaded_turn.state
 
 
 def tools(value: Json) -> Tools:
-    """The functions; all other tools are Google's."""
+    """Load function declarations; all other tools are hosted by Google."""
     declared = [tool for tool in as_list(value) if string(tool, "type") == "function"]
     hosted = [tool for tool in as_list(value) if string(tool, "type") != "function"]
     functions = gemini.tools([{"functionDeclarations": [_declaration(tool) for tool in declared]}]).functions
@@ -89,5 +89,5 @@ def _declaration(tool: Object) -> Object:
 
 
 def turn_tools(turn: Json) -> Tools:
-    """The functions that a search for tools found."""
+    """Load the functions in the result of a tool search."""
     return tools(at(turn, "result") if string(turn, "type") == "tool_search_result" else None)

@@ -1,4 +1,4 @@
-"""Steps of an interaction as turns of Gemini's ``generateContent``, which says the same with other members."""
+"""Convert steps of an interaction to parts of Gemini's ``generateContent``."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object, as_list, kind, objects, string
 
 FORMAT = "gemini_interactions"
-"""Whose blocks are that Gemini's ``generateContent`` does not have."""
+"""The provider of blocks that ``generateContent`` does not have."""
 CONTENTS = ("text", "image", "audio", "document", "video")
-"""The types of contents; a request may have them without a step around them."""
+"""The types of contents, which requests may also contain outside of steps."""
 OF_USER = ("user_input", "function_result")
 """The types of steps that a request adds."""
-_GOOGLES = (
+_HOSTED_TOOLS = (
     *("code_execution", "file_search", "google_maps", "google_search", "mcp_server_tool"),
     *("processing", "retrieval", "tool_search", "url_context"),
 )
-HOSTED = tuple(f"{tool}_{half}" for tool in _GOOGLES for half in ("call", "result"))
-"""The types of steps that Google runs."""
+HOSTED = tuple(f"{tool}_{half}" for tool in _HOSTED_TOOLS for half in ("call", "result"))
+"""The types of steps of tools that Google runs."""
 TYPES = frozenset((*OF_USER, "model_output", "thought", *HOSTED))
-"""The types of steps, but for that of a call, which others have, too."""
+"""The types of steps, except calls, which have the same type in OpenAI Responses."""
 CALL = "function_call"
 Side = Literal["model", "user", "tool"]
 
 
 def side(step: Json) -> Side:
-    """Who gives a step or a content; raises ``TurnError`` for a value that is neither."""
+    """Return the author of a step or a content; raises ``TurnError`` for any other value."""
     if isinstance(step, str):
         return "user"
     if not isinstance(step, dict):
@@ -43,7 +43,7 @@ def side(step: Json) -> Side:
 
 
 def parts(step: Json) -> list[Any]:
-    """The parts of a turn of Gemini that say what a step or a content says."""
+    """Convert a step or a content to parts."""
     if isinstance(step, str):
         return [{"text": step}]
     of = step["type"]
@@ -53,18 +53,18 @@ def parts(step: Json) -> list[Any]:
     if of in CONTENTS:
         return [_part(step)]
     if of == "thought":
-        return [_thought(step), *_pictures(step)]
+        return [_thought_part(step), *_media_parts(step)]
     return [_hosted(step, of) if of in HOSTED else _PARTS.get(of, dict)(step)]
 
 
 def errors(step: Json) -> list[Block]:
-    """Why a step of the model failed, for which no other format has a place."""
+    """Return the error of a failed model step as a native block, since other formats cannot express it."""
     error = step.get("error") if string(step, "type") == "model_output" else None
     return [Other(FORMAT, {"error": error})] if error else []
 
 
 def _part(content: Json) -> Json:
-    """A text or a medium."""
+    """Convert a text or media; any other content is returned unchanged."""
     of = string(content, "type")
     if of == "text" and isinstance(content.get("text"), str):
         return {"text": content["text"]}
@@ -76,15 +76,15 @@ def _part(content: Json) -> Json:
     return content
 
 
-def _thought(step: Object) -> Object:
+def _thought_part(step: Object) -> Object:
     text = "\n\n".join(filter(None, (string(each, "text") for each in objects(step.get("summary")))))
     return {"text": text, "thought": True, **_signature(step)}
 
 
-def _pictures(step: Object) -> list[Json]:
-    """The media of a summary, as Gemini has parts of a thought."""
-    shown = [each for each in objects(step.get("summary")) if string(each, "type") != "text"]
-    return [{**part, "thought": True} for each in shown if isinstance(part := _part(each), dict)]
+def _media_parts(step: Object) -> list[Json]:
+    """Convert the media in a thought's summary to parts of a thought."""
+    media = [each for each in objects(step.get("summary")) if string(each, "type") != "text"]
+    return [{**part, "thought": True} for each in media if isinstance(part := _part(each), dict)]
 
 
 def _signature(step: Object) -> Object:
@@ -93,22 +93,26 @@ def _signature(step: Object) -> Object:
 
 
 def _result(step: Object) -> Object:
-    """A result; one that is a list has texts, which are lines, and media."""
-    given = step.get("result")
-    called = {ours: step[theirs] for ours, theirs in (("id", "call_id"), ("name", "name")) if theirs in step}
-    shown: list[Json] = []
-    if isinstance(given, list) and all(string(each, "type") in CONTENTS for each in given):
-        texts = [each["text"] for each in given if string(each, "type") == "text" and isinstance(each.get("text"), str)]
-        shown = [_part(each) for each in given if string(each, "type") != "text"]
-        given = "\n".join(texts)
-    failed = step.get("is_error") is True and isinstance(given, str)
-    response = {"error" if failed else "output": given} if given is not None else {}
-    return {"functionResponse": {**called, "response": response, **({"parts": shown} if shown else {})}}
+    """Convert a result; the texts of a list are joined with newlines, and its media become parts."""
+    output = step.get("result")
+    call_members = {ours: step[theirs] for ours, theirs in (("id", "call_id"), ("name", "name")) if theirs in step}
+    media_parts: list[Json] = []
+    if isinstance(output, list) and all(string(each, "type") in CONTENTS for each in output):
+        texts = [
+            each["text"] for each in output if string(each, "type") == "text" and isinstance(each.get("text"), str)
+        ]
+        media_parts = [_part(each) for each in output if string(each, "type") != "text"]
+        output = "\n".join(texts)
+    failed = step.get("is_error") is True and isinstance(output, str)
+    response = {"error" if failed else "output": output} if output is not None else {}
+    return {
+        "functionResponse": {**call_members, "response": response, **({"parts": media_parts} if media_parts else {})}
+    }
 
 
 def _call(step: Object) -> Object:
-    called = {name: step[name] for name in ("id", "name") if name in step}
-    return {"functionCall": {**called, "args": step.get("arguments")}}
+    call_members = {name: step[name] for name in ("id", "name") if name in step}
+    return {"functionCall": {**call_members, "args": step.get("arguments")}}
 
 
 _PARTS: dict[str, Callable[[Object], Object]] = {CALL: _call, "function_result": _result}
@@ -117,14 +121,14 @@ _PARTS: dict[str, Callable[[Object], Object]] = {CALL: _call, "function_result":
 def _hosted(step: Object, of: str) -> Object:
     tool, _, half = of.rpartition("_")
     server = string(step, "server_name")
-    named = f"{server}__{string(step, 'name')}" if server else tool
+    tool_type = f"{server}__{string(step, 'name')}" if server else tool
     if half == "call":
         return {
-            "toolCall": {"id": string(step, "id"), "toolType": named, "args": step.get("arguments")},
+            "toolCall": {"id": string(step, "id"), "toolType": tool_type, "args": step.get("arguments")},
             **_signature(step),
         }
     response = {"output": step.get("result")}
     return {
-        "toolResponse": {"id": string(step, "call_id"), "toolType": named, "response": response},
+        "toolResponse": {"id": string(step, "call_id"), "toolType": tool_type, "response": response},
         **_signature(step),
     }

@@ -1,4 +1,4 @@
-"""An interaction, put together from the events that it was streamed in."""
+"""Assemble an interaction from its events."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ENDS = ("interaction.completed", "interaction.cancelled")
 
 
 def assemble(events: list[Json]) -> Stream:
-    """The interaction of the last event that has one, with the steps as far as they came."""
+    """Assemble an interaction from the last event that contains one and the streamed steps."""
     body: Object = {}
-    listed: dict[int, _Step] = {}
-    whole, error = False, None
+    steps_by_index: dict[int, _Step] = {}
+    is_complete, error = False, None
     for event in objects(events):
         of = string(event, "event_type")
         if of == "error" or (event.get("error") and not of):
@@ -26,25 +26,25 @@ def assemble(events: list[Json]) -> Stream:
             body |= {name: value for name, value in event["interaction"].items() if value is not None}
         if of == "interaction.status_update" and string(event, "status"):
             body["status"] = event["status"]
-        whole = whole or of in _ENDS
+        is_complete = is_complete or of in _ENDS
         if of.startswith("step."):
-            listed.setdefault(index(event, len(listed)), _Step()).take(event)
-    if not body and not listed:
+            steps_by_index.setdefault(index(event, len(steps_by_index)), _Step()).add(event)
+    if not body and not steps_by_index:
         return Stream(None, False, error)
-    if listed and not body.get("steps"):
-        body["steps"] = [listed[at].whole() for at in sorted(listed)]
-    return Stream({"object": "interaction", **body}, whole and error is None, error)
+    if steps_by_index and not body.get("steps"):
+        body["steps"] = [steps_by_index[at].build() for at in sorted(steps_by_index)]
+    return Stream({"object": "interaction", **body}, is_complete and error is None, error)
 
 
 class _Step:
-    """A step as far as it came."""
+    """A step under construction."""
 
     def __init__(self) -> None:
         self.step: Object = {}
         self.arguments: list[str] = []
         self.texts: list[str] = []
 
-    def take(self, event: Object) -> None:
+    def add(self, event: Object) -> None:
         """Add an event."""
         if isinstance(event.get("step"), dict):
             self.step |= event["step"]
@@ -67,16 +67,16 @@ class _Step:
                 self.step |= delta
 
     def _append(self, member: str, content: Object) -> None:
-        listed = self.step.get(member)
-        self.step[member] = [*(listed if isinstance(listed, list) else []), content]
+        items = self.step.get(member)
+        self.step[member] = [*(items if isinstance(items, list) else []), content]
 
     def _close_text(self) -> None:
         if self.texts:
             self._append("content", {"type": "text", "text": "".join(self.texts)})
             self.texts = []
 
-    def whole(self) -> Object:
-        """The step."""
+    def build(self) -> Object:
+        """Return the step with its pieces joined."""
         self._close_text()
         if self.arguments:
             text = "".join(self.arguments)

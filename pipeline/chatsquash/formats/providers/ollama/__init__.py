@@ -1,4 +1,4 @@
-"""Ollama's ``/api/chat``: messages much like OpenAI's, with objects for arguments and images beside the text."""
+"""Ollama's ``/api/chat``: messages like OpenAI's, but arguments are objects, and images are separate from the text."""
 
 from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.base import no_system as system
@@ -19,12 +19,12 @@ LOSES = """
 developer role, developer mid, image url, audio, video, pdf, file id of OpenAI, file id of Anthropic, result file,
 approval, refusal, custom tool call, hosted call, hosted call alone, source
 """
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
 BLURS = """
 instructions, text part bounds, image between text, text after call, result json obj, result json list, result
 parts, is_error, denied result, reasoning of two blocks, reasoning between, anthropic signature, anthropic redacted,
 openai encrypted, gemini call sig, native members
 """
-"""Those of which only places, bounds and marks are."""
+"""The kinds that lose only their place, boundaries or marks."""
 
 __all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

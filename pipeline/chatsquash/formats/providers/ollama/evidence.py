@@ -10,7 +10,7 @@ from chatsquash.formats.values import Object, objects
 
 
 def _turns(body: Object) -> list[Object]:
-    """The turns of a request; none if one has a list for its content, which Ollama refuses."""
+    """Return the turns of a request; empty if the content of one is a list, which Ollama rejects."""
     turns = objects(body.get("messages"))
     return [] if any(isinstance(turn.get("content"), list) for turn in turns) else turns
 
@@ -42,7 +42,7 @@ def _with_messages(test: Callable[[Object], bool]) -> Callable[[Object], bool]:
 marks = Marks(
     request=(
         Mark(7, "tool_name", _some(lambda turn: isinstance(turn.get("tool_name"), str))),
-        Mark(7, "thinking beside the content", _some(lambda turn: isinstance(turn.get("thinking"), str))),
+        Mark(7, "thinking next to the content", _some(lambda turn: isinstance(turn.get("thinking"), str))),
         Mark(7, "a list of images", _some(_has_images)),
         Mark(7, "arguments that are objects", _calls_with_objects),
         Mark(8, "options", _with_messages(lambda body: isinstance(body.get("options"), dict))),

@@ -1,4 +1,4 @@
-"""What a request to Ollama holds: messages and tools."""
+"""Load the messages and the tools of requests to Ollama."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ PROVIDER = "ollama"
 START = State()
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-_USUAL = frozenset(("role", "content", "images", "tool_name", "tool_call_id"))
-"""The members of a result that are read."""
-_READ = frozenset(("role", "content", "images", "thinking", "tool_calls"))
-"""Those of what the assistant says."""
+_RESULT_MEMBERS = frozenset(("role", "content", "images", "tool_name", "tool_call_id"))
+"""The members of a result that are loaded."""
+_ASSISTANT_MEMBERS = frozenset(("role", "content", "images", "thinking", "tool_calls"))
+"""The members of an assistant message that are loaded."""
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """One turn for each message."""
+    """Load each message as one turn."""
     if not isinstance(turn, dict):
         raise TurnError("is not an object")
     if not isinstance(turn.get("role"), str):
         raise TurnError("has no role")
-    role = turn["role"].lower()  # as the server reads it
+    role = turn["role"].lower()  # the server ignores case
     if role not in _ROLES:
         raise TurnError(f"has the role {compact(role)[:40]}, which is not one of Ollama's")
     content = turn.get("content")
     if not isinstance(content, str | None) and role != "tool":
-        raise TurnError("has a content that is not a text")
+        raise TurnError("has content that is not a text")
     if role == "assistant":
-        made, state = said(turn, state)
-        return LoadedTurn([made], state)
+        loaded_turn, state = load_assistant(turn, state)
+        return LoadedTurn([loaded_turn], state)
     if role == "tool":
         return _result(turn, state)
     blocks = (Text(content),) if content else ()
-    if len(turn) == 2 and "content" in turn:  # as most are
-        made = Turn(role, blocks)
+    if len(turn) == 2 and "content" in turn:  # the usual case
+        loaded_turn = Turn(role, blocks)
     else:
         more = native(PROVIDER, turn, "role", "content", "images", KEY)
-        made = Turn(role, (*blocks, *_images(turn)), are_instructions(turn), more)
-    return LoadedTurn([made], state.evolve(by_assistant=False) if state.by_assistant else state)
+        loaded_turn = Turn(role, (*blocks, *_images(turn)), are_instructions(turn), more)
+    return LoadedTurn([loaded_turn], state.evolve(by_assistant=False) if state.by_assistant else state)
 
 
 def _images(turn: Object) -> Iterator[Block]:
-    """The images behind the text; those of no known kind are Ollama's alone."""
+    """Load images; those of an unknown kind become native blocks."""
     for image in as_list(turn.get("images")):
         yield _image(image) or Other(PROVIDER, {"images": image})
 
 
 def _image(image: Json) -> Media | None:
-    """An image by its address or its data, whose first bytes say what it is; ``None`` for what is no image."""
+    """Load an image from a URL, or from data whose first bytes are those of an image; ``None`` otherwise."""
     if not isinstance(image, str):
         return None
     if image.startswith("data:image/"):
@@ -71,14 +71,14 @@ def _image(image: Json) -> Media | None:
 # The assistant
 
 
-def said(turn: Object, state: State) -> tuple[Turn, State]:
-    """An assistant's turn, and the state behind it."""
-    made = _said(turn, state.call)
-    return made, state.after_calls(made.blocks, by_assistant=True)
+def load_assistant(turn: Object, state: State) -> tuple[Turn, State]:
+    """Load an assistant turn, and return it with the next state."""
+    assistant_turn = _assistant_turn(turn, state.call)
+    return assistant_turn, state.after_calls(assistant_turn.blocks, by_assistant=True)
 
 
-def _said(turn: Object, number: int) -> Turn:
-    """Reasoning, text, images and calls, in this order."""
+def _assistant_turn(turn: Object, number: int) -> Turn:
+    """Load reasoning, text, images and calls, in this order."""
     blocks = list[Block]()
     thinking, content = turn.get("thinking"), turn.get("content")
     if thinking:
@@ -88,50 +88,54 @@ def _said(turn: Object, number: int) -> Turn:
     if "images" in turn:
         blocks += _images(turn)
     for each in as_list(turn["tool_calls"]) if "tool_calls" in turn else ():
-        made = _call(each, number)
-        number += getattr(made, "made_up", False)
-        blocks.append(made)
-    more = {} if _READ.issuperset(turn) else native(PROVIDER, turn, KEY, *_READ)
+        block = _call(each, number)
+        number += getattr(block, "made_up", False)
+        blocks.append(block)
+    more = {} if _ASSISTANT_MEMBERS.issuperset(turn) else native(PROVIDER, turn, KEY, *_ASSISTANT_MEMBERS)
     return Turn("assistant", tuple(blocks), native=more)
 
 
-def _call(logged: Json, number: int) -> Block:
-    """A call, without an id that is no text; an index says no more than the place in the list does."""
-    function = logged.get("function") if isinstance(logged, dict) else None
+def _call(logged_call: Json, number: int) -> Block:
+    """Load a call; ids that are not texts, and the index, which repeats the position, are ignored."""
+    function = logged_call.get("function") if isinstance(logged_call, dict) else None
     if not isinstance(function, dict):
-        return Other(PROVIDER, {"tool_calls": logged})
-    made = call(string(logged, "id"), number, function.get("name"), arguments(function.get("arguments")), {})
-    if len(logged) == 1 and len(function) == 2 and made.name:  # as most are
-        return made
+        return Other(PROVIDER, {"tool_calls": logged_call})
+    loaded_call = call(
+        string(logged_call, "id"), number, function.get("name"), arguments(function.get("arguments")), {}
+    )
+    if len(logged_call) == 1 and len(function) == 2 and loaded_call.name:  # the usual case
+        return loaded_call
     inner = native(PROVIDER, function, "index", "arguments", *text_members(function, "name")).get(PROVIDER)
-    rest = {**logged, "function": inner}
-    return replace(made, native=native(PROVIDER, rest, "type", "index", *([] if made.made_up else ["id"])))
+    rest = {**logged_call, "function": inner}
+    return replace(
+        loaded_call, native=native(PROVIDER, rest, "type", "index", *([] if loaded_call.made_up else ["id"]))
+    )
 
 
 # Results
 
 
 def _result(turn: Object, state: State) -> LoadedTurn:
-    """A result, by its id, else by its tool's name, else by its position among the calls that wait."""
-    logged, name = string(turn, "tool_call_id"), string(turn, "tool_name") or string(turn, "name")
-    answered, state = state.answer(logged, name)
+    """Load a result and match it with a call: by id, or else by tool name, or else the first open call."""
+    logged_id, name = string(turn, "tool_call_id"), string(turn, "tool_name") or string(turn, "name")
+    call_id, state = state.answer(logged_id, name)
     value, more = turn.get("content"), Native()
     is_json = not isinstance(value, str | None)
     description = compact(value) if is_json else value or ""
-    is_usual = turn.get("tool_name", name) == name and turn.get("tool_call_id", logged) == logged
-    if not (is_usual and _USUAL.issuperset(turn)):
+    is_usual = turn.get("tool_name", name) == name and turn.get("tool_call_id", logged_id) == logged_id
+    if not (is_usual and _RESULT_MEMBERS.issuperset(turn)):
         read = [key for key in ("tool_name", "name") if turn.get(key) == name]
-        more = native(PROVIDER, turn, "role", "content", "images", KEY, *read, *(["tool_call_id"] if logged else []))
-    said, outcome = parse_outcome(
+        more = native(PROVIDER, turn, "role", "content", "images", KEY, *read, *(["tool_call_id"] if logged_id else []))
+    blocks, outcome = parse_outcome(
         (Text(description),) if description else (), is_marked=KEY in turn and is_failed(turn)
     )
-    shown = (*said, *(_images(turn) if "images" in turn else ()))
-    made = Result(answered, name, shown, is_json, outcome, not logged, more)
-    return LoadedTurn([Turn("tool", (made,))], state.evolve(by_assistant=False) if state.by_assistant else state)
+    content = (*blocks, *(_images(turn) if "images" in turn else ()))
+    result = Result(call_id, name, content, is_json, outcome, not logged_id, more)
+    return LoadedTurn([Turn("tool", (result,))], state.evolve(by_assistant=False) if state.by_assistant else state)
 
 
 def tools(value: Json) -> Tools:
-    """Functions as they stand; anything else is no function."""
+    """Load function definitions, which have OpenAI's shape; all other tools count as hosted."""
     functions = [
         tool if "type" in tool else {"type": "function", **tool} for tool in as_list(value) if _is_function(tool)
     ]

@@ -1,20 +1,20 @@
-"""What a response of Ollama says."""
+"""Load the reply in a response of Ollama, and assemble streamed responses."""
 
 from __future__ import annotations
 
 from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import Stream, missing_reply, wrong
-from chatsquash.formats.providers.ollama.read import START, said
+from chatsquash.formats.providers.ollama.read import START, load_assistant
 from chatsquash.formats.values import Object, as_list, kind, string
 
 
 def reply(body: Json) -> Response:
-    """The message of a response; one that was logged as its chunks is put together first."""
-    return assemble(body).answer(_whole) if isinstance(body, list) else _whole(body)
+    """Load the message of a response, which may be a list of chunks."""
+    return assemble(body).answer(_reply_in) if isinstance(body, list) else _reply_in(body)
 
 
-def _whole(body: Json) -> Response:
+def _reply_in(body: Json) -> Response:
     return missing_reply(body) or _answer(body, body.get("message"))
 
 
@@ -25,17 +25,17 @@ def _answer(body: Object, message: Json) -> Response:
         return wrong("response.message", kind(message))
     if not isinstance(message.get("content"), str | None):
         return wrong("response.message.content", kind(message["content"]))
-    stopped = string(body, "done_reason") or None
-    turn, _ = said(message, START)
+    done_reason = string(body, "done_reason") or None
+    turn, _ = load_assistant(message, START)
     if not (turn.blocks or turn.native):
-        return Response(None, 1, stopped, "the response's message is empty")
-    read = view.message(turn)
-    called = stopped == "stop" and "tool_calls" in read
-    return Response(read, 1, "tool_calls" if called else stopped)
+        return Response(None, 1, done_reason, "the response's message is empty")
+    reply_message = view.message(turn)
+    has_calls = done_reason == "stop" and "tool_calls" in reply_message
+    return Response(reply_message, 1, "tool_calls" if has_calls else done_reason)
 
 
 def assemble(events: list[Json]) -> Stream:
-    """Texts follow each other, and so do calls and images; any other member is the last one's."""
+    """Assemble a response: texts, calls and images are joined; the last value of any other member is used."""
     body: Object = {}
     message: Object = {}
     texts: dict[str, list[str]] = {}
@@ -49,13 +49,13 @@ def assemble(events: list[Json]) -> Stream:
             body |= event
             _extend(message, texts, event["message"])
     if body:
-        joined = {key: "".join(pieces) for key, pieces in texts.items()}
-        body["message"] = {**message, **joined}
+        joined_texts = {key: "".join(pieces) for key, pieces in texts.items()}
+        body["message"] = {**message, **joined_texts}
     return Stream(body, body.get("done") is True and error is None, error)
 
 
-def _extend(message: Object, texts: dict[str, list[str]], added: Object) -> None:
-    for key, value in added.items():
+def _extend(message: Object, texts: dict[str, list[str]], new_members: Object) -> None:
+    for key, value in new_members.items():
         if key in ("content", "thinking") and isinstance(value, str):
             message[key] = ""  # keeps the order of the members
             texts.setdefault(key, []).append(value)
@@ -66,6 +66,6 @@ def _extend(message: Object, texts: dict[str, list[str]], added: Object) -> None
 
 
 def is_chunk(body: Object) -> bool:
-    """Whether this is a response or a chunk of one, which look the same."""
+    """Whether this is a complete response or a chunk, which have the same shape."""
     message = body.get("message")
     return isinstance(body.get("done"), bool) and isinstance(message, dict) and isinstance(message.get("role"), str)

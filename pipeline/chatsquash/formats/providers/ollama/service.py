@@ -1,4 +1,4 @@
-"""What Ollama's server wants of a request: it takes any name and any id, and reasoning of whomever."""
+"""The limits of Ollama's server for requests: it accepts any name, any id and any reasoning."""
 
 from __future__ import annotations
 

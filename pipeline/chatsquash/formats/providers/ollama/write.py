@@ -1,4 +1,4 @@
-"""A conversation as a request to Ollama: messages and tools."""
+"""Write a conversation as a request to Ollama: messages and tools."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _EMPTY = {"role": "assistant", "content": ""}
 
 
 def dump(conversation: Conversation) -> Json:
-    """The request's members that hold the conversation.
+    """Write the members of a request that contain the conversation.
 
-    The texts of a turn are one, refusals included, with the images beside them; there is no place for images that are
-    elsewhere, sounds, files and signatures.
+    The texts of a turn are joined, including refusals, and images are separate from them.  Linked images, audio, files
+    and signatures cannot be expressed.
     """
     body: dict[str, Any] = {"messages": list(_Writer(turns_of(conversation)).messages())}
     if tools := list(map(_tool, named_tools(conversation.tools))):
@@ -35,95 +35,100 @@ def dump(conversation: Conversation) -> Json:
 
 
 class _Writer:
-    """What is known of the turns before; ids that the reader makes up just so are left out."""
+    """Write messages in order; generated ids are omitted if reading the request generates the same ids."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
         self.turns, self.names = with_tool_names(turns)
         self.state: State = START
         results = (block for turn in turns for block in turn.blocks if type(block) is Result)
-        self.linked = {block.id for block in results if not block.made_up}
+        self.logged_ids = {block.id for block in results if not block.made_up}
 
     def messages(self) -> Iterator[Object]:
-        """The messages of turns but those that say nothing here; an assistant that says nothing at all stays."""
+        """Write the messages of turns; turns whose content Ollama does not support are skipped, empty ones are not."""
         for turn in self.turns:
             if turn.role == "tool":
                 yield from (self._result(block) for block in turn.blocks if type(block) is Result)
             elif turn.role == "assistant":
-                made = self._said(turn)
-                if made != _EMPTY or not turn.blocks:
-                    yield made
+                message = self._assistant_message(turn)
+                if message != _EMPTY or not turn.blocks:
+                    yield message
             elif turn.role in _ROLES and (content := _content(turn.blocks)):
                 self.state = self.state.evolve(by_assistant=False)
-                made = {"role": _ROLES[turn.role], "content": "", **content, **instructions_mark(turn)}
-                yield {**made, **native(turn, PROVIDER), **made}
+                message = {"role": _ROLES[turn.role], "content": "", **content, **instructions_mark(turn)}
+                yield {**message, **native(turn, PROVIDER), **message}
 
-    def _said(self, turn: Turn) -> Object:
-        made = {**_EMPTY, **_content(turn.blocks, by_assistant=True)}
+    def _assistant_message(self, turn: Turn) -> Object:
+        message = {**_EMPTY, **_content(turn.blocks, by_assistant=True)}
         thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
         for thinking in ["\n\n".join(thoughts)] if thoughts else _others(turn.blocks, "thinking"):
-            made["thinking"] = thinking
+            message["thinking"] = thinking
         if calls := list(self._calls(turn)):
-            made["tool_calls"] = calls
-        return {**made, **native(turn, PROVIDER), **made}
+            message["tool_calls"] = calls
+        return {**message, **native(turn, PROVIDER), **message}
 
     def _calls(self, turn: Turn) -> Iterator[Json]:
-        number, read = self.state.call, list[Block]()
+        number, numbered_calls = self.state.call, list[Block]()
         for block in turn.blocks:
             if type(block) is Call:
-                is_found = block.made_up and block.id == f"call_{number}" and block.id not in self.linked
-                number += is_found
-                read.append(replace(block, made_up=is_found))
-                yield _call(block, {} if is_found else {"id": block.id})
+                can_omit_id = block.made_up and block.id == f"call_{number}" and block.id not in self.logged_ids
+                number += can_omit_id
+                numbered_calls.append(replace(block, made_up=can_omit_id))
+                yield _call(block, {} if can_omit_id else {"id": block.id})
             else:
                 yield from _others([block], "tool_calls")
-        self.state = self.state.after_calls(read, by_assistant=True)
+        self.state = self.state.after_calls(numbered_calls, by_assistant=True)
 
     def _result(self, block: Result) -> Object:
-        """A result, without its id if that is found without it."""
+        """Write a result; its generated id is omitted if the result matches the same call without it."""
         name = block.name or self.names.get(block.id, "")
-        answered, state = self.state.answer("", name)
-        is_found = block.made_up and answered == block.id
-        if not is_found:
+        call_id, state = self.state.answer("", name)
+        can_omit_id = block.made_up and call_id == block.id
+        if not can_omit_id:
             _, state = self.state.answer(block.id, name)
         self.state = state.evolve(by_assistant=False)
         content = {"content": "", **_content(block.content)}
         content["content"] = failure_text(content["content"], block)
-        linked = {} if is_found else {"tool_call_id": block.id}
+        id_member = {} if can_omit_id else {"tool_call_id": block.id}
         name_member = {"tool_name": name} if name else {}
-        made = {"role": "tool", **linked, **name_member, **content, **failure_mark(block)}
-        return {**made, **native(block, PROVIDER), **made}
+        message = {"role": "tool", **id_member, **name_member, **content, **failure_mark(block)}
+        return {**message, **native(block, PROVIDER), **message}
 
 
-def _call(block: Call, linked: Object) -> Object:
+def _call(block: Call, id_member: Object) -> Object:
     own = native(block, PROVIDER)
-    made = {**linked, "function": {"name": block.name or "", "arguments": call_input(block), **own.get("function", {})}}
-    return {**made, **own, **made}
+    members = {
+        **id_member,
+        "function": {"name": block.name or "", "arguments": call_input(block), **own.get("function", {})},
+    }
+    return {**members, **own, **members}
 
 
 def _content(blocks: Iterable[Block], *, by_assistant: bool = False) -> Object:
-    """The texts as one, and the images; neither where there is none."""
+    """Write the joined texts and the images as members; a member without a value is omitted."""
     blocks = list(blocks)
-    if len(blocks) == 1 and type(blocks[0]) is Text:  # as most are
+    if len(blocks) == 1 and type(blocks[0]) is Text:  # the usual case
         return {"content": blocks[0].text}
     text = text_of(blocks, by_assistant=by_assistant)
-    images = [block.data for block in blocks if type(block) is Media and _is_taken(block)] + _others(blocks, "images")
+    images = [block.data for block in blocks if type(block) is Media and _is_supported(block)] + _others(
+        blocks, "images"
+    )
     return {**({"content": text} if text else {}), **({"images": images} if images else {})}
 
 
-def _is_taken(block: Media) -> bool:
-    """Whether it is an image by its data."""
+def _is_supported(block: Media) -> bool:
+    """Whether this is an image with data."""
     return block.kind == "image" and block.mime.startswith("image/") and bool(parts.decode_base64(block.data))
 
 
 def _others(blocks: Iterable[Block], member: str) -> list[Json]:
-    """What of a member was logged and is Ollama's alone."""
+    """Return the logged values of a member from native blocks."""
     others = (block.value for block in blocks if type(block) is Other and block.provider == PROVIDER)
     return [value[member] for value in others if isinstance(value, dict) and member in value]
 
 
 def _tool(tool: Tool) -> Object:
-    """A function as it stands; that of a custom tool takes a text, as its calls give it."""
+    """Write a definition; a custom tool becomes a function with one text argument."""
     if not is_custom(tool):
         return without_private(tool)
-    told = {key: value for key in ("name", "description") if (value := string(tool["custom"], key))}
-    return {"type": "function", "function": {**told, "parameters": takes_text()}}
+    function = {key: value for key in ("name", "description") if (value := string(tool["custom"], key))}
+    return {"type": "function", "function": {**function, "parameters": takes_text()}}

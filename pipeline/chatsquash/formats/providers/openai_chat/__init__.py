@@ -1,4 +1,4 @@
-"""OpenAI chat completions, and what the vendors that speak it make of them."""
+"""OpenAI chat completions, including the variants of other vendors."""
 
 from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json
@@ -20,37 +20,37 @@ REFERS: tuple[str, ...] = ()
 
 
 def accepts(request: Object) -> bool:
-    """Whether a request has nothing that another format has; see ``foreign``."""
+    """Whether a request has no content of another format; see ``foreign``."""
     return not has_foreign(request)
 
 
 def system(value: Json) -> list[Turn]:
-    """A system prompt next to the messages, as logged by gateways that translate requests; see ``anthropic.read``."""
-    from chatsquash.formats.providers.anthropic import read  # which plain chat does not need
+    """Load a system prompt outside the messages, as logged by translating gateways; see ``anthropic.read``."""
+    from chatsquash.formats.providers.anthropic import read  # late, since plain chat does not need it
 
     return read.system(value)
 
 
 def assemble(events: list[Json]) -> Stream:
-    """The completion that chunks add up to; see ``stream.assemble``."""
-    from chatsquash.formats.providers.openai_chat import stream  # which logs of whole responses do not need
+    """Assemble a completion from its chunks; see ``stream.assemble``."""
+    from chatsquash.formats.providers.openai_chat import stream  # late, since logs without streams do not need it
 
     return stream.assemble(events)
 
 
 def dump(conversation: Conversation) -> Json:
-    """A request's messages and tools; see ``write.dump``."""
-    from chatsquash.formats.providers.openai_chat import write  # which only a translation needs
+    """Write the messages and the tools of a request; see ``write.dump``."""
+    from chatsquash.formats.providers.openai_chat import write  # late, since only translations need it
 
     return write.dump(conversation)
 
 
 LOSES = "video, result image, result file, approval, hosted call, hosted call alone"
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
 BLURS = """
 instructions, text after call, file id of Anthropic, result json obj, result json list, is_error, denied result,
 reasoning of two blocks, reasoning between, anthropic signature, anthropic redacted, openai encrypted, native members
 """
-"""Those of which only places, bounds and marks are."""
+"""The kinds that lose only their place, boundaries or marks."""
 
 __all__ = ["PROVIDER", "START", "SYSTEM", "close", "load", "marks", "reply", "tools", "variants"]

@@ -1,4 +1,4 @@
-"""Calls in messages of OpenAI chat, in whichever spelling of a vendor."""
+"""Load calls in messages of OpenAI chat, in the spelling of any vendor."""
 
 from __future__ import annotations
 
@@ -20,68 +20,78 @@ _SIGNATURES = (
 )
 
 
-def logged_calls(turn: Object, odd: list[Json]) -> list[Object]:
-    """The calls of a message, the legacy one, too, unless it repeats one of them; what is none goes to ``odd``."""
+def logged_calls(turn: Object, unknown: list[Json]) -> list[Object]:
+    """Return the calls of a message, including a legacy call that does not repeat one of the others.
+
+    Args:
+        turn: the message
+        unknown: a list to which values that are not calls are added
+    """
     calls_logged, legacy = turn.get("tool_calls"), turn.get("function_call")
     calls = [each for each in objects(calls_logged) if _is_call(each)]
-    strays = [each for each in calls_logged if not _is_call(each)] if isinstance(calls_logged, list) else calls_logged
-    odd += [{"tool_calls": strays}] if not is_empty(strays) else []
+    others = [each for each in calls_logged if not _is_call(each)] if isinstance(calls_logged, list) else calls_logged
+    unknown += [{"tool_calls": others}] if not is_empty(others) else []
     if isinstance(legacy, dict):
         repeats = is_empty(legacy) or legacy in [each.get("function") for each in calls]
         return calls if repeats else [*calls, {"function": legacy}]
-    odd += [{"function_call": legacy}] if not is_empty(legacy) else []
+    unknown += [{"function_call": legacy}] if not is_empty(legacy) else []
     return calls
 
 
-def _is_call(logged: Json) -> bool:
+def _is_call(call: Json) -> bool:
     """Whether this is a call of a function or a custom tool."""
-    return isinstance(logged, dict) and ("function" in logged or logged.get("type") in _CALLS)
+    return isinstance(call, dict) and ("function" in call or call.get("type") in _CALLS)
 
 
 _CALLS = (None, "", "function", "custom")
 
 
-def read(logged: Object, number: int) -> Call:
-    """A call, whose id has this number where none was logged."""
-    of = logged.get("type")
-    custom, function = logged.get("custom"), logged.get("function")
+def read(logged_call: Object, number: int) -> Call:
+    """Load a call; the number is used for its id if none was logged."""
+    of = logged_call.get("type")
+    custom, function = logged_call.get("custom"), logged_call.get("function")
     is_custom_call = of == "custom", not is_empty(custom), not function
     is_custom = isinstance(custom, dict) and sum(is_custom_call) > 1
     holder, member = ("custom", "input") if is_custom else ("function", "arguments")
-    inner = logged.get(holder)
+    inner = logged_call.get(holder)
     known: Object = inner if isinstance(inner, dict) else {}
-    own, name = identifier(logged.get("id")) or "", string(known, "name") if "name" in known else None
+    call_id, name = identifier(logged_call.get("id")) or "", string(known, "name") if "name" in known else None
     spelled = arguments(known.get(member), "" if is_custom else "{}")
-    made = Call(own or f"call_{number}", name, spelled, is_custom, not own)
-    is_plain = of == holder and isinstance(inner, dict) and logged.keys() <= {"id", "type", holder}
-    if is_plain and own and name and known.keys() <= {"name", member}:
-        return made  # as most are
-    more = {**_call_rest(logged, holder, member)}
-    return replace(made, native=more) if more else made
+    loaded_call = Call(call_id or f"call_{number}", name, spelled, is_custom, not call_id)
+    is_plain = of == holder and isinstance(inner, dict) and logged_call.keys() <= {"id", "type", holder}
+    if is_plain and call_id and name and known.keys() <= {"name", member}:
+        return loaded_call  # the usual case
+    more = {**_call_rest(logged_call, holder, member)}
+    return replace(loaded_call, native=more) if more else loaded_call
 
 
-def _call_rest(logged: Object, holder: str, member: str) -> Native:
-    """What else a call has; a signature of Google's is his."""
-    inner_members = logged[holder] if isinstance(logged.get(holder), dict) else None
+def _call_rest(logged_call: Object, holder: str, member: str) -> Native:
+    """Return the other members of a call; a signature of Google becomes a native member of Google."""
+    inner_members = logged_call[holder] if isinstance(logged_call.get(holder), dict) else None
     known = inner_members or {}
-    signature = next((value for path in _SIGNATURES if isinstance(value := at(logged, *path), str) and value), "")
-    known_types = ["type"] if logged.get("type") in _CALLS else []
-    said = [name for name in ("function", "custom") if is_empty(logged.get(name)) or (name == holder and inner_members)]
-    named = ["id"] if identifier(logged.get("id")) else []
-    read = ["index", PRIVATE, *named, *said, *known_types]
+    signature = next((value for path in _SIGNATURES if isinstance(value := at(logged_call, *path), str) and value), "")
+    known_types = ["type"] if logged_call.get("type") in _CALLS else []
+    empty_members = [
+        name for name in ("function", "custom") if is_empty(logged_call.get(name)) or (name == holder and inner_members)
+    ]
+    id_members = ["id"] if identifier(logged_call.get("id")) else []
+    read = ["index", PRIVATE, *id_members, *empty_members, *known_types]
     if signature:
-        read += ["thought_signature", *_only(logged, "extra_content", {"google": {"thought_signature": signature}})]
-        read += _only(logged, "provider_specific_fields", {"thought_signature": signature})
-    rest = native(PROVIDER, logged, *read).get(PROVIDER, {})
+        read += [
+            "thought_signature",
+            *_only(logged_call, "extra_content", {"google": {"thought_signature": signature}}),
+        ]
+        read += _only(logged_call, "provider_specific_fields", {"thought_signature": signature})
+    rest = native(PROVIDER, logged_call, *read).get(PROVIDER, {})
     members = ["thought_signature"] if signature else []
     inner = native(PROVIDER, known, member, *text_members(known, "name"), *members).get(PROVIDER, {})
-    whole = {**rest, **({holder: inner} if inner else {})}
+    own = {**rest, **({holder: inner} if inner else {})}
     return {
-        **({PROVIDER: whole} if whole else {}),
+        **({PROVIDER: own} if own else {}),
         **({"google": {"thoughtSignature": signature}} if signature else {}),
     }
 
 
 def _only(holder: Object, member: str, value: Json) -> list[str]:
-    """A member that says nothing but a value."""
+    """Return the member as a list if it has exactly this value, else an empty list."""
     return [member] if holder.get(member) == value else []

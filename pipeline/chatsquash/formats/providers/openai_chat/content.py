@@ -1,4 +1,4 @@
-"""What is in a content of OpenAI chat, in whichever spelling of a vendor."""
+"""Load the content of messages of OpenAI chat, in the spelling of any vendor."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from chatsquash.formats.calls import EMPTY, native
 from chatsquash.formats.values import Object, kind, string
 
 PROVIDER = "openai_chat"
-"""Whose native members are told apart from those of OpenAI's other format, ``openai``, but for those that both have."""
-SHARED = ("detail", "prompt_cache_breakpoint")
-"""Members of parts that both have."""
+"""The key of native members of OpenAI chat; those that OpenAI Responses has as well are under ``openai``."""
+COMMON_MEMBERS = ("detail", "prompt_cache_breakpoint")
+"""Members of parts that both formats have."""
 SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
-"""The media types of the sounds that OpenAI has."""
+"""The media types of OpenAI's audio formats."""
 
 
-def said(content: Json) -> tuple[Any, ...]:
-    """What a content says."""
+def blocks_of(content: Json) -> tuple[Any, ...]:
+    """Load content; raises ``TurnError`` if it is not a text or a list."""
     if content is None or isinstance(content, str):
         return (Text(content),) if content else ()
     if not isinstance(content, list):
@@ -31,26 +31,26 @@ def said(content: Json) -> tuple[Any, ...]:
 
 
 def part_of(part: Json) -> tuple[Block, ...]:
-    """A part, in whichever spelling of a vendor."""
+    """Load a part, in the spelling of any vendor."""
     if isinstance(part, str):
         return (Text(part),) if part else ()
     of = part.get("type") or "text" if isinstance(part, dict) else None
     value = part.get(of) if isinstance(of, str) else None
-    if isinstance(of, str) and of in _SAYING and isinstance(value, str):
-        return (_SAYING[of](value, native=_more(part, None, of)),) if value else ()
+    if isinstance(of, str) and of in _TEXT_BLOCKS and isinstance(value, str):
+        return (_TEXT_BLOCKS[of](value, native=_more(part, None, of)),) if value else ()
     return (_medium(part, of, value) or Other(PROVIDER, part),)
 
 
-_SAYING: dict[Any, Any] = {"text": Text, "refusal": Refusal}
+_TEXT_BLOCKS: dict[Any, Any] = {"text": Text, "refusal": Refusal}
 
 
 def _medium(part: Object, of: Json, value: Json) -> Media | None:
     match of, value:
         case ("image_url" | "video_url") as of, {"url": str(url)} if url:
-            return _medium_of_url(_LINKED[of], url, _more(part, value, of, "url"))
+            return _medium_of_url(_URL_KINDS[of], url, _more(part, value, of, "url"))
         case ("image_url" | "video_url" | "document_url") as of, str(url) if url:
             name = string(part, "document_name")
-            return replace(_medium_of_url(_LINKED[of], url, _more(part, value, of, "document_name")), name=name)
+            return replace(_medium_of_url(_URL_KINDS[of], url, _more(part, value, of, "document_name")), name=name)
         case "input_audio" as of, {"data": str(data), "format": str(form)} if data:
             return Media("audio", SOUNDS.get(form, f"audio/{form}"), data, native=_more(part, None, of))
         case "file", dict(file):
@@ -58,25 +58,25 @@ def _medium(part: Object, of: Json, value: Json) -> Media | None:
     return None
 
 
-_LINKED: dict[str, Any] = {"image_url": "image", "video_url": "video", "document_url": "file"}
+_URL_KINDS: dict[str, Any] = {"image_url": "image", "video_url": "video", "document_url": "file"}
 
 
 def _more(part: Object, inner: Json, *read: str) -> Native:
-    """What a part and what is in it have beside what is read."""
+    """Return the members of a part and of its inner object that are not loaded otherwise."""
     members = {**part, **inner} if isinstance(inner, dict) else part
-    shared = {name: members[name] for name in SHARED if members.get(name) not in EMPTY}
-    return {**native(PROVIDER, members, "type", *SHARED, *read), **({"openai": shared} if shared else {})}
+    common = {name: members[name] for name in COMMON_MEMBERS if members.get(name) not in EMPTY}
+    return {**native(PROVIDER, members, "type", *COMMON_MEMBERS, *read), **({"openai": common} if common else {})}
 
 
 def _medium_of_url(kind: Any, url: str, more: Native) -> Media:
-    """A medium by its address, which may be its data."""
+    """Load media from a URL, which may be a data URL."""
     if match := parts.DATA_URL.fullmatch(url):
         return Media(kind, parts.canonical_type(match[1]), match[2], native=more)
     return Media(kind, url=url, native=more)
 
 
 def _file(part: Object, file: Object) -> Media | None:
-    """A file by its data, its address or its id."""
+    """Load a file from its data, URL or id."""
     place = next((key for key in ("file_data", "file_url", "file_id") if string(file, key)), "")
     more = _more(part, file, "file", place, "filename")
     value, name = string(file, place), string(file, "filename")

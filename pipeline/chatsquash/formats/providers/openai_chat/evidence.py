@@ -18,26 +18,30 @@ def _in_choices(key: str) -> Callable[[Object], bool]:
 
 
 def _in_turns(test: Callable[[Object], bool]) -> Callable[[Object], bool]:
-    """A test of a request in which any turn is as a test says, unless the turns are Ollama's."""
+    """Return a test of a request that passes if any turn passes a test, unless the turns are Ollama's."""
 
     def in_turns(body: Object) -> bool:
         turns = objects(body.get("messages"))
-        return any(map(test, turns)) and not _are_ollamas(turns)
+        return any(map(test, turns)) and not _are_ollama_turns(turns)
 
     return in_turns
 
 
-def _are_ollamas(turns: list[Object]) -> bool:
-    """Tool names and images of Ollama's own, or objects for arguments and no ids, or an index inside the function."""
+def _are_ollama_turns(turns: list[Object]) -> bool:
+    """Whether turns have members of Ollama, or calls with object arguments and no id or an index in the function."""
     for turn in turns:
         images = turn.get("images")
-        listed = isinstance(images, list) and any(isinstance(image, str) for image in images)
-        if listed or isinstance(turn.get("tool_name"), str) or isinstance(turn.get("thinking"), str):
+        has_images = isinstance(images, list) and any(isinstance(image, str) for image in images)
+        if has_images or isinstance(turn.get("tool_name"), str) or isinstance(turn.get("thinking"), str):
             return True
     calls = [call for turn in turns for call in logged_calls(turn)]
-    called = [function for turn in turns for function in functions(turn)]
-    unlinked = not any(call.get("id") for call in calls) or any("index" in function for function in called)
-    return bool(called) and unlinked and all(isinstance(function.get("arguments"), dict) for function in called)
+    called_functions = [function for turn in turns for function in functions(turn)]
+    has_no_ids = not any(call.get("id") for call in calls) or any("index" in function for function in called_functions)
+    return (
+        bool(called_functions)
+        and has_no_ids
+        and all(isinstance(function.get("arguments"), dict) for function in called_functions)
+    )
 
 
 _CHUNK = Mark(3, "object chat.completion.chunk", lambda event: event.get("object") == "chat.completion.chunk")

@@ -1,7 +1,7 @@
-"""Messages of OpenAI chat with content of other formats, as tracers and frameworks write them.
+"""Detect messages of OpenAI chat with content of other formats, as written by tracers and frameworks.
 
-Such messages have blocks of Anthropic, LangChain or the AI SDK in their content, or calls that are not spelled as
-OpenAI's. They are found here; ``rewriting`` makes messages of OpenAI chat of them.
+Such messages have blocks of Anthropic, LangChain or the AI SDK in their content, or calls in another shape than
+OpenAI's. ``rewriting`` converts them to messages of OpenAI chat.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _ROLE_AND_TEXT = 2
 
 
 def is_foreign(message: Any) -> bool:
-    """Whether a message has calls, results, reasoning or media that are not spelled as OpenAI's."""
+    """Whether a message has calls, results, reasoning or media in another shape than OpenAI's."""
     content, calls = message.get("content"), message.get("tool_calls")
     if type(content) is list and any(map(_is_foreign_part, content)):
         return True
     if calls and _are_foreign_calls(calls):
         return True
-    return "additional_kwargs" in message or "invalid_tool_calls" in message  # which only LangChain writes
+    return "additional_kwargs" in message or "invalid_tool_calls" in message  # only LangChain writes these
 
 
 def _is_foreign_part(part: Json) -> bool:
@@ -62,7 +62,7 @@ def _is_foreign_part(part: Json) -> bool:
 
 
 def _are_foreign_calls(calls: Any) -> bool:
-    """Whether calls are spelled as a text, or one has its name next to its arguments or contains another call."""
+    """Whether calls are a JSON text, or one has its name next to its arguments or contains another call."""
     if type(calls) is not list:
         return isinstance(calls, str) and calls[:1] == "["
     for call in calls:
@@ -85,7 +85,7 @@ def has_foreign(request: Object) -> bool:
 
 
 def is_foreign_tool(tool: Any) -> bool:
-    """Whether a definition has its schema where OpenAI has none."""
+    """Whether a definition has its schema in a member that OpenAI does not have."""
     return (
         type(tool) is dict
         and "function" not in tool

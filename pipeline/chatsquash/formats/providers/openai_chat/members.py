@@ -1,4 +1,4 @@
-"""The members of a response, and what is asked of those of a logged message."""
+"""The members of a response, and helpers for the members of logged messages."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ RESPONSE = (
     *("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"),
     *("citations", "prompt_filter_results", "prompt_logprobs", "provider", "stats", "time_info", "timings", "x_groq"),
 )
-"""Members of a whole response: those of OpenAI, and those that the vendors add whose responses are told by nothing
-else."""
+"""Members of a complete response: those of OpenAI, and those of vendors whose responses have no other evidence."""
 
 
 def is_empty(value: Json) -> bool:
-    """Whether a member says no more than a missing one."""
+    """Whether a member means the same as a missing one."""
     return not value or (isinstance(value, dict) and not any(value.values()))
 
 
 def identifier(value: Json) -> str | None:
-    """An id: a string that is not empty, or the digits of an integer."""
+    """Return an id: a non-empty string, or the digits of an integer; ``None`` for any other value."""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
 
 
 def logged_calls(message: Object) -> list[Object]:
-    """The calls of a message that are objects."""
+    """Return the calls of a message that are objects."""
     return objects(message.get("tool_calls"))
 
 
 def functions(message: Object) -> list[Object]:
-    """The functions that a message calls."""
+    """Return the functions in the calls of a message."""
     return objects([call.get("function") for call in logged_calls(message)])
 
 
 def has_part(*kinds: str) -> Callable[[Object], bool]:
-    """A test of a message for parts of these types."""
+    """Return a test of a message for parts of these types."""
     return lambda message: any(part.get("type") in kinds for part in objects(message.get("content")))

@@ -1,4 +1,4 @@
-"""What a request of OpenAI chat holds: messages and tools."""
+"""Load the messages and the tools of requests of OpenAI chat."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import EMPTY, ResultContent, State, native, renumber
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat import calls
-from chatsquash.formats.providers.openai_chat.content import PROVIDER, part_of, said
+from chatsquash.formats.providers.openai_chat.content import PROVIDER, blocks_of, part_of
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
 from chatsquash.formats.values import Object, as_list, at, compact, string
 from chatsquash.formats.writing import KEY, are_instructions, is_failed, parse_outcome
@@ -37,9 +37,9 @@ from chatsquash.formats.writing import KEY, are_instructions, is_failed, parse_o
 START = State()
 
 _SIGNERS = {"anthropic": "anthropic", "google": "google", "openai": "openai", "azure": "openai", "xai": "xai"}
-"""Who signed or encrypted reasoning, by what its format begins with."""
+"""The provider that signed or encrypted reasoning, by the prefix of its format."""
 _FORMS = ("thinking", "redacted_thinking", "reasoning.text", "reasoning.encrypted", "text")
-"""Types of blocks of reasoning that say no more than what stands in them."""
+"""Types of reasoning blocks that follow from the content of the block."""
 _READ = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", KEY, PRIVATE)
 
 
@@ -47,30 +47,30 @@ def turns_of(conversation: Conversation) -> tuple[Turn, ...]:
     """Return the turns of a conversation, each an ordered list of blocks.
 
     Raises:
-        TurnError: Its messages are not messages of OpenAI chat.
+        TurnError: if its messages are not messages of OpenAI chat
     """
     return turns_of_messages(conversation.messages) if conversation.turns is None else conversation.turns
 
 
 def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
-    """The turns of messages, those of which messages were made as they were; raises ``TurnError``."""
+    """Load messages; a message that contains its turn yields this turn unchanged.  Raises ``TurnError``."""
     turns, state = list[Turn](), START
     for number, message in enumerate(messages):
-        made = chat.turn(message)
-        if made is None:
+        turn = chat.turn(message)
+        if turn is None:
             try:
-                (made,), state = load(message, state)
+                (turn,), state = load(message, state)
             except TurnError as problem:
                 raise TurnError(f"messages[{number}] {problem}") from None
-        elif made.role == "assistant":
-            made = renumber(made, state.call)  # a reply is read without the request before it
-            state = state.after_calls(made.blocks)
-        turns.append(made)
+        elif turn.role == "assistant":
+            turn = renumber(turn, state.call)  # a reply was loaded without its request
+            state = state.after_calls(turn.blocks)
+        turns.append(turn)
     return merge_results(turns)
 
 
 def merge_results(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Turns, those of results that follow each other as one."""
+    """Join consecutive turns with results."""
     turns_merged = list[Turn]()
     for is_result, run in groupby(turns, lambda turn: turn.role == "tool"):
         first, *others = same_role = list(run)
@@ -83,39 +83,39 @@ def merge_results(turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
 
 def _merge_members(natives: Iterable[Native]) -> Native:
-    """The members of turns that became one; of a name that says something else later, the first is used."""
-    joined, others = Native(), dict[str, list[Json]]()
+    """Join the native members of several turns; the first value of a member is used, others go into ``OTHERS``."""
+    merged, others = Native(), dict[str, list[Json]]()
     for provider, members in chain.from_iterable(map(dict.items, natives)):
-        own = joined.setdefault(provider, {})
+        own = merged.setdefault(provider, {})
         differ = {name: value for name, value in members.items() if own.setdefault(name, value) != value}
         if differ and provider != FORM:
             others.setdefault(provider, []).append(differ)
-    return {**joined, **({OTHERS: others} if others else {})}
+    return {**merged, **({OTHERS: others} if others else {})}
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """One turn for each message."""
+    """Load each message as one turn."""
     if not isinstance(turn, dict):
         raise TurnError("is not an object")
     role, content = turn.get("role"), turn.get("content")
     if not isinstance(role, str) or not role:
         raise TurnError("has no role")
-    if len(turn) == 2 and type(content) is str and role not in ("tool", "function", "assistant"):  # as most are
+    if len(turn) == 2 and type(content) is str and role not in ("tool", "function", "assistant"):  # the usual case
         return LoadedTurn([Turn(role, (Text(content),) if content else ())], state)
     if role == "assistant":
         return _assistant(turn, state)
     if role in ("tool", "function"):
         return _result(turn, state)
-    made = Turn(role, said(content), are_instructions(turn), _rest(turn))
-    return LoadedTurn([made], state)
+    loaded_turn = Turn(role, blocks_of(content), are_instructions(turn), _rest(turn))
+    return LoadedTurn([loaded_turn], state)
 
 
 def _rest(turn: Object, *read: str) -> Native:
-    """What else a message has; a name of who speaks is no name of a tool."""
+    """Return the members of a message that are not loaded otherwise, including the name of a speaker."""
     more = native(PROVIDER, turn, *(name for name in _READ if name != "name" or turn.get("role") == "tool"), *read)
-    odd = turn.get(PRIVATE)
-    if odd is not None and not isinstance(odd, chat.Private):
-        more = {PROVIDER: {**more.get(PROVIDER, {}), PRIVATE: odd}}
+    foreign_value = turn.get(PRIVATE)
+    if foreign_value is not None and not isinstance(foreign_value, chat.Private):
+        more = {PROVIDER: {**more.get(PROVIDER, {}), PRIVATE: foreign_value}}
     return more
 
 
@@ -123,53 +123,55 @@ def _rest(turn: Object, *read: str) -> Native:
 
 
 def _assistant(turn: Object, state: State) -> LoadedTurn:
-    """Reasoning, what is said, and calls, in this order."""
-    if _USUAL.issuperset(turn) and (usual := _usual(turn)) is not None:
-        opened = tuple((block.id, block.name) for block in usual if type(block) is Call)
-        return LoadedTurn([Turn("assistant", usual)], state.evolve(open=opened) if opened else state)
+    """Load reasoning, content and calls, in this order."""
+    if _USUAL.issuperset(turn) and (usual := _simple_blocks(turn)) is not None:
+        open_calls = tuple((block.id, block.name) for block in usual if type(block) is Call)
+        return LoadedTurn([Turn("assistant", usual)], state.evolve(open=open_calls) if open_calls else state)
     blocks = [*_thoughts_and_texts(turn)]
     refusal, annotations = turn.get("refusal"), turn.get("annotations")
     if isinstance(refusal, str) and refusal:
         blocks.append(Refusal(refusal))
     sources = list(_sources(annotations)) if isinstance(annotations, list) else []
     blocks += sources
-    odd, number = list[Json](), state.call
-    for each in calls.logged_calls(turn, odd):
-        made = calls.read(each, number)
-        number += made.made_up
-        blocks.append(made)
-    blocks += (Other("openai", each) for each in odd)
+    unknown, number = list[Json](), state.call
+    for each in calls.logged_calls(turn, unknown):
+        call = calls.read(each, number)
+        number += call.made_up
+        blocks.append(call)
+    blocks += (Other("openai", each) for each in unknown)
     blocks += chat.private(turn).get("blocks", ())
     empty = [name for name in ("audio", "refusal") if name in turn and is_empty(turn[name])]
     read = (*reasoning.MEMBERS, *(("annotations",) if sources else ()), *empty)
     more = _rest(turn, *read) if not turn.keys() <= _ROLE_AND_CONTENT else {}
-    following = state.after_calls(blocks)
-    following = following if following.open else following.evolve(open=state.open)
-    return LoadedTurn([Turn("assistant", tuple(blocks), False, more)], following)
+    next_state = state.after_calls(blocks)
+    next_state = next_state if next_state.open else next_state.evolve(open=state.open)
+    return LoadedTurn([Turn("assistant", tuple(blocks), False, more)], next_state)
 
 
 _ROLE_AND_CONTENT = frozenset(("role", "content"))
 _USUAL = frozenset(("role", "content", "reasoning_content", "tool_calls"))
 
 
-def _usual(turn: Object) -> tuple[Block, ...] | None:
-    """The blocks of a message that has nothing but texts and calls as OpenAI writes them; ``None`` for any other."""
-    content, thought, logged = turn.get("content"), turn.get("reasoning_content"), turn.get("tool_calls") or ()
-    if not (isinstance(content, str | None) and isinstance(thought, str | None) and isinstance(logged, list | tuple)):
+def _simple_blocks(turn: Object) -> tuple[Block, ...] | None:
+    """Load the blocks of a message with only texts and OpenAI's usual calls; ``None`` for any other."""
+    content, thought, tool_calls = turn.get("content"), turn.get("reasoning_content"), turn.get("tool_calls") or ()
+    if not (
+        isinstance(content, str | None) and isinstance(thought, str | None) and isinstance(tool_calls, list | tuple)
+    ):
         return None
     blocks: list[Block] = [Reasoning(thought)] if thought else []
     if content:
         blocks.append(Text(content))
-    for call in logged:
-        made = _usual_call(call)
-        if made is None:
+    for call in tool_calls:
+        block = _usual_call(call)
+        if block is None:
             return None
-        blocks.append(made)
+        blocks.append(block)
     return tuple(blocks)
 
 
 def _usual_call(call: Json) -> Call | None:
-    """A call of a function with an id, a name and arguments as a text, and nothing else; ``None`` for any other."""
+    """Load a function call with exactly an id, a name and arguments as a text; ``None`` for any other."""
     if not isinstance(call, dict) or len(call) != 3 or call.get("type") != "function":
         return None
     own, function = call.get("id"), call.get("function")
@@ -180,103 +182,109 @@ def _usual_call(call: Json) -> Call | None:
 
 
 def _thoughts_and_texts(turn: Object) -> Iterator[Block]:
-    """What an assistant thinks and says; parts of reasoning stand where they stood, other reasoning leads."""
+    """Load reasoning and content; reasoning parts keep their places, other reasoning comes first."""
     content = turn.get("content")
     if any(turn.get(name) for name in reasoning.MEMBERS if name in turn):
         yield from _thoughts(turn)
         texts = [part for part in content if not reasoning.is_part(part)] if isinstance(content, list) else content
-        yield from said(texts)
+        yield from blocks_of(texts)
     elif isinstance(content, list) and any(map(reasoning.is_part, content)):
         for part in content:
             if reasoning.is_part(part):
-                odd = list[Json]()
-                yield from map(_thought, reasoning.blocks([part], odd))
-                yield from (Other("openai", each) for each in odd)
+                unknown = list[Json]()
+                yield from map(_thought, reasoning.blocks([part], unknown))
+                yield from (Other("openai", each) for each in unknown)
             else:
                 yield from part_of(part)
     else:
-        yield from said(content)
+        yield from blocks_of(content)
 
 
 def _thoughts(turn: Object) -> Iterator[Block]:
-    """The reasoning of a message, in whichever spelling it came."""
-    taken = reasoning.pop(dict(turn))
-    read = [_thought(block) for block in taken.blocks]
-    whole = "\n\n".join(each.text for each in read if each.text)
-    if taken.text and whole != taken.text:
-        yield Reasoning(taken.text)
+    """Load the reasoning of a message, in the spelling of any vendor."""
+    logged_reasoning = reasoning.pop(dict(turn))
+    read = [_thought(block) for block in logged_reasoning.blocks]
+    joined_text = "\n\n".join(each.text for each in read if each.text)
+    if logged_reasoning.text and joined_text != logged_reasoning.text:
+        yield Reasoning(logged_reasoning.text)
         read = [each for each in read if not each.text]
     yield from read
-    yield from (Other("openai", odd) for odd in taken.unknown)
+    yield from (Other("openai", odd) for odd in logged_reasoning.unknown)
 
 
 def _thought(block: Object) -> Reasoning:
-    """A block of reasoning; who signed it, its format says, and Anthropic's form of it."""
+    """Load a block of reasoning; its signer follows from its format, or from the shape of Anthropic's blocks."""
     redacted, signature = string(block, "redacted"), string(block, "signature")
-    hidden, named = redacted or string(block, "encrypted"), string(block, "format")
+    encrypted, format_name = redacted or string(block, "encrypted"), string(block, "format")
     more = native(PROVIDER, block, "text", "redacted", "encrypted", "id", "signature", "index").get(PROVIDER, {})
-    signer = next((who for begins, who in _SIGNERS.items() if named.startswith(begins)), "")
+    signer = next((provider for prefix, provider in _SIGNERS.items() if format_name.startswith(prefix)), "")
     if (redacted or signature) and not more:
         more, signer = {"type": "redacted_thinking" if redacted else "thinking"}, "anthropic"
-    signer = signer if hidden or signature else ""
-    known = {"type": _FORMS, "format": (named if signer and named.startswith(signer) else "unknown",)}
+    signer = signer if encrypted or signature else ""
+    known = {"type": _FORMS, "format": (format_name if signer and format_name.startswith(signer) else "unknown",)}
     form = {name: more.pop(name) for name, values in known.items() if more.get(name) in values}
     own = {who: members for who, members in ((PROVIDER, more), (FORM, {PROVIDER: form} if form else {})) if members}
-    return Reasoning(string(block, "text"), signer, signature, hidden, string(block, "id"), own)
+    return Reasoning(string(block, "text"), signer, signature, encrypted, string(block, "id"), own)
 
 
 def _sources(annotations: list[Json]) -> Iterator[Block]:
-    for noted in annotations:
-        cited = at(noted, "url_citation")
-        if isinstance(cited, dict):
-            more = native("openai", cited, "url", "title")
-            yield Source(string(cited, "url"), string(cited, "title"), native=more)
-        elif noted not in EMPTY:
-            yield Other("openai", {"annotation": noted})
+    for annotation in annotations:
+        citation = at(annotation, "url_citation")
+        if isinstance(citation, dict):
+            more = native("openai", citation, "url", "title")
+            yield Source(string(citation, "url"), string(citation, "title"), native=more)
+        elif annotation not in EMPTY:
+            yield Other("openai", {"annotation": annotation})
 
 
 # Results
 
 
 def _result(turn: Object, state: State) -> LoadedTurn:
-    """A result without an id answers the first open call of its name, else the first open call, else none."""
-    logged, name, content = identifier(turn.get("tool_call_id")) or "", turn.get("name"), turn.get("content")
-    answered, state = state.answer(logged, name)
-    if len(turn) == 3 and logged and type(content) is str and content:  # as most are
-        return LoadedTurn([Turn("tool", (Result(answered, content=(Text(content),)),))], state)
-    said, outcome = _output(turn)
+    """Load a result; without an id, it answers the first open call with its name, or else the first open call."""
+    logged_id, name, content = identifier(turn.get("tool_call_id")) or "", turn.get("name"), turn.get("content")
+    call_id, state = state.answer(logged_id, name)
+    if len(turn) == 3 and logged_id and type(content) is str and content:  # the usual case
+        return LoadedTurn([Turn("tool", (Result(call_id, content=(Text(content),)),))], state)
+    content, outcome = _output(turn)
     response = chat.private(turn)
     more = {**_rest(turn), **response.get("native", {})} if len(turn) > 3 else {}
-    made = Result(
-        answered, string(turn, "name"), said.content, said.json, response.get("outcome", outcome), not logged, more
+    result = Result(
+        call_id,
+        string(turn, "name"),
+        content.content,
+        content.json,
+        response.get("outcome", outcome),
+        not logged_id,
+        more,
     )
-    return LoadedTurn([Turn("tool", (made,))], state)
+    return LoadedTurn([Turn("tool", (result,))], state)
 
 
 def _output(turn: Object) -> tuple[ResultContent, Outcome]:
-    """What a result says, and whether our mark says that its call failed."""
+    """Load the content of a result, and its outcome from chatsquash's mark."""
     content = turn.get("content")
     if not (content is None or isinstance(content, str) or _is_parts(content)):
         return ResultContent((Text(compact(content)),), json=True), "success"
-    shown, outcome = parse_outcome(said(content), is_marked=KEY in turn and is_failed(turn))
-    return ResultContent(shown), outcome
+    content_blocks, outcome = parse_outcome(blocks_of(content), is_marked=KEY in turn and is_failed(turn))
+    return ResultContent(content_blocks), outcome
 
 
 def _is_parts(content: Json) -> bool:
     """Whether a result's content is a list of parts; any other list is JSON that the tool returned."""
     if not isinstance(content, list):
         return False
-    typed = all(isinstance(p, str) or (isinstance(p, dict) and isinstance(p.get("type", ""), str)) for p in content)
-    return typed and (not content or any(type(block) is not Other for part in content for block in part_of(part)))
+    has_types = all(isinstance(p, str) or (isinstance(p, dict) and isinstance(p.get("type", ""), str)) for p in content)
+    return has_types and (not content or any(type(block) is not Other for part in content for block in part_of(part)))
 
 
 # Tools
 
 
 def tools(value: Json) -> Tools:
-    """Function and custom tools in whichever spelling; any other type is run by the vendor."""
+    """Load function and custom tools in the spelling of any vendor; all other types are hosted."""
     functions, hosted = list[Json](), list[Json]()
     for tool in as_list(value):
-        made = function_tool(tool)
-        (hosted if made is None else functions).append(tool if made is None else made)
+        converted = function_tool(tool)
+        (hosted if converted is None else functions).append(tool if converted is None else converted)
     return Tools(functions, hosted)

@@ -1,4 +1,4 @@
-"""What a response of OpenAI chat says."""
+"""Load the reply in a response of OpenAI chat."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.formats.values import Object, kind, objects
 
 FIELDS, _BLOCKS = "provider_specific_fields", "compaction_blocks"
-"""Where LiteLLM puts what OpenAI chat has no place for, and there the summaries."""
+"""LiteLLM's member for content that OpenAI chat does not support, and its member for summaries."""
 
 
 def reply(body: Json) -> Response:
-    """The message of the first choice as it was logged; without a role it is the assistant's."""
+    """Load the message of the first choice as logged; a missing role is added."""
     return missing_reply(body) or _first(body.get("choices"))
 
 
-def holding(message: Json, model: Json = None) -> Object:
-    """The body of a response that holds a message, by a model where that is known."""
+def response_body(message: Json, model: Json = None) -> Object:
+    """Build the body of a response with a message, and with the model if it is known."""
     body: Object = {"choices": [{"index": 0, "message": message}]}
     return {**body, "model": model} if isinstance(model, str) and model else body
 
@@ -36,40 +36,40 @@ def _first(choices: Json) -> Response:
 
 
 def _answer(message: Json, reason: Json, count: int) -> Response:
-    stopped = reason if isinstance(reason, str) else None
+    finish_reason = reason if isinstance(reason, str) else None
     if message is None:
-        return Response(None, count, stopped, "the first choice has no message")
+        return Response(None, count, finish_reason, "the first choice has no message")
     if not isinstance(message, dict):
         return wrong("response.choices[0].message", kind(message), count)
     number = next((leaf for leaf in jsonio.leaves(message) if isinstance(leaf, float) and not isfinite(leaf)), None)
     if number is not None:
         seen = f"an object with the number {'NaN' if isnan(number) else 'Infinity'}"
         return wrong("response.choices[0].message", seen, count)
-    return _said(message, count, stopped)
+    return _load_message(message, count, finish_reason)
 
 
-def _said(message: Object, count: int, stopped: str | None) -> Response:
+def _load_message(message: Object, count: int, finish_reason: str | None) -> Response:
     if is_foreign(message):
-        from chatsquash.formats.providers.openai_chat import rewriting  # which plain chat does not need
+        from chatsquash.formats.providers.openai_chat import rewriting  # late, since plain chat does not need it
 
         message = rewriting.reply(message)
-    role, unlike = message.get("role"), None
+    role, wrong_role = message.get("role"), None
     if not isinstance(role, str):
-        unlike = WrongType("response.choices[0].message.role", kind(role)) if role is not None else None
+        wrong_role = WrongType("response.choices[0].message.role", kind(role)) if role is not None else None
         message = {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
-    compacted, missing = _of_service(message[FIELDS]) if has_service_fields(message) else (None, "")
-    return Response(message, count, stopped, wrong=unlike, compacted=compacted, cleared=missing)  # type: ignore[arg-type]
+    compacted, missing = _service_changes(message[FIELDS]) if has_service_fields(message) else (None, "")
+    return Response(message, count, finish_reason, wrong=wrong_role, compacted=compacted, cleared=missing)  # type: ignore[arg-type]
 
 
 def has_service_fields(message: Object) -> bool:
-    """Whether a message says what Anthropic's service did to its request."""
+    """Whether a message reports changes of its request by Anthropic's service."""
     fields = message.get(FIELDS)
     return isinstance(fields, dict) and bool(fields.get(_BLOCKS) or fields.get("context_management"))
 
 
-def _of_service(fields: Object) -> tuple[Json, str]:
-    """What Anthropic's service did to a request, as LiteLLM logs it: its summary, and what it cleared."""
-    from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary  # which few logs need
+def _service_changes(fields: Object) -> tuple[Json, str]:
+    """Return the changes of a request by Anthropic's service, as logged by LiteLLM: its summary, and a description."""
+    from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary  # late, since few logs need it
 
     blocks = objects(fields.get(_BLOCKS))[-1:]
     return split_summary([*blocks, {"type": "text"}])[0], cleared(fields)

@@ -1,4 +1,4 @@
-"""Messages with content of other formats, rewritten as messages of OpenAI chat, in which each call is once."""
+"""Rewrite messages with content of other formats as messages of OpenAI chat, in which each call occurs once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FAILED = ("error-text", "error-json", "execution-denied")
 
 
 def messages(message: Json) -> list[Any]:
-    """Return a message as messages of OpenAI chat: its results each, and what else it says.
+    """Convert a message to messages of OpenAI chat: one per result, and one for its other content.
 
-    A message without content of other formats is returned as it is.
+    A message without content of other formats is returned unchanged.
     """
     if not isinstance(message, dict) or not is_foreign(message):
         return [message]
@@ -42,7 +42,7 @@ def messages(message: Json) -> list[Any]:
 
 
 def reply(message: Object) -> Object:
-    """Return the message of a response as one of OpenAI chat."""
+    """Convert the message of a response to one of OpenAI chat."""
     return message if not is_foreign(message) else messages({**message, "role": "assistant"})[0]
 
 
@@ -50,43 +50,45 @@ def reply(message: Object) -> Object:
 
 
 def _assistant(message: Object, blocks: list[Json]) -> Object:
-    """What an assistant says, thinks and calls, with the members that are OpenAI's."""
+    """Convert an assistant message: content, reasoning and calls, with the other members of OpenAI."""
     thoughts = [each for each in objects(blocks) if reasoning.is_part(each)]
-    said = [each for each in blocks if not reasoning.is_part(each) and string(each, "type") not in CALLS | RESULTS]
-    called = list(_calls(message, blocks))
-    content = parts.content(list(_parts(said)), beside_calls=bool(called))
+    content_blocks = [
+        each for each in blocks if not reasoning.is_part(each) and string(each, "type") not in CALLS | RESULTS
+    ]
+    tool_calls = list(_calls(message, blocks))
+    content = parts.content(list(_parts(content_blocks)), beside_calls=bool(tool_calls))
     if not isinstance(message.get("content"), list):
-        content = message.get("content") or (None if called else "")
-    made: Object = {**without(message, *_READ, "role"), "role": "assistant", "content": content}
-    made |= _reasoning(message, thoughts) | ({"tool_calls": called} if called else {})
-    return {"role": "assistant", **made}
+        content = message.get("content") or (None if tool_calls else "")
+    converted: Object = {**without(message, *_READ, "role"), "role": "assistant", "content": content}
+    converted |= _reasoning(message, thoughts) | ({"tool_calls": tool_calls} if tool_calls else {})
+    return {"role": "assistant", **converted}
 
 
 def _reasoning(message: Object, thoughts: list[Object]) -> Object:
-    """The reasoning in blocks or in a message's ``additional_kwargs``, unless the message has it already."""
+    """Return the reasoning in blocks or in ``additional_kwargs``, unless the message has reasoning already."""
     if any(message.get(name) for name in reasoning.MEMBERS):
         return {}
-    beside = at(message.get("additional_kwargs"), "reasoning_content")
+    extra_text = at(message.get("additional_kwargs"), "reasoning_content")
     if not thoughts:
-        return {"reasoning_content": beside} if isinstance(beside, str) and beside else {}
+        return {"reasoning_content": extra_text} if isinstance(extra_text, str) and extra_text else {}
     text = reasoning.pop({"content": thoughts}).text
-    signed = [each for each in thoughts if each.get("signature") or each.get("data")]
-    made: Object = {"reasoning_content": text} if text else {}
-    return {**made, "thinking_blocks": signed} if signed else made
+    signed_blocks = [each for each in thoughts if each.get("signature") or each.get("data")]
+    members: Object = {"reasoning_content": text} if text else {}
+    return {**members, "thinking_blocks": signed_blocks} if signed_blocks else members
 
 
 def _calls(message: Object, blocks: list[Json]) -> Iterator[Object]:
-    """The calls of a message, each once, in the spelling that keeps its arguments as they were sampled."""
-    beside = message.get("additional_kwargs")
+    """Return the calls of a message, each once, preferably with its arguments exactly as sampled."""
+    extra = message.get("additional_kwargs")
     merged = dict[Any, tuple[Object, bool]]()
     places = (
         _list(message.get("tool_calls")),
         [each for each in blocks if string(each, "type") in CALLS],
-        _list(at(beside, "tool_calls")),
+        _list(at(extra, "tool_calls")),
         _list(message.get("invalid_tool_calls")),
     )
-    for logged in (each for place in places for each in objects(place)):
-        call, is_verbatim = _call(logged)
+    for logged_call in (each for place in places for each in objects(place)):
+        call, is_verbatim = _call(logged_call)
         key = identifier(call.get("id")) or _content(call)
         if key not in merged or (is_verbatim and not merged[key][1]):
             merged[key] = call, is_verbatim
@@ -98,25 +100,25 @@ def _list(value: Json) -> list[Json]:
 
 
 def _content(call: Object) -> tuple[str, bytes]:
-    """What distinguishes a call without an id: its name and its arguments."""
+    """Return a key for a call without an id: its name and its arguments."""
     function = call.get("function")
     spelled = string(function, "arguments")
     return string(function, "name"), jsonio.dumps(jsonio.value(spelled, spelled), sort_keys=True)
 
 
-def _call(logged: Object) -> tuple[Object, bool]:
-    """A call as OpenAI spells it, and whether its arguments are a text that was not made here."""
-    logged = logged["tool_call"] if isinstance(logged.get("tool_call"), dict) else logged
-    function = logged.get("function")
-    if isinstance(function, dict) or isinstance(logged.get("custom"), dict):
-        return {"type": "function", **logged} if not logged.get("type") else logged, True
-    given = next((logged[name] for name in _ARGUMENTS if not is_empty(logged.get(name))), None)
-    call_id = _first(logged, "toolCallId", "call_id", "tool_call_id", "id")
-    return calls.spell_call(call_id, _first(logged, *_NAMES), given), isinstance(given, str)
+def _call(logged_call: Object) -> tuple[Object, bool]:
+    """Convert a call to OpenAI's shape, and return whether its arguments are the logged text."""
+    logged_call = logged_call["tool_call"] if isinstance(logged_call.get("tool_call"), dict) else logged_call
+    function = logged_call.get("function")
+    if isinstance(function, dict) or isinstance(logged_call.get("custom"), dict):
+        return {"type": "function", **logged_call} if not logged_call.get("type") else logged_call, True
+    raw_arguments = next((logged_call[name] for name in _ARGUMENTS if not is_empty(logged_call.get(name))), None)
+    call_id = _first(logged_call, "toolCallId", "call_id", "tool_call_id", "id")
+    return calls.spell_call(call_id, _first(logged_call, *_NAMES), raw_arguments), isinstance(raw_arguments, str)
 
 
 def _first(holder: Object, *names: str) -> Json:
-    """The first of these members that has a value."""
+    """Return the value of the first of these members that has one."""
     return next((holder[name] for name in names if holder.get(name)), None)
 
 
@@ -124,7 +126,7 @@ def _first(holder: Object, *names: str) -> Json:
 
 
 def _result(block: Object) -> Message:
-    """The result in a block."""
+    """Convert a block with a result to a tool message."""
     output = next((block[name] for name in _RESULTS if block.get(name) is not None), "")
     of = at(output, "type")
     has_failed = block.get("is_error") is True or block.get("isError") is True or of in _FAILED
@@ -133,13 +135,13 @@ def _result(block: Object) -> Message:
     elif of == "execution-denied":
         output = string(output, "reason")
     content = _output(output)
-    named = next((block[name] for name in _NAMES if string(block, name)), None)
-    made: Any = calls.tool_message(_first(block, *_IDS), content, "failed" if has_failed else "", named)
-    return made  # type: ignore[no-any-return]
+    tool_name = next((block[name] for name in _NAMES if string(block, name)), None)
+    converted: Any = calls.tool_message(_first(block, *_IDS), content, "failed" if has_failed else "", tool_name)
+    return converted  # type: ignore[no-any-return]
 
 
 def _output(output: Json) -> Json:
-    """What a tool returned: a text, texts and media, or another value as JSON."""
+    """Convert the output of a tool: a text, texts and media, or any other value as JSON."""
     if isinstance(output, str):
         return output
     if isinstance(output, list) and all(isinstance(at(each, "type"), str) for each in output):
@@ -148,7 +150,7 @@ def _output(output: Json) -> Json:
 
 
 def _parts(blocks: Iterable[Json]) -> Iterator[Json]:
-    """Blocks as parts of OpenAI chat; those that it has no part for stay as they are."""
+    """Convert blocks to parts of OpenAI chat; unsupported blocks are returned unchanged."""
     for block in blocks:
         match block:
             case {"type": "text" | "input_text" | "output_text", "text": str(text)} | str(text):
@@ -158,7 +160,7 @@ def _parts(blocks: Iterable[Json]) -> Iterator[Json]:
 
 
 def _medium(block: Json) -> Json:
-    """An image, a document or a file of another format as a part; ``None`` for anything else."""
+    """Convert an image, a document or a file of another format to a part; ``None`` for anything else."""
     if not isinstance(block, dict):
         return None
     match block:
@@ -167,15 +169,15 @@ def _medium(block: Json) -> Json:
         case {"type": "input_file"}:
             return parts.file(**without(block, "type"))
         case {"type": "image" | "document", "source": {}}:
-            shown = [view.part_of(each) for each in blocks_of([block])]
-            return shown[0] if len(shown) == 1 else None
+            content_parts = [view.part_of(each) for each in blocks_of([block])]
+            return content_parts[0] if len(content_parts) == 1 else None
         case {"type": "image" | "file" | "audio" | "video" as of}:
             return _framework_medium(of, block)
     return None
 
 
 def _framework_medium(of: str, block: Object) -> Json:
-    """A medium of LangChain or the AI SDK by its data or its address."""
+    """Convert media of LangChain or the AI SDK with data or a URL; ``None`` without both."""
     mime = next((string(block, name) for name in ("mime_type", "mediaType", "mimeType") if string(block, name)), "")
     data = next((string(block, name) for name in ("base64", "data", "image") if string(block, name)), "")
     url = string(block, "url") or (data if ":" in data[:12] else "")
@@ -185,5 +187,5 @@ def _framework_medium(of: str, block: Object) -> Json:
     address = url or parts.data_url(mime or ("image/png" if is_image else ""), data)
     if is_image:
         return parts.image(address)
-    named = string(block, "filename") or None
-    return parts.file(file_url=address, filename=named) if url else parts.file(file_data=address, filename=named)
+    filename = string(block, "filename") or None
+    return parts.file(file_url=address, filename=filename) if url else parts.file(file_data=address, filename=filename)

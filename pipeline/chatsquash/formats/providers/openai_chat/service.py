@@ -1,4 +1,4 @@
-"""What OpenAI's service wants of a request for a chat completion."""
+"""The limits of OpenAI's service for chat completion requests."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MEMBERS = {
     "assistant": ("role", "content", "name", "refusal", "audio", "tool_calls"),
     "tool": ("role", "tool_call_id", "content"),
 }
-"""What a message of a role may have."""
+"""The allowed members of a message of each role."""
 _Members = dict[str, tuple[str, ...]]
 _NAMES = NameRule(re.compile(r"[\s<|\\/>]"), max_length=64)
-"""How the one who speaks may be called."""
+"""The rule for names of speakers."""
 _PARTS: _Members = {
     "text": (),
     "refusal": (),
@@ -26,7 +26,7 @@ _PARTS: _Members = {
     "input_audio": ("data", "format"),
     "file": ("file_data", "file_id", "filename"),
 }
-"""The parts that the service has, and what they may hold that are no texts."""
+"""The allowed types of parts, with the members of their inner object; those without any are texts."""
 _TOOLS: _Members = {
     "function": ("name", "description", "parameters", "strict"),
     "custom": ("name", "description", "format"),
@@ -34,31 +34,31 @@ _TOOLS: _Members = {
 _CALLS: _Members = {"function": ("name", "arguments"), "custom": ("name", "input")}
 
 
-def _strict(body: Json) -> Json:
-    """Messages and tools with the members and the parts that the service has."""
-    messages = [made for message in body["messages"] if _says_something(made := _message(message))]
+def _strict_body(body: Json) -> Json:
+    """Return a request without empty messages, and without members and parts that the service does not accept."""
+    messages = [converted for message in body["messages"] if _has_content(converted := _message(message))]
     tools = {"tools": [_typed_part(tool, _TOOLS) for tool in body["tools"]]} if "tools" in body else {}
     return {"messages": messages, **tools}
 
 
-def _says_something(message: Object) -> bool:
+def _has_content(message: Object) -> bool:
     return message["role"] == "tool" or any(message.get(name) for name in ("content", "refusal", "tool_calls"))
 
 
 def _message(message: Object) -> Object:
-    made = only(message, _MEMBERS[message["role"]])
-    if isinstance(made.get("content"), list):
-        made["content"] = [_typed_part(part, _PARTS) for part in made["content"] if _is_part(part)]
-    if "tool_calls" in made:
-        made["tool_calls"] = [
+    converted = only(message, _MEMBERS[message["role"]])
+    if isinstance(converted.get("content"), list):
+        converted["content"] = [_typed_part(part, _PARTS) for part in converted["content"] if _is_part(part)]
+    if "tool_calls" in converted:
+        converted["tool_calls"] = [
             _typed_part({**call, "type": "custom" if "custom" in call else "function"}, _CALLS)
-            for call in objects(made["tool_calls"])
+            for call in objects(converted["tool_calls"])
         ]
-    if "audio" in made:
-        made["audio"] = only(made["audio"], ("id",)) if isinstance(made["audio"], dict) else None
-    if "name" in made:
-        made["name"] = _NAMES.fit(str(made["name"]))
-    return made
+    if "audio" in converted:
+        converted["audio"] = only(converted["audio"], ("id",)) if isinstance(converted["audio"], dict) else None
+    if "name" in converted:
+        converted["name"] = _NAMES.fit(str(converted["name"]))
+    return converted
 
 
 def _is_part(part: Object) -> bool:
@@ -67,7 +67,7 @@ def _is_part(part: Object) -> bool:
 
 
 def _typed_part(holder: Object, members: _Members) -> Object:
-    """A part, a call or a definition with what stands under the name of its type."""
+    """Return a part, a call or a definition with only the allowed members under the name of its type."""
     of = holder["type"]
     value = holder[of]
     own = only(value, members[of]) if isinstance(value, dict) else value
@@ -80,5 +80,5 @@ SERVICE = Service(
     ids=NameRule(re.compile("(?!)"), max_length=40),
     accepts_reasoning=lambda _: False,
     requires_properties=True,
-    remove_unknown_members=_strict,
+    remove_unknown_members=_strict_body,
 )

@@ -1,4 +1,4 @@
-"""A completion, put together from the chunks that it was streamed in."""
+"""Assemble a completion from its chunks."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from chatsquash.formats.values import Object, at, index, objects
 
 _GROWING = ("content", "refusal", *reasoning.TEXTS)
 _FRAGMENTS = ("arguments", "input", "text", "summary", "data", "transcript")
-_UNLOGGED = ("choices", "object", "obfuscation", "error")
+_CHUNK_MEMBERS = ("choices", "object", "obfuscation", "error")
 
 
 class _Text(Struct):
-    """A text that is still coming in."""
+    """A text under construction."""
 
     pieces: list[str]
 
 
 class _Draft(Struct):
-    """A choice that is still coming in; calls and reasoning details stand with the keys that tell them apart."""
+    """A choice under construction; calls and reasoning details are stored with their indexes."""
 
     message: Object = field(default_factory=lambda: {"role": "assistant", "content": None})
     calls: list[tuple[int, Object]] = field(default_factory=list)
@@ -34,7 +34,7 @@ class _Draft(Struct):
     rest: Object = field(default_factory=dict)
 
     def add(self, choice: Object) -> None:
-        """Take in a choice of one chunk; some servers send a whole message in it."""
+        """Add a choice of one chunk; some servers send a complete message in it."""
         for key, value in choice.items():
             if key not in ("index", "delta", "message", "logprobs") and value not in (None, ""):
                 self.rest[key] = value
@@ -55,7 +55,7 @@ class _Draft(Struct):
             _grow(self.message, {key: value}, _GROWING)
 
     def choice(self, place: int) -> Object:
-        """The choice as it would have come whole."""
+        """Return the choice as in a response without streaming."""
         message = _join_texts(self.message)
         if isinstance(message["content"], list):
             message["content"] = _join_neighbours(message["content"], _join_pair)
@@ -66,32 +66,36 @@ class _Draft(Struct):
 
 
 def assemble(events: list[Json]) -> Stream:
-    """The completion that chunks add up to; without a finish reason, usage without choices is its end."""
+    """Assemble a completion; it is complete with finish reasons, or with a usage chunk without choices."""
     body: Object = {"object": "chat.completion"}
     drafts: dict[int, _Draft] = {}
-    ended, error = False, None
+    has_ended, error = False, None
     for event in objects(events):
-        body |= {key: value for key, value in event.items() if key not in _UNLOGGED and value not in (None, "")}
+        body |= {key: value for key, value in event.items() if key not in _CHUNK_MEMBERS and value not in (None, "")}
         choices = event.get("choices")
-        ended = ended or bool(choices == [] and event.get("usage"))
+        has_ended = has_ended or bool(choices == [] and event.get("usage"))
         for position, choice in enumerate(choices if isinstance(choices, list) else ()):
             if isinstance(choice, dict):
                 drafts.setdefault(index(choice, position), _Draft()).add(choice)
         if error := event.get("error") or None:
             break
-    whole = [drafts[place].choice(place) for place in sorted(drafts)]
-    stopped = bool(whole) and all(choice["finish_reason"] for choice in whole)
-    return Stream({**body, "choices": whole} if whole else body, (ended or stopped) and error is None, error)
+    complete_choices = [drafts[place].choice(place) for place in sorted(drafts)]
+    has_reasons = bool(complete_choices) and all(choice["finish_reason"] for choice in complete_choices)
+    return Stream(
+        {**body, "choices": complete_choices} if complete_choices else body,
+        (has_ended or has_reasons) and error is None,
+        error,
+    )
 
 
 def _add_items(
     items_by_place: list[tuple[int, Object]], items: list[Json], is_new: Callable[[Object, Object], bool]
 ) -> None:
-    """Each item adds to the last one of its index, or of its place, unless it starts another there."""
+    """Add each item to the last one with the same index, or position, unless it starts another one."""
     for position, item in enumerate(items):
         if isinstance(item, dict):
             place = index(item, position)
-            last = next((held for key, held in reversed(items_by_place) if key == place), None)
+            last = next((candidate for key, candidate in reversed(items_by_place) if key == place), None)
             if last is None or is_new(last, item):
                 last = {}
                 items_by_place.append((place, last))
@@ -99,22 +103,22 @@ def _add_items(
 
 
 def _is_new_call(call: Object, delta: Object) -> bool:
-    """Another id starts another call; without one, so does another name behind arguments."""
+    """Whether a delta starts another call: by another id, or without an id by another name after arguments."""
     if delta.get("id") and call.get("id"):
         return bool(delta["id"] != call["id"])
     before, name = at(call, "function", "name"), at(delta, "function", "name")
-    begun = _text(at(call, "function", "arguments"))
-    return bool(not delta.get("id") and name and before and name != before and begun)
+    arguments = _text(at(call, "function", "arguments"))
+    return bool(not delta.get("id") and name and before and name != before and arguments)
 
 
 def _is_new_detail(detail: Object, delta: Object) -> bool:
-    """Another type or id starts another detail, and so does encrypted data, which comes whole."""
+    """Whether a delta starts another detail: by another type or id, or by encrypted data, which is never split."""
     changed = any(delta.get(key) and detail.get(key) and delta[key] != detail[key] for key in ("type", "id"))
     return changed or bool(delta.get("data") and detail.get("data"))
 
 
 def _grow(target: Object, delta: Object, texts: tuple[str, ...]) -> None:
-    """Texts grow, anything else is set, and what says nothing overwrites nothing."""
+    """Append texts and set other members; empty values do not replace others."""
     for key, value in delta.items():
         if key in ("function", "custom", "function_call", "audio") and isinstance(value, dict):
             if not isinstance(target.get(key), dict):
@@ -142,7 +146,7 @@ def _append(value: Object, key: str, piece: str) -> None:
 
 
 def _join_texts(item: Object) -> Object:
-    """What grew, with its texts joined: its own and those one level below."""
+    """Join the texts of an object and of the objects one level below."""
     inner = {key: {k: _text(v) for k, v in value.items()} for key, value in item.items() if isinstance(value, dict)}
     return {key: _text(value) for key, value in item.items()} | inner
 
@@ -152,7 +156,7 @@ def _text(value: Any) -> Json:
 
 
 def _parts(content: Any) -> list[Json]:
-    """What came before as a list."""
+    """Return earlier content as a list of parts."""
     text = _text(content)
     if isinstance(text, str):
         return [parts.text(text)] if text else []
@@ -160,29 +164,31 @@ def _parts(content: Any) -> list[Json]:
 
 
 def _join_neighbours(pieces: list[Json], join: Callable[[Object, Object], Object | None]) -> list[Json]:
-    """Parts with those neighbours joined that can be."""
+    """Join adjacent parts where ``join`` allows it."""
     merged: list[Json] = []
     for part in pieces:
         both = isinstance(part, dict) and merged and isinstance(merged[-1], dict)
-        joined = join(merged[-1], part) if both else None
-        merged[-1 if joined else len(merged) :] = [joined or part]
+        joined_part = join(merged[-1], part) if both else None
+        merged[-1 if joined_part else len(merged) :] = [joined_part or part]
     return merged
 
 
 def _join_pair(last: Object, part: Object) -> Object | None:
-    """Two texts, or two parts that think with the texts in them, as one; ``None`` for anything else."""
-    if last.get("type") == part.get("type") == "thinking" and _have(last, part, "thinking", list):
-        return {**last, "thinking": _join_neighbours([*last["thinking"], *part["thinking"]], _joined_text)}
-    return _joined_text(last, part)
+    """Join two texts, or two thinking parts including their texts; ``None`` for anything else."""
+    if last.get("type") == part.get("type") == "thinking" and _has_only(last, part, "thinking", list):
+        return {**last, "thinking": _join_neighbours([*last["thinking"], *part["thinking"]], _join_text_pair)}
+    return _join_text_pair(last, part)
 
 
-def _joined_text(last: Object, part: Object) -> Object | None:
+def _join_text_pair(last: Object, part: Object) -> Object | None:
     kind = part.get("type")
-    alike = last.get("type") == kind and kind in ("text", *reasoning.PARTS)
-    return {**last, "text": last["text"] + part["text"]} if alike and _have(last, part, "text", str) else None
+    is_same_type = last.get("type") == kind and kind in ("text", *reasoning.PARTS)
+    return (
+        {**last, "text": last["text"] + part["text"]} if is_same_type and _has_only(last, part, "text", str) else None
+    )
 
 
-def _have(last: Object, part: Object, member: str, of: type) -> bool:
-    """Whether two parts have a member of a type, and the second nothing else."""
-    alone = part.keys() == {"type", member}
-    return alone and isinstance(last.get(member), of) and isinstance(part[member], of)
+def _has_only(last: Object, part: Object, member: str, of: type) -> bool:
+    """Whether two parts have a member of this type, and the second has no others."""
+    is_only_member = part.keys() == {"type", member}
+    return is_only_member and isinstance(last.get(member), of) and isinstance(part[member], of)

@@ -1,4 +1,4 @@
-"""Where logged messages depart from what OpenAI writes."""
+"""The differences between logged messages and those of OpenAI."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from chatsquash.formats.values import Object
 
 
 def variants(message: Json) -> list[str]:
-    """Where a logged message departs from what OpenAI writes today, in words."""
+    """Describe how a logged message differs from those that OpenAI writes today."""
     if not isinstance(message, dict) or _is_ordinary(message):
         return []
     return [words for words, test in _VARIANTS if test(message)]
 
 
 def _is_ordinary(message: Object) -> bool:
-    """Whether a look at a message shows that it has no variants; nearly all have none, and there are many."""
-    if type(message.get("content")) not in _TEXT or not TELLING.isdisjoint(message):
+    """Whether a quick look shows that a message has no variants, as is the case for nearly all."""
+    if type(message.get("content")) not in _TEXT or not UNUSUAL_MEMBERS.isdisjoint(message):
         return False
     role, calls = message.get("role"), message.get("tool_calls")
     if role in ("tool", "function"):
@@ -53,8 +53,8 @@ def _results(message: Object) -> list[Object]:
 
 
 _TEXT = (str, type(None))
-TELLING = frozenset({"function_call", "audio", *reasoning.MEMBERS[1:]})
-"""Members of messages that OpenAI does not write, or no longer."""
+UNUSUAL_MEMBERS = frozenset({"function_call", "audio", *reasoning.MEMBERS[1:]})
+"""Members of messages that OpenAI does not write, or no longer writes."""
 _VARIANTS: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("legacy function_call", _has("function_call")),
     ("legacy function role", lambda message: message.get("role") == "function"),
@@ -63,10 +63,13 @@ _VARIANTS: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("custom tool calls", _among(logged_calls, lambda call: call.get("type") == "custom")),
     ("tool calls without type", _among(logged_calls, lambda call: not call.get("type"))),
     ("tool calls without id", _among(logged_calls, lambda call: identifier(call.get("id")) is None)),
-    ("object arguments", _among(functions, lambda called: not isinstance(called.get("arguments", ""), _TEXT))),
-    ("missing arguments", _among(functions, lambda called: called.get("arguments") is None)),
-    ("tool results without tool_call_id", _among(_results, lambda told: identifier(told.get("tool_call_id")) is None)),
-    ("tool results as JSON", _among(_results, lambda told: not isinstance(told.get("content"), str | list | None))),
+    ("object arguments", _among(functions, lambda function: not isinstance(function.get("arguments", ""), _TEXT))),
+    ("missing arguments", _among(functions, lambda function: function.get("arguments") is None)),
+    (
+        "tool results without tool_call_id",
+        _among(_results, lambda result: identifier(result.get("tool_call_id")) is None),
+    ),
+    ("tool results as JSON", _among(_results, lambda result: not isinstance(result.get("content"), str | list | None))),
     *((key, _has(key)) for key in reasoning.MEMBERS[1:]),
     ("thinking parts", has_part(*reasoning.PARTS)),
     ("document_url parts", has_part("document_url")),

@@ -1,7 +1,7 @@
-"""OpenAI Responses: items in and out, and the events that a streamed response comes in.
+"""OpenAI Responses: requests and responses are lists of items.
 
-One item is less than one turn: reasoning, text and calls are items of their own.  The assistant's items up to the
-next item of somebody else are one turn, so they are kept open in the state until that comes.
+An item is smaller than a turn: reasoning, text and calls are separate items.  The assistant's items up to the next
+item of another role form one turn; until then, the state contains them as open items.
 """
 
 from chatsquash.formats.providers.openai_responses.compaction import is_compaction, visible_turns
@@ -26,12 +26,12 @@ LOSES = """
 audio, video, approval, asst asst, reasoning, reasoning+call, reasoning of two blocks, reasoning between, anthropic
 signature, refusal, hosted call, hosted call alone, source
 """
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
 BLURS = """
 file id of Anthropic, result json obj, result json list, is_error, denied result, anthropic redacted, gemini call sig,
 native members
 """
-"""Those of which only places, bounds and marks are."""
+"""The kinds that lose only their place, boundaries or marks."""
 
 __all__ = [
     "PROVIDER",

@@ -1,4 +1,4 @@
-"""Calls of OpenAI's own tools that the client runs and answers: shells, patches, the computer, a search for tools."""
+"""Calls of OpenAI's built-in tools that the client runs: shells, patches, computer use and tool search."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from chatsquash.formats.values import Object, at, compact, string
 
 
 class _Tool(NamedTuple):
-    """A tool of OpenAI that the client runs."""
+    """A built-in tool that the client runs."""
 
     name: str
-    """The name of the function in its place."""
+    """The name of the function that represents it."""
     arguments: str
-    """The member of a call that is all arguments."""
+    """The member of a call that contains the arguments."""
     output: str
     """The type of its results."""
 
@@ -36,22 +36,22 @@ _TOOLS = {
 _CALLS = {tool.name: of for of, tool in _TOOLS.items()}
 _NAMES = {tool.output: tool.name for tool in _TOOLS.values()}
 OUTPUTS = tuple(_NAMES)
-"""The types of items that may be results of such calls."""
-_DEFINED = {**{name: name for name in _CALLS}, "computer_use_preview": "computer"}
-"""The functions in place of definitions, by their types."""
+"""The types of items that may be results of these calls."""
+_DEFINITION_NAMES = {**{name: name for name in _CALLS}, "computer_use_preview": "computer"}
+"""The names of the functions by the type of a definition."""
 _SEARCH, _COMPUTER, _SCREENSHOT = "tool_search", "computer", "computer_screenshot"
 _SEVERAL = "actions"
-"""The member of newer calls of the computer that has several actions."""
+"""The member of newer computer calls that contains several actions."""
 
 
 def _is_local(holder: Json) -> bool:
-    """Whether the client runs a shell, and not a container of OpenAI."""
+    """Whether a shell runs on the client, not in a container of OpenAI."""
     return string(at(holder, "environment"), "type") in ("", "local")
 
 
 def definition(tool: Object) -> Tool | None:
-    """The definition of such a tool, which has no schema; ``None`` for any other."""
-    name = _DEFINED.get(string(tool, "type"))
+    """Convert the definition of a built-in tool, which has no schema, to a function; ``None`` for any other."""
+    name = _DEFINITION_NAMES.get(string(tool, "type"))
     if name is None or not _is_local(tool) or (name == _SEARCH and tool.get("execution") != "client"):
         return None
     inner = {key: tool[key] for key in ("description", "parameters") if tool.get(key) is not None}
@@ -59,15 +59,15 @@ def definition(tool: Object) -> Tool | None:
     return with_private({"type": "function", "function": {"name": name, **inner}}, {PROVIDER: own})
 
 
-def as_defined(own: Object, function: Object) -> Object | None:
-    """The definition of such a tool as it was logged; ``None`` for any other."""
-    if string(own, "type") not in _DEFINED:
+def logged_definition(own: Object, function: Object) -> Object | None:
+    """Return the definition of a built-in tool as logged; ``None`` for any other."""
+    if string(own, "type") not in _DEFINITION_NAMES:
         return None
     return {**own, **{key: function[key] for key in ("description", "parameters") if key in function}}
 
 
 def is_call(item: Object) -> bool:
-    """Whether an item is such a call."""
+    """Whether an item is a call of one of these tools."""
     tool = _TOOLS.get(string(item, "type"))
     if tool is None or not (string(item, "call_id") or string(item, "id")) or not _is_local(item):
         return False
@@ -81,55 +81,59 @@ def _has_actions(item: Object, tool: _Tool) -> bool:
 
 
 def call(item: Object) -> Call:
-    """The call in such an item, with the action or the operation as its arguments."""
+    """Load a call, with the action or the operation as its arguments."""
     tool = _TOOLS[item["type"]]
     member = tool.arguments if isinstance(item.get(tool.arguments), dict) else _SEVERAL
-    given = item[member] if member == tool.arguments else {_SEVERAL: item[_SEVERAL]}
-    named = ("call_id",) if string(item, "call_id") else ("id",)
-    more = {"type": item["type"], **rest_of(item, member, *named)}
-    return Call(item[named[0]], tool.name, compact(given), native={PROVIDER: {MORE: more}})
+    arguments = item[member] if member == tool.arguments else {_SEVERAL: item[_SEVERAL]}
+    id_member = ("call_id",) if string(item, "call_id") else ("id",)
+    more = {"type": item["type"], **rest_of(item, member, *id_member)}
+    return Call(item[id_member[0]], tool.name, compact(arguments), native={PROVIDER: {MORE: more}})
 
 
 def logged_type(block: Call) -> str:
-    """The type of the item that a call was in; empty for a call of a function or a custom tool."""
+    """Return the type of the item of a call; empty for a call of a function or a custom tool."""
     of = string(at(writing.native(block, PROVIDER), MORE), "type")
     return of if of in _TOOLS else ""
 
 
 def item(block: Call) -> Object | None:
-    """The item of such a call; ``None`` for any other, and for one whose arguments are no object."""
-    of, given = logged_type(block), parse_json(block.arguments)
-    if not of or not isinstance(given, dict):
+    """Write the item of a call; ``None`` for other calls, and if the arguments are not an object."""
+    of, arguments = logged_type(block), parse_json(block.arguments)
+    if not of or not isinstance(arguments, dict):
         return None
-    members = given if _TOOLS[of].name == _COMPUTER and given.keys() == {_SEVERAL} else {_TOOLS[of].arguments: given}
+    members = (
+        arguments
+        if _TOOLS[of].name == _COMPUTER and arguments.keys() == {_SEVERAL}
+        else {_TOOLS[of].arguments: arguments}
+    )
     return {"type": of, "call_id": block.id, "status": "completed", **writing.native(block, PROVIDER)[MORE], **members}
 
 
 def output_type(block: Call) -> str:
-    """The type of the results of such a call; empty for any other."""
+    """Return the type of the results of a call; empty for a call of any other tool."""
     of = logged_type(block)
     return _TOOLS[of].output if of else ""
 
 
 def is_result(item: Object) -> bool:
-    """Whether an item may be the result of such a call."""
+    """Whether an item may be the result of a call of one of these tools."""
     of = item.get("type")
     return of in OUTPUTS and (_NAMES[of] != _SEARCH or item.get("execution") == "client")
 
 
-def call_id(item: Object, opened: Iterable[Object]) -> str:
-    """The id of the call that a result answers, among open items; empty for a result of what OpenAI ran."""
-    names = {string(item, "call_id"), string(item, "id")} - {""}
-    for each in opened:
+def call_id(item: Object, open_items: Iterable[Object]) -> str:
+    """Return the id of the call among the open items that a result answers; empty if OpenAI ran the call."""
+    logged_ids = {string(item, "call_id"), string(item, "id")} - {""}
+    for each in open_items:
         if is_call(each) and _TOOLS[each["type"]].output == item["type"]:
-            ident = string(each, "call_id") or string(each, "id")
-            if not names.isdisjoint((ident, string(each, "id"))):
-                return ident
+            logged_id = string(each, "call_id") or string(each, "id")
+            if not logged_ids.isdisjoint((logged_id, string(each, "id"))):
+                return logged_id
     return ""
 
 
 def result(item: Object, call_id: str) -> Object:
-    """A result as one of a function has it."""
+    """Convert a result to the members of a function's result."""
     of, output = item["type"], item.get("output")
     rest = {key: value for key, value in item.items() if key not in ("output", "tools", "call_id")}
     if _NAMES[of] == _SEARCH:
@@ -140,15 +144,15 @@ def result(item: Object, call_id: str) -> Object:
 
 
 def outcome(item: Object) -> Outcome:
-    """How such a call came out; only patches have a status that says so."""
+    """Return the outcome of a call; only patches report a failure as their status."""
     return "failed" if item.get("type") == "apply_patch_call_output" and item.get("status") == "failed" else "success"
 
 
 def result_item(of: str, call_id: str, output: Json, own: Object) -> Object:
-    """The item of a result."""
-    made = {"type": of, "call_id": call_id, **own}
+    """Write the item of a result."""
+    base = {"type": of, "call_id": call_id, **own}
     if _NAMES[of] == _SEARCH:
-        return {**made, "execution": "client", "tools": at(output, "tools") or []}
+        return {**base, "execution": "client", "tools": at(output, "tools") or []}
     if _NAMES[of] == _COMPUTER and isinstance(output, list) and len(output) == 1:
-        return {**made, "output": {**output[0], "type": _SCREENSHOT}}
-    return {"status": "completed", **made, "output": output} if "patch" in of else {**made, "output": output}
+        return {**base, "output": {**output[0], "type": _SCREENSHOT}}
+    return {"status": "completed", **base, "output": output} if "patch" in of else {**base, "output": output}

@@ -1,4 +1,4 @@
-"""Compaction items of OpenAI Responses, whose summary only the service can read.
+"""Compaction items of OpenAI Responses, with summaries that only the service can decrypt.
 
 The shapes are those of ``ResponseCompactionItem`` in OpenAI's Python SDK.
 """
@@ -10,7 +10,7 @@ from chatsquash.formats.base import ShownTurns
 
 SUMMARIES = ("compaction", "compaction_summary")
 _TYPES = (*SUMMARIES, "compaction_trigger")
-HIDDEN = "what a summary replaced"
+HIDDEN = "the history that a summary replaced"
 
 
 def is_compaction(item: Json) -> bool:
@@ -24,5 +24,5 @@ def is_summary(item: Json) -> bool:
 
 
 def visible_turns(items: list[Json]) -> ShownTurns:
-    """The items but for summaries, which no record can show; what they replaced stays if the client sent it."""
+    """Return the items without summaries, which cannot be part of records; replaced items that were sent remain."""
     return ShownTurns([item for item in items if not is_compaction(item)], is_hidden=any(map(is_summary, items)))

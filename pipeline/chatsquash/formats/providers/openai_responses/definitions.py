@@ -1,4 +1,4 @@
-"""Tools that a request to OpenAI Responses or an item of it defines, read and written."""
+"""Load and write the tool definitions of OpenAI Responses, in requests and in items."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatsquash.formats.calls import native
 from chatsquash.formats.definitions import custom_members, function_tool
 from chatsquash.formats.providers.openai_chat.write import named_tools
 from chatsquash.formats.providers.openai_responses import client_calls
-from chatsquash.formats.providers.openai_responses.items import PROVIDER, SPACE, bare_name, qualified
+from chatsquash.formats.providers.openai_responses.items import PROVIDER, SPACE, bare_name, qualified_name
 from chatsquash.formats.values import Object, as_list, at, string, without
 
 _MEMBERS = {
@@ -21,40 +21,42 @@ _MEMBERS = {
 
 
 def tools(value: Json) -> Tools:
-    """Function and custom tools, those of a namespace too; all others are the service's own."""
-    defined = Tools([], [])
+    """Load function and custom tools, including those in namespaces; all other tools are hosted."""
+    definitions = Tools([], [])
     for tool in as_list(value):
         inner = at(tool, "tools") if string(tool, "type") == SPACE else None
         space = {SPACE: without(tool, "type", "tools")} if isinstance(inner, list) else {}
         for each in inner if isinstance(inner, list) else [tool]:
-            made = _tool(each, space)
-            (defined.hosted if made is None else defined.functions).append(each if made is None else made)
-    return defined
+            converted = _tool(each, space)
+            (definitions.hosted if converted is None else definitions.functions).append(
+                each if converted is None else converted
+            )
+    return definitions
 
 
 def _tool(tool: Json, space: Object) -> Tool | None:
-    """A tool in canonical form, which it may have already; ``None`` for one that the service runs."""
+    """Convert a tool to a function or custom tool of OpenAI chat, which it may be already; ``None`` if hosted."""
     kind = at(tool, "type")
-    if isinstance(tool, dict) and (kind is None or "input_schema" in tool) and (made := function_tool(tool)):
-        return made
+    if isinstance(tool, dict) and (kind is None or "input_schema" in tool) and (converted := function_tool(tool)):
+        return converted
     if kind not in tuple(_MEMBERS):
         return client_calls.definition(tool) if isinstance(tool, dict) else None
     if isinstance(tool.get(kind), dict):
         return tool
     inner = custom_members(tool) if kind == "custom" else without({name: tool.get(name) for name in _MEMBERS[kind]})
-    inner |= {"name": qualified(inner["name"], at(space, SPACE, "name"))} if space and "name" in inner else {}
+    inner |= {"name": qualified_name(inner["name"], at(space, SPACE, "name"))} if space and "name" in inner else {}
     own = {**native(PROVIDER, tool, "type", *_MEMBERS[kind]).get(PROVIDER, {}), **space}
     return with_private({"type": kind, kind: inner}, {PROVIDER: own} if own else {})
 
 
 def turn_tools(turn: Json) -> Tools:
-    """The tools that an item brings into a conversation that goes on."""
+    """Load the tools that an item adds during a conversation."""
     brings = at(turn, "type") in ("additional_tools", "tool_search_output")
     return tools(turn.get("tools") if brings else None)
 
 
 def dump(loaded_tools: list[Tool]) -> list[Object]:
-    """Definitions, those of a namespace within it."""
+    """Write definitions; those of a namespace are nested inside it."""
     tools = list[Object]()
     for space, group in groupby(named_tools(loaded_tools), key=lambda tool: at(private(tool), PROVIDER, SPACE)):
         flat = [_flat(tool) for tool in group]
@@ -63,17 +65,17 @@ def dump(loaded_tools: list[Tool]) -> list[Object]:
 
 
 def _flat(tool: Tool) -> Object:
-    """A definition, flat; the library wants parameters and strictness even where they are null."""
+    """Write a flat definition; OpenAI's library requires ``parameters`` and ``strict`` even if they are null."""
     of = "function" if isinstance(tool.get("function"), dict) else "custom"
     inner, own = tool[of], private(tool).get(PROVIDER, {})
-    if logged := client_calls.as_defined(own, inner):
-        return logged
-    made: Object = {"type": of, "name": bare_name(inner["name"], at(own, SPACE, "name"))}
-    made |= {"description": inner["description"]} if isinstance(inner.get("description"), str) else {}
+    if logged_definition := client_calls.logged_definition(own, inner):
+        return logged_definition
+    converted: Object = {"type": of, "name": bare_name(inner["name"], at(own, SPACE, "name"))}
+    converted |= {"description": inner["description"]} if isinstance(inner.get("description"), str) else {}
     if of == "function":
         for member, kind in (("parameters", dict), ("strict", bool)):
-            made[member] = inner[member] if isinstance(inner.get(member), kind) else None
+            converted[member] = inner[member] if isinstance(inner.get(member), kind) else None
     elif isinstance(form := inner.get("format"), dict):
         grammar = form.get("grammar")
-        made["format"] = {"type": "grammar", **grammar} if isinstance(grammar, dict) else form
-    return {**made, **without(own, SPACE)}
+        converted["format"] = {"type": "grammar", **grammar} if isinstance(grammar, dict) else form
+    return {**converted, **without(own, SPACE)}

@@ -7,9 +7,9 @@ from chatsquash.formats.providers.openai_responses.items import CALLS, RESULTS, 
 from chatsquash.formats.values import Object, objects
 
 _EVENT = ("sequence_number", "response", "item", "delta", "item_id", "output_index")
-_BESIDE = ("instructions", "previous_response_id", "reasoning", "store", "max_output_tokens")
-_ELSE = ("messages", "encoding_format", "dimensions", "voice")
-"""What stands beside the ``input`` of something else: embeddings, speech."""
+_OTHER_MEMBERS = ("instructions", "previous_response_id", "reasoning", "store", "max_output_tokens")
+_OTHER_APIS = ("messages", "encoding_format", "dimensions", "voice")
+"""Members of requests to other APIs with an ``input``, such as embeddings and speech."""
 _KINDS = (*CALLS, *RESULTS, "reasoning", "item_reference", "additional_tools", "compaction", "mcp_list_tools")
 _PARTS = ("input_text", "input_image", "input_file", "output_text")
 
@@ -20,8 +20,8 @@ def _is_item(turn: Object) -> bool:
 
 
 def _has_items(body: Object) -> bool:
-    """Whether there are turns, or a list for them beside nothing that is asked without any."""
-    if any(key in body for key in _ELSE):
+    """Whether there are items, or an empty list without members of other APIs."""
+    if any(key in body for key in _OTHER_APIS):
         return False
     has_turns = any(turn.get("role") in ROLES or _is_item(turn) for turn in objects(body.get("input")))
     return has_turns or (body.get("input") == [] and body.keys() <= {"input", "tools"})
@@ -34,17 +34,17 @@ def _has_own_items(body: Object) -> bool:
 
 
 def _has_text(body: Object) -> bool:
-    said = body.get("input")
-    if any(key in body for key in _ELSE) or not (said == [] or isinstance(said, str)):
+    turns = body.get("input")
+    if any(key in body for key in _OTHER_APIS) or not (turns == [] or isinstance(turns, str)):
         return False
-    flat = any("type" in tool and "function" not in tool for tool in objects(body.get("tools")))
-    return flat or any(key in body for key in _BESIDE)
+    has_flat_tools = any("type" in tool and "function" not in tool for tool in objects(body.get("tools")))
+    return has_flat_tools or any(key in body for key in _OTHER_MEMBERS)
 
 
 def _is_event(event: Object) -> bool:
     kind = event.get("type")
-    named = isinstance(kind, str) and kind.startswith("response.") and any(key in event for key in _EVENT)
-    return named or (kind == "error" and "sequence_number" in event)
+    is_response_event = isinstance(kind, str) and kind.startswith("response.") and any(key in event for key in _EVENT)
+    return is_response_event or (kind == "error" and "sequence_number" in event)
 
 
 def _is_response(body: Object) -> bool:
@@ -54,7 +54,7 @@ def _is_response(body: Object) -> bool:
 marks = Marks(
     request=(
         Mark(6, "input with items", _has_items),
-        Mark(6, "input beside " + ", ".join(_BESIDE), _has_text),
+        Mark(6, "input together with one of " + ", ".join(_OTHER_MEMBERS), _has_text),
         Mark(7, "items in input", _has_own_items),
     ),
     response=(Mark(4, "object response with output", _is_response),),

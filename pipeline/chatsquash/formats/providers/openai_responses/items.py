@@ -1,4 +1,4 @@
-"""Items of OpenAI Responses: what they are, and what their content is read as."""
+"""Items of OpenAI Responses: their types, and loading their content."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from chatsquash.formats.values import Object, as_list, string, text_members
 
 PROVIDER = "openai"
 PART = "openai_responses"
-"""What parts of a content are called that no format has a place for but this one."""
+"""The provider of content parts that only this format supports."""
 ROLES = ("user", "assistant", "system", "developer")
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""The types of calls, and the members that say what the tool gets."""
+"""The types of calls, and the member of each with the arguments."""
 RESULTS = ("function_call_output", "custom_tool_call_output")
 ITEM, ANNOTATION = "item", "annotation"
-"""The members that hold what else nobody has: items and annotations."""
+"""The members of native blocks with items and annotations that only this format supports."""
 MORE = "more"
-"""The native member with those members that this format is not known to have, lest they be taken for OpenAI chat's."""
+"""The native member for members unknown in this format, so that they are not mistaken for OpenAI chat's."""
 _KNOWN = frozenset(
     (
         *("id", "status", "phase", "namespace", "caller", "summary", "content", "logprobs"),
@@ -30,16 +30,16 @@ _KNOWN = frozenset(
 )
 _READ = ("type", "role")
 SPACE = "namespace"
-"""The member with the namespace of a tool, such as its server, and the type of what defines its tools."""
+"""The member with the namespace of a tool, such as its server; also the type of a definition with its tools."""
 USUAL_DETAIL = "auto"
-"""What an image must say where nothing is known."""
+"""The detail of an image if it is unknown, since the member is required."""
 _TEXTS = ("input_text", "output_text", "text")
 _PLACES = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "file_url", "file_id")}
-"""The members that may say where a medium is, the best first."""
+"""The members that may contain media, in order of preference."""
 
 
 def type_of(item: Object) -> Json:
-    """An item without a type is a message, or a reference to an item if it has nothing but an id."""
+    """Return the type of an item; without one, it is a message, or an item reference if it has only an id."""
     kind = item.get("type")
     if kind is None:
         return "item_reference" if item.keys() - {"type"} == {"id"} else "message"
@@ -47,7 +47,7 @@ def type_of(item: Object) -> Json:
 
 
 def native_of(holder: Object, *read: str) -> Native:
-    """What an item or a part has beside what is read of it."""
+    """Return the members of an item or a part that are not loaded otherwise, as native members."""
     members = rest_of(holder, *read)
     if _KNOWN.issuperset(members):
         return {PROVIDER: members} if members else {}
@@ -56,7 +56,7 @@ def native_of(holder: Object, *read: str) -> Native:
 
 
 def rest_of(holder: Object, *read: str) -> Object:
-    """The members but those that are read and those that say nothing, as does that an item is complete."""
+    """Return the members that are not loaded otherwise, without empty ones and the status ``completed``."""
     members = {
         key: value for key, value in holder.items() if key not in read and key not in _READ and value not in EMPTY
     }
@@ -67,8 +67,8 @@ def rest_of(holder: Object, *read: str) -> Object:
     return members
 
 
-def qualified(name: Json, space: Json) -> Json:
-    """Return the name of a tool with its namespace, since two servers may have tools of one name.
+def qualified_name(name: Json, space: Json) -> Json:
+    """Return the name of a tool with its namespace, since two servers may have tools with the same name.
 
     A function that a search loaded has its own name as namespace, as recorded from the API in 2026.
     """
@@ -78,7 +78,7 @@ def qualified(name: Json, space: Json) -> Json:
 
 
 def bare_name(name: str, space: Json) -> str:
-    """The name of a tool without its namespace."""
+    """Return the name of a tool without its namespace."""
     return (name.removeprefix(_prefix(space)) or name) if isinstance(space, str) and space else name
 
 
@@ -87,12 +87,12 @@ def _prefix(space: str) -> str:
 
 
 def is_own(item: Object) -> bool:
-    """Whether the assistant says an item, whatever stands in it; one without a role is his."""
+    """Whether an item is a message of the assistant, or without a role."""
     return type_of(item) == "message" and item.get("role") in (None, "assistant")
 
 
 def blocks_of(content: Json, *, by_assistant: bool = False) -> tuple[Any, ...]:
-    """What a content says; the assistant has texts and refusals only."""
+    """Load content; the assistant only has texts and refusals."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
     return tuple(block for part in as_list(content) for block in _part(part, by_assistant=by_assistant))
@@ -110,46 +110,50 @@ def _part(part: Json, *, by_assistant: bool) -> tuple[Block, ...]:
 
 
 def _text(part: Object, text: str) -> tuple[Block, ...]:
-    """A text with what it cites behind it."""
+    """Load a text, followed by its sources."""
     if len(part) == 2:
         return (Text(text),) if text else ()
-    noted = part.get("annotations")
-    sources = tuple(_sources(noted)) if noted and isinstance(noted, list) else ()
+    annotations = part.get("annotations")
+    sources = tuple(_sources(annotations)) if annotations and isinstance(annotations, list) else ()
     more = native_of(part, "text", *(("annotations",) if sources else ()))
     return (Text(text, native=more), *sources) if text else sources
 
 
 def _sources(annotations: list[Json]) -> Iterator[Block]:
-    for noted in annotations:
-        match noted:
+    for annotation in annotations:
+        match annotation:
             case {"type": "url_citation", "url": str(url)} if url:
-                yield Source(url, string(noted, "title"), native=native_of(noted, "url", *text_members(noted, "title")))
+                yield Source(
+                    url,
+                    string(annotation, "title"),
+                    native=native_of(annotation, "url", *text_members(annotation, "title")),
+                )
             case {"type": str(of), "file_id": str(file_id)} if file_id:
-                more = native_of(noted, "file_id", *text_members(noted, "filename")).get(PROVIDER, {})
-                yield Source(id=file_id, name=string(noted, "filename"), native={PROVIDER: {"type": of, **more}})
+                more = native_of(annotation, "file_id", *text_members(annotation, "filename")).get(PROVIDER, {})
+                yield Source(id=file_id, name=string(annotation, "filename"), native={PROVIDER: {"type": of, **more}})
             case _:
-                yield Other(PROVIDER, {ANNOTATION: noted})
+                yield Other(PROVIDER, {ANNOTATION: annotation})
 
 
 def _medium(part: Json) -> Media | None:
-    """A medium by its data, its address, which may be its data, or its id; ``None`` for one that is nowhere."""
+    """Load media from data, a URL or an id; ``None`` without any of them."""
     if not isinstance(part, dict):
         return None
-    usual = ("detail",) if part.get("detail") == USUAL_DETAIL else ()
+    default_detail = ("detail",) if part.get("detail") == USUAL_DETAIL else ()
     match part:
-        case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(form)} as sound} if data:
-            more = native_of({**sound, **part}, "input_audio", "data", "format", *usual)
+        case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(form)} as audio} if data:
+            more = native_of({**audio, **part}, "input_audio", "data", "format", *default_detail)
             return Media("audio", parts.canonical_type(f"audio/{form}"), data, native=more)
         case {"type": "input_image" | "input_file" as of}:
             place = next((member for member in _PLACES[of] if string(part, member)), "")
-            return _media_at(part, of, place, usual) if place else None
+            return _media_at(part, of, place, default_detail) if place else None
     return None
 
 
-def _media_at(part: Object, of: str, place: str, usual: tuple[str, ...]) -> Media:
+def _media_at(part: Object, of: str, place: str, default_detail: tuple[str, ...]) -> Media:
     is_file, value = of == "input_file", part[place]
-    named = text_members(part, "filename") if is_file else []
-    more = native_of(part, place, *named, *usual)
+    name_members = text_members(part, "filename") if is_file else []
+    more = native_of(part, place, *name_members, *default_detail)
     members: dict[str, Any]
     if place == "file_id":
         members = {"file_id": value, "provider": PROVIDER}
@@ -157,5 +161,5 @@ def _media_at(part: Object, of: str, place: str, usual: tuple[str, ...]) -> Medi
         members = {"mime": parts.canonical_type(match[1]), "data": match[2]}
     else:
         members = {"data" if place == "file_data" and not value.startswith("data:") else "url": value}
-    name = part["filename"] if named else ""
+    name = part["filename"] if name_members else ""
     return Media("file" if is_file else "image", name=name, native=more, **members)

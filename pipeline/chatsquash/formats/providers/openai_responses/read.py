@@ -1,4 +1,4 @@
-"""What a request to OpenAI Responses holds: instructions and items."""
+"""Load the instructions and the items of requests to OpenAI Responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from chatsquash.formats.providers.openai_responses.items import (
     SPACE,
     blocks_of,
     native_of,
-    qualified,
+    qualified_name,
     type_of,
 )
 from chatsquash.formats.unanswered_calls import append_run
@@ -32,19 +32,19 @@ from chatsquash.formats.values import Object, as_list, at, compact, kind, string
 from chatsquash.formats.writing import KEY, is_failed, parse_outcome
 
 MESSAGE = "message"
-"""What the first text of an assistant's message knows of that, beside the members that all know."""
+"""The native member of a message's first text for the other members of an assistant message."""
 OF_MESSAGE = ("id", "status", "phase")
-"""Members of an assistant's message that its first text knows."""
+"""Members of an assistant message that become native members of its first text."""
 _RUN = 50
-"""As many open items as are copied for each that comes."""
-THOUGHT = "reasoning_text"
-"""The type of a text of reasoning that is no summary."""
+"""The number of open items in a run; more would be slow, since a run is copied for each item."""
+REASONING_TEXT = "reasoning_text"
+"""The type of a reasoning text that is not a summary."""
 RAW = "json"
-"""What a result knows whose output was no text, which the library wants."""
+"""The native member of a result whose output was not a text, although OpenAI's library requires one."""
 
 
 class Item:
-    """An item that equals only what is the same JSON, which ``==`` does not say: ``1 == True``."""
+    """An item that equals only items with the same JSON, unlike with ``==``, where ``1 == True``."""
 
     __slots__ = ("value",)
     __hash__ = None  # type: ignore[assignment]
@@ -59,21 +59,21 @@ class Item:
 
 
 class State(NamedTuple):
-    """What the next item needs to know."""
+    """The state between two items."""
 
     open: tuple[Item, ...] = ()
-    """The assistant's nearest items that are no turn yet."""
+    """The assistant's latest items that are not part of a turn yet."""
     calls: Calls = Calls()
-    """What those before them leave."""
+    """The calls of the turns before the open items."""
     before: tuple[tuple[Item, ...], ...] = ()
-    """His items before those, by runs."""
+    """Earlier open items, in runs."""
 
 
 START = State()
 
 
 def system(value: Json) -> list[Turn]:
-    """Instructions are a text, or items like those of the input; null and the empty text are none."""
+    """Load instructions, which are a text or a list of items; none if they are null or empty."""
     if value is None or value == "":
         return []
     if not isinstance(value, str | list):
@@ -82,46 +82,46 @@ def system(value: Json) -> list[Turn]:
         return [Turn("system", (Text(value),), instructions=True)]
     turns, state = list[Turn](), START
     for item in value:
-        loaded, state = load(item, state)
-        turns += loaded
+        loaded_turns, state = load(item, state)
+        turns += loaded_turns
     return [replace(turn, instructions=turn.role in PROMPTS) for turn in [*turns, *close(state)]]
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """An assistant's item stays open; another one closes what is open and is a turn of its own."""
+    """Load an item; the assistant's items stay open, any other item closes them and is a separate turn."""
     item = {"role": "user", "content": turn} if isinstance(turn, str) else turn
-    whose = _whose(item)
+    role = _role(item)
     if item.get("type") in client_calls.OUTPUTS and client_calls.is_result(item):
-        answered = client_calls.call_id(item, _open_items(state)) or _waiting(item, state)
-        item, whose = (client_calls.result(item, answered), "tool") if answered else (item, whose)
-    if whose == "assistant":
-        return LoadedTurn([], _goes_on(state, Item(item)))
-    closed, calls = _close(state)
-    if whose != "tool":
-        return LoadedTurn([*closed, _input_turn(item, whose)], State((), calls))
+        call_id = client_calls.call_id(item, _open_items(state)) or _open_call_id(item, state)
+        item, role = (client_calls.result(item, call_id), "tool") if call_id else (item, role)
+    if role == "assistant":
+        return LoadedTurn([], _append(state, Item(item)))
+    closed_turns, calls = _close(state)
+    if role != "tool":
+        return LoadedTurn([*closed_turns, _input_turn(item, role)], State((), calls))
     turn, calls = _answer(item, calls)
-    return LoadedTurn([*closed, turn], State((), calls))
+    return LoadedTurn([*closed_turns, turn], State((), calls))
 
 
 def _open_items(state: State) -> Iterator[Object]:
     return (item.value for item in chain(chain.from_iterable(state.before), state.open))
 
 
-def _waiting(item: Object, state: State) -> str:
-    """The id of a result if a call of an earlier turn waits for it."""
+def _open_call_id(item: Object, state: State) -> str:
+    """Return the id of a result if it is the id of an open call of an earlier turn."""
     names = (string(item, "call_id"), string(item, "id"))
     return next((name for name in names if name and state.calls.is_open(0, name)), "")
 
 
-def _goes_on(state: State, item: Item) -> State:
-    """The state behind one item more of the assistant's; a run that is full is copied no more."""
+def _append(state: State, item: Item) -> State:
+    """Return the state with one more item of the assistant; full runs are not copied again."""
     if len(state.open) < _RUN:
         return State((*state.open, item), state.calls, state.before)
     return State((item,), state.calls, append_run(state.before, state.open))
 
 
 def close(state: State) -> list[Turn]:
-    """The assistant's items behind the last item of somebody else are a turn, too."""
+    """Return the assistant's open items as a turn."""
     return _close(state)[0]
 
 
@@ -132,8 +132,8 @@ def _close(state: State) -> tuple[list[Turn], Calls]:
     return [turn], state.calls.after_calls(turn.blocks)
 
 
-def _whose(item: Json) -> str:
-    """The role that an item speaks in; what the assistant's services did and what names no role is among its items."""
+def _role(item: Json) -> str:
+    """Return the role of an item; hosted calls and items without a role belong to the assistant."""
     if not isinstance(item, dict):
         raise TurnError("is not an object")
     of, role, content = type_of(item), item.get("role"), item.get("content")
@@ -146,14 +146,14 @@ def _whose(item: Json) -> str:
     if role not in ROLES:
         raise TurnError("has no role" if role is None else f"has a role that is not one of {', '.join(ROLES)}")
     if item.get("tool_calls") or item.get("function_call"):
-        raise TurnError("has calls inside a message, which this format has not")
+        raise TurnError("has calls inside a message, which this format does not support")
     if not isinstance(content, str | list | None):
         raise TurnError(f"has content that is {kind(content)}, not a text or a list")
     return str(role)
 
 
 def _input_turn(item: Object, role: str) -> Turn:
-    """A message of anybody but the assistant, or an item of another type in its place."""
+    """Load a message that is not the assistant's, or an item of another type with such a role."""
     if type_of(item) != "message":
         return Turn(role, (Other(PROVIDER, {ITEM: item}),))
     blocks = blocks_of(item.get("content"))
@@ -165,21 +165,27 @@ def _input_turn(item: Object, role: str) -> Turn:
 
 
 def assistant_turn(items: list[Object], number: int) -> Turn:
-    """The turn that the assistant's items make; calls without an id get the next numbers."""
+    """Load items of the assistant as one turn.
+
+    Args:
+        items: the items, as logged
+        number: the number of the next call without an id
+    """
     blocks = list[Block]()
     results = [item for item in items if item.get("type") in client_calls.OUTPUTS and client_calls.is_result(item)]
-    run = {string(item, "call_id") for item in results}  # by OpenAI, since they are here
+    # Calls with results among the assistant's items were run by OpenAI, not by the client.
+    answered_ids = {string(item, "call_id") for item in results}
     for item in items:
         of = type_of(item)
         if of == "reasoning":
             blocks += _thoughts(item)
         elif of in ("function_call", "custom_tool_call"):
-            made = _call(item, of, number)
-            number += made.made_up
-            blocks.append(made)
+            call = _call(item, of, number)
+            number += call.made_up
+            blocks.append(call)
         elif contents.is_own(item):
-            blocks += _said(item, blocks[-1] if blocks else None)
-        elif client_calls.is_call(item) and string(item, "call_id") not in run:
+            blocks += _message_blocks(item, blocks[-1] if blocks else None)
+        elif client_calls.is_call(item) and string(item, "call_id") not in answered_ids:
             blocks.append(client_calls.call(item))
         else:
             blocks += hosted.blocks_of(item) or (Other(PROVIDER, {ITEM: item}),)
@@ -192,36 +198,44 @@ def _call(item: Object, of: str, number: int) -> Call:
     input_value = item.get(member)
     if not isinstance(input_value, str):
         input_value = arguments(input_value, "" if is_custom else "{}")
-    logged, name = string(item, "call_id"), qualified(item.get("name"), item.get(SPACE))
-    is_plain = logged and type(name) is str and len(item) == 4  # as most are
+    logged_id, name = string(item, "call_id"), qualified_name(item.get("name"), item.get(SPACE))
+    is_plain = logged_id and type(name) is str and len(item) == 4  # the usual case
     more = {} if is_plain else native_of(item, member, *text_members(item, "call_id", "name"))
     return Call(
-        logged or f"call_{number}", name if isinstance(name, str) else None, input_value, is_custom, not logged, more
+        logged_id or f"call_{number}",
+        name if isinstance(name, str) else None,
+        input_value,
+        is_custom,
+        not logged_id,
+        more,
     )
 
 
-def _said(item: Object, before: Block | None) -> tuple[Block, ...]:
-    """A message, whose first text knows what else the message has; without a text it is kept as it was logged."""
-    found = blocks_of(item.get("content"), by_assistant=True)
+def _message_blocks(item: Object, before: Block | None) -> tuple[Block, ...]:
+    """Load a message; its other members become native members of its first text.
+
+    A message without a text becomes a native block.
+    """
+    blocks = blocks_of(item.get("content"), by_assistant=True)
     known = _of_message(item) if len(item) > 2 else {}
-    first = next((place for place, block in enumerate(found) if type(block) is Text or type(block) is Refusal), None)
+    first = next((place for place, block in enumerate(blocks) if type(block) is Text or type(block) is Refusal), None)
     if first is None:
-        return (Other(PROVIDER, {ITEM: item}),) if found or known else ()
-    first_block = found[first]
+        return (Other(PROVIDER, {ITEM: item}),) if blocks or known else ()
+    first_block = blocks[first]
     if known:
         first_block = replace(first_block, native={PROVIDER: {**known, **first_block.native.get(PROVIDER, {})}})
     if type(first_block) is Text and (isinstance(before, Text | Refusal | Source) or _is_part(before)):
         first_block = replace(first_block, apart=True)
-    return found if first_block is found[first] else (*found[:first], first_block, *found[first + 1 :])
+    return blocks if first_block is blocks[first] else (*blocks[:first], first_block, *blocks[first + 1 :])
 
 
 def _is_part(block: Block | None) -> bool:
-    """Whether a block is of a message that nobody else has."""
+    """Whether a block is a message part that only this format supports."""
     return type(block) is Other and not (isinstance(block.value, dict) and ITEM in block.value)
 
 
 def _of_message(item: Object) -> Object:
-    """What a message has beside what it says."""
+    """Return the members of a message except its content."""
     content_rest = contents.rest_of(item, "content")
     known = {name: content_rest.pop(name) for name in OF_MESSAGE if isinstance(content_rest.get(name), str)}
     return {**known, MESSAGE: content_rest} if content_rest else known
@@ -231,16 +245,16 @@ def _of_message(item: Object) -> Object:
 
 
 def _thoughts(item: Object) -> Iterator[Reasoning]:
-    """A block for each text of an item: of the reasoning itself, else of its summary; the first knows all else."""
+    """Load one block per text of the reasoning, or else of its summary; the first block has the other members."""
     encrypted, ident = string(item, "encrypted_content"), string(item, "id")
     signer = PROVIDER if encrypted or ident else ""
     summary, content = item.get("summary"), item.get("content")
-    read, own = ["content"], {"type": THOUGHT}
-    texts = _texts(content, THOUGHT)
+    read, own = ["content"], {"type": REASONING_TEXT}
+    texts = _texts(content, REASONING_TEXT)
     if not texts:
         texts, read, own = [] if content not in EMPTY else _texts(summary, "summary_text"), ["summary"], {}
-    if not texts:  # what is written otherwise stays as it was
-        texts, read = ["\n\n".join(_loose(content) or _loose(summary))], []
+    if not texts:  # texts in other shapes stay native members as well
+        texts, read = ["\n\n".join(_any_texts(content) or _any_texts(summary))], []
     more = {**own, **native_of(item, "id", "encrypted_content", *read).get(PROVIDER, {})}
     if texts[0] or signer or more:
         yield Reasoning(texts[0], signer, "", encrypted, ident, {PROVIDER: more} if more else {})
@@ -249,15 +263,15 @@ def _thoughts(item: Object) -> Iterator[Reasoning]:
 
 
 def _texts(value: Json, of: str) -> list[str]:
-    """The texts of a list of parts of a type; none if anything else stands in it."""
+    """Return the texts of a list of parts of one type; empty if the list contains anything else."""
     if not value or type(value) is not list:
         return []
     texts = [string(part, "text") for part in value]
     return texts if all(texts) and value == [{"type": of, "text": text} for text in texts] else []
 
 
-def _loose(value: Json) -> list[str]:
-    """The texts that are not empty in what should be a list of parts."""
+def _any_texts(value: Json) -> list[str]:
+    """Return the non-empty texts in a value that should be a list of parts."""
     texts = [part if isinstance(part, str) else string(part, "text") for part in as_list(value)]
     return list(filter(None, texts))
 
@@ -266,25 +280,25 @@ def _loose(value: Json) -> list[str]:
 
 
 def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
-    """A result; one without an id answers the first call that waits, of its name if it has one."""
-    logged, output = string(item, "call_id"), item.get("output", "")
-    name = str(qualified(string(item, "name"), item.get(SPACE)))
-    calls = calls if logged else calls.searchable()
-    astray = not logged and name and not calls.is_open(1, name)
-    answered, left = calls.take_orphan() if astray else calls.answer(logged, name or None)
-    if len(item) == 3 and logged and type(output) is str:  # as most are
-        return Turn("tool", (Result(answered, content=(Text(output),) if output else ()),)), left
+    """Load a result; without an id, it answers the first open call, with its name if it has one."""
+    logged_id, output = string(item, "call_id"), item.get("output", "")
+    name = str(qualified_name(string(item, "name"), item.get(SPACE)))
+    calls = calls if logged_id else calls.searchable()
+    is_orphan = not logged_id and name and not calls.is_open(1, name)
+    call_id, remaining_calls = calls.take_orphan() if is_orphan else calls.answer(logged_id, name or None)
+    if len(item) == 3 and logged_id and type(output) is str:  # the usual case
+        return Turn("tool", (Result(call_id, content=(Text(output),) if output else ()),)), remaining_calls
     more = native_of(item, "output", KEY, *text_members(item, "call_id", "name"))
-    said, outcome = _output(item, output)
-    if said.json:
+    content, outcome = _output(item, output)
+    if content.json:
         more = {PROVIDER: {**more.get(PROVIDER, {}), RAW: True}}
-    return Turn("tool", (result(answered, logged, name, said, outcome, more),)), left
+    return Turn("tool", (result(call_id, logged_id, name, content, outcome, more),)), remaining_calls
 
 
 def _output(item: Object, output: Json) -> tuple[ResultContent, Outcome]:
-    """What a result says: a text, parts, or another value as JSON; our mark says that its call failed."""
+    """Load the output of a result: a text, parts, or any other value as JSON; chatsquash's mark is a failure."""
     are_parts = isinstance(output, list) and all(isinstance(at(part, "type"), str) for part in output)
     if not isinstance(output, str) and not are_parts:
         return ResultContent((Text(compact(output)),), json=True), "success"
-    shown, outcome = parse_outcome(blocks_of(output), is_marked=KEY in item and is_failed(item))
-    return ResultContent(shown), client_calls.outcome(item) if outcome == "success" else outcome
+    blocks, outcome = parse_outcome(blocks_of(output), is_marked=KEY in item and is_failed(item))
+    return ResultContent(blocks), client_calls.outcome(item) if outcome == "success" else outcome

@@ -1,4 +1,4 @@
-"""What a response of OpenAI Responses says."""
+"""Load the reply in a response of OpenAI Responses."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from chatsquash.formats.providers.openai_responses.read import assistant_turn
 from chatsquash.formats.values import Object, at, kind
 
 INCOMPLETE = "incomplete"
-"""Why a reply ended that is not complete for a reason which chat completions do not have."""
+"""The finish reason of an incomplete reply if chat completions have no such reason."""
 _UNFINISHED = ("in_progress", "queued")
-"""States of a response that was logged before it ended, as when the connection was lost."""
+"""The states of a response that was logged before its end, for example after a lost connection."""
 _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 def reply(body: Json) -> Response:
-    """All output items as one message; what a service's own tools did in between is kept with it."""
+    """Load all output items as one message, including hosted calls between them."""
     failed = isinstance(body, dict) and body.get("status") == "failed" and bool(body.get("output"))
     problem = _failure(body) if failed else missing_reply(body) or _failure(body)
     if problem:
@@ -31,13 +31,13 @@ def reply(body: Json) -> Response:
 
 
 def reply_turns(body: Object) -> list[Json]:
-    """The items of a response, which a request that refers to it continues."""
+    """Return the items of a response, which requests that refer to it continue."""
     output = body.get("output")
     return output if isinstance(output, list) else []
 
 
 def _failure(body: Object) -> Response | None:
-    """Why a response has no reply."""
+    """Return a response with the reason why the body has no reply; ``None`` if it has one."""
     if body.get("object") == "response.compaction":
         return Response(problem="the response is a compaction")
     output = body.get("output")
@@ -45,14 +45,14 @@ def _failure(body: Object) -> Response | None:
         return Response(problem=f"the response {'failed' if body.get('status') == 'failed' else 'has no output'}")
     if not isinstance(output, list):
         return wrong("response.output", kind(output))
-    odd = ((place, item) for place, item in enumerate(output) if not isinstance(item, dict))
-    return next((wrong(f"response.output[{place}]", kind(item)) for place, item in odd), None)
+    others = ((place, item) for place, item in enumerate(output) if not isinstance(item, dict))
+    return next((wrong(f"response.output[{place}]", kind(item)) for place, item in others), None)
 
 
 def _finish(body: Object, message: Message) -> str | None:
-    """Why a reply ended, in the words of chat completions; a response in progress has not ended.
+    """Return the finish reason in terms of chat completions; ``None`` for a response in progress.
 
-    A response that is neither is incomplete, for whatever reason.
+    Any other unfinished response is incomplete, whatever its status.
     """
     status = body.get("status")
     if status in _UNFINISHED:

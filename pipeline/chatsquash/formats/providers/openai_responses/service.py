@@ -1,4 +1,4 @@
-"""What OpenAI's service wants of a request for a response."""
+"""The limits of OpenAI's service for Responses requests."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ITEMS = {
     "function_call_output": (*_CALL, "output"),
     "custom_tool_call_output": ("id", "call_id", "caller", "output"),
 }
-"""What an item of a type may have beside its type; what the service ran is left as it was."""
+"""The allowed members of each type of item, in addition to ``type``; hosted calls are not listed."""
 _IDS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
-"""How the id of an item must begin."""
+"""The required prefixes of item ids."""
 _OF_MEDIA = ("detail", "file_id", "prompt_cache_breakpoint")
 _PARTS = {
     "input_text": ("text", "prompt_cache_breakpoint"),
@@ -37,30 +37,30 @@ _TOOLS = {
 }
 
 
-def _strict(body: Json) -> Json:
-    """Items that say something, and tools, with the members that the service has."""
-    made = {**body, "input": [_item(item) for item in body["input"] if item.get("content") not in ([], "")]}
-    return {**made, "tools": _tools(body["tools"])} if "tools" in body else made
+def _strict_body(body: Json) -> Json:
+    """Return a request without empty items, and without members that the service does not accept."""
+    converted = {**body, "input": [_item(item) for item in body["input"] if item.get("content") not in ([], "")]}
+    return {**converted, "tools": _tools(body["tools"])} if "tools" in body else converted
 
 
 def _item(item: Object) -> Object:
     of = type_of(item)
     if not isinstance(of, str) or of not in _ITEMS:
         return item
-    made = only(item, ("type", *_ITEMS[of]))
+    converted = only(item, ("type", *_ITEMS[of]))
     if of == "message" and item.get("role") == "assistant":
-        made |= only(item, ("id",))
-    if not string(made, "id").startswith(_IDS.get(of, "")):
-        made.pop("id", None)
+        converted |= only(item, ("id",))
+    if not string(converted, "id").startswith(_IDS.get(of, "")):
+        converted.pop("id", None)
     for member in ("content", "output"):
-        if isinstance(made.get(member), list):
-            made[member] = [known_members(part, _PARTS) for part in made[member]]
-    return made
+        if isinstance(converted.get(member), list):
+            converted[member] = [known_members(part, _PARTS) for part in converted[member]]
+    return converted
 
 
 def _tools(tools: Json) -> Json:
-    made = [known_members(tool, _TOOLS) for tool in tools]
-    return [{**tool, "tools": _tools(tool["tools"])} if "tools" in tool else tool for tool in made]
+    converted = [known_members(tool, _TOOLS) for tool in tools]
+    return [{**tool, "tools": _tools(tool["tools"])} if "tools" in tool else tool for tool in converted]
 
 
 SERVICE = Service(
@@ -70,5 +70,5 @@ SERVICE = Service(
     accepts_reasoning=lambda block: block.signer == PROVIDER and bool(block.encrypted or block.id.startswith("rs")),
     rejects_trailing_reasoning=True,
     requires_properties=True,
-    remove_unknown_members=_strict,
+    remove_unknown_members=_strict_body,
 )

@@ -1,4 +1,4 @@
-"""A response of OpenAI Responses, put together from the events that it was streamed in."""
+"""Assemble a response of OpenAI Responses from its events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from chatsquash.formats.values import Object, at, index, members, objects, strin
 
 
 class _Delta(NamedTuple):
-    """Where the text goes that events of a type bring."""
+    """The place of the text that events of one type contain."""
 
     item: str
     member: str
     part: str | None
-    """The type of the part that it is the text of; ``None`` if it is the member itself."""
+    """The type of the part with the text; ``None`` if the member itself is the text."""
     text: str
-    """The member of the last such event, and of the part, that holds the whole text."""
+    """The member with the complete text, in the last event and in the part."""
     counter: str = "content_index"
     """The member of an event with the index of its part."""
 
@@ -39,23 +39,25 @@ ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
 def assemble(events: list[Json]) -> Stream:
-    """The response of the last event; one that was cut off has the items that came, as far as they did."""
-    known = objects(events)
-    place, error = next(((place, error) for place, event in enumerate(known) if (error := _error(event))), (None, None))
-    known = known[:place]
-    items = _items(known)
-    begun = [event for event in known if isinstance(event.get("response"), dict)]
-    ends = [event["response"] for event in begun if event.get("type") in ENDS]
+    """Assemble the response of the last event; an interrupted one contains the items received so far."""
+    known_events = objects(events)
+    place, error = next(
+        ((place, error) for place, event in enumerate(known_events) if (error := _error(event))), (None, None)
+    )
+    known_events = known_events[:place]
+    items = _items(known_events)
+    response_events = [event for event in known_events if isinstance(event.get("response"), dict)]
+    ends = [event["response"] for event in response_events if event.get("type") in ENDS]
     if ends:
         return Stream(ends[-1] if ends[-1].get("output") or not items else {**ends[-1], "output": items}, True)
-    if not begun and not items:
+    if not response_events and not items:
         return Stream(None, False, error)
-    body = begun[-1]["response"] if begun else {"object": "response"}
+    body = response_events[-1]["response"] if response_events else {"object": "response"}
     return Stream({**body, "output": items} if items else body, False, error)
 
 
 def _error(event: Object) -> Json:
-    """The error that an event is."""
+    """Return the error in an error event; ``None`` for any other event."""
     if event.get("type") == "error" or (event.get("error") and "type" not in event):
         rest = {key: value for key, value in event.items() if key not in ("type", "sequence_number")}
         return event.get("error") or rest or True
@@ -63,7 +65,10 @@ def _error(event: Object) -> Json:
 
 
 def _items(events: list[Object]) -> list[Json]:
-    """The items that the events brought, in order; told apart by index, since some services change ids on the way."""
+    """Assemble the items in order.
+
+    Items are distinguished by index, since some services change ids within a stream.
+    """
     pieces: dict[tuple[float, str], list[Object]] = {}
     others: list[Object] = []
     for event in events:
@@ -75,49 +80,49 @@ def _items(events: list[Object]) -> list[Json]:
         else:
             others.append(event)
     items = [item for key in sorted(pieces, key=lambda key: key[0]) if (item := _item(pieces[key]))]
-    return [*items, *_sound(others)]
+    return [*items, *_audio_items(others)]
 
 
-def _sound(events: list[Object]) -> list[Json]:
-    """A message with the sound and its transcript, whose events name no item."""
-    of_sound = {"response.audio.delta": "data", "response.audio.transcript.delta": "transcript"}
+def _audio_items(events: list[Object]) -> list[Json]:
+    """Assemble a message with audio and its transcript, which have events without an item."""
+    audio_members = {"response.audio.delta": "data", "response.audio.transcript.delta": "transcript"}
     pieces = dict[str, list[str]]()
     for event in events:
-        if (member := of_sound.get(string(event, "type"))) and string(event, "delta"):
+        if (member := audio_members.get(string(event, "type"))) and string(event, "delta"):
             pieces.setdefault(member, []).append(event["delta"])
     part = {"type": "output_audio", **{member: "".join(bits) for member, bits in pieces.items()}}
     return [{"type": "message", "role": "assistant", "content": [part]}] if pieces else []
 
 
 def _item(events: list[Object]) -> Object:
-    """An item as far as it came: what says a whole replaces what came of it before."""
+    """Assemble an item from the events received; complete values replace earlier pieces."""
     items = {string(event, "type"): event["item"] for event in events if isinstance(event.get("item"), dict)}
     if "response.output_item.done" in items:
         return {**items["response.output_item.done"]}
-    made: Object = {**items.get("response.output_item.added", {})}
+    item: Object = {**items.get("response.output_item.added", {})}
     texts, annotations, outputs = _texts(events), _annotations(events), _outputs(events)
     for place in annotations:
         texts.setdefault((_TEXT, place), [])
-    whole, commands = dict[str, list[Json]](), list[str]()
+    lists, commands = dict[str, list[Json]](), list[str]()
     for (delta, place), bits in sorted(texts.items(), key=lambda entry: entry[0][1]):
-        made.setdefault("type", delta.item)
+        item.setdefault("type", delta.item)
         text = "".join(bits)
         if delta is _COMMAND:
             commands.append(text)
         elif delta.part is None:
-            made[delta.member] = text
+            item[delta.member] = text
         else:
-            cited = {"annotations": annotations[place]} if delta is _TEXT and place in annotations else {}
-            whole.setdefault(delta.member, []).append({"type": delta.part, delta.text: text, **cited})
+            annotation_member = {"annotations": annotations[place]} if delta is _TEXT and place in annotations else {}
+            lists.setdefault(delta.member, []).append({"type": delta.part, delta.text: text, **annotation_member})
     if commands:
-        made[_COMMAND.member] = {**members(made.get(_COMMAND.member)), "commands": commands}
+        item[_COMMAND.member] = {**members(item.get(_COMMAND.member)), "commands": commands}
     if outputs:
-        made = {"type": "shell_call_output", **made, "output": outputs}
-    return {**made, **whole}
+        item = {"type": "shell_call_output", **item, "output": outputs}
+    return {**item, **lists}
 
 
 def _texts(events: list[Object]) -> dict[tuple[_Delta, int], list[str]]:
-    """The texts of an item in pieces, by where they go."""
+    """Return the pieces of an item's texts by place."""
     texts = dict[tuple[_Delta, int], list[str]]()
     for event in events:
         stem, _, verb = string(event, "type").rpartition(".")
@@ -133,21 +138,25 @@ def _texts(events: list[Object]) -> dict[tuple[_Delta, int], list[str]]:
 
 
 def _annotations(events: list[Object]) -> dict[int, list[Json]]:
-    """The annotations of texts, by the index of their part, which has all of them when it ends."""
-    found = dict[int, dict[int, Json]]()
+    """Return annotations by the index of their part; the final event of a part contains all of them."""
+    annotations = dict[int, dict[int, Json]]()
     for event in events:
-        place, listed = index(event, 0, "content_index"), at(event, "part", "annotations")
-        if string(event, "type").startswith("response.content_part.") and listed and isinstance(listed, list):
-            found[place] = dict(enumerate(listed))
+        place, part_annotations = index(event, 0, "content_index"), at(event, "part", "annotations")
+        if (
+            string(event, "type").startswith("response.content_part.")
+            and part_annotations
+            and isinstance(part_annotations, list)
+        ):
+            annotations[place] = dict(enumerate(part_annotations))
         elif event.get("type") == "response.output_text.annotation.added" and event.get("annotation"):
-            noted = found.setdefault(place, {})
-            noted[index(event, len(noted), "annotation_index")] = event["annotation"]
-    return {place: [noted[number] for number in sorted(noted)] for place, noted in found.items()}
+            by_index = annotations.setdefault(place, {})
+            by_index[index(event, len(by_index), "annotation_index")] = event["annotation"]
+    return {place: [notes[number] for number in sorted(notes)] for place, notes in annotations.items()}
 
 
 def _outputs(events: list[Object]) -> list[Json]:
-    """The outputs of the commands of a shell that OpenAI runs, as far as they came."""
-    whole, pieces = dict[int, list[Json]](), dict[int, dict[str, list[str]]]()
+    """Return the outputs received for the commands of a hosted shell."""
+    complete, pieces = dict[int, list[Json]](), dict[int, dict[str, list[str]]]()
     for event in events:
         place, of = index(event, 0, "command_index"), event.get("type")
         if of == "response.shell_call_output_content.delta":
@@ -155,7 +164,7 @@ def _outputs(events: list[Object]) -> list[Json]:
                 if isinstance(text, str):
                     pieces.setdefault(place, {}).setdefault(name, []).append(text)
         elif of == "response.shell_call_output_content.done" and isinstance(event.get("output"), list):
-            whole[place] = event["output"]
+            complete[place] = event["output"]
     partial = {place: [{name: "".join(bits) for name, bits in each.items()}] for place, each in pieces.items()}
-    outputs = {**partial, **whole}
+    outputs = {**partial, **complete}
     return [each for place in sorted(outputs) for each in outputs[place]]

@@ -1,4 +1,4 @@
-"""Conversations as requests to OpenAI Responses: items for reasoning, messages, calls and results."""
+"""Write conversations as requests to OpenAI Responses: items for reasoning, messages, calls and results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsquash.formats.calls import parse_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.providers.openai_responses import client_calls, definitions, hosted, items, read
 from chatsquash.formats.providers.openai_responses.items import ANNOTATION, ITEM, PART, PROVIDER, SPACE, bare_name
-from chatsquash.formats.providers.openai_responses.read import THOUGHT
+from chatsquash.formats.providers.openai_responses.read import REASONING_TEXT
 from chatsquash.formats.service import only
 from chatsquash.formats.values import Object, at, string
 
@@ -26,10 +26,10 @@ _CACHED = "prompt_cache_breakpoint"
 
 
 def dump(conversation: Conversation) -> Json:
-    """A request's input and tools; instructions are such again if they are one text.
+    """Write the input and the tools of a request; instructions that are one text stay instructions.
 
-    Reasoning that OpenAI has neither encrypted nor given an id, sounds, films and roles of others have no place; only a
-    message that has an id has parts, refusals and sources, any other is a text.
+    Reasoning without an id or encrypted content of OpenAI, audio, video and unknown roles cannot be expressed.
+    Only assistant messages with an id have parts, refusals and sources; any other is a text.
     """
     turns, body = list(turns_of(conversation)), dict[str, Any]()
     prompt_turn = next((turn for turn in writing.leading_prompts(turns) if _is_instructions(turn)), None)
@@ -42,18 +42,18 @@ def dump(conversation: Conversation) -> Json:
 
 
 def _is_instructions(turn: Turn) -> bool:
-    alone = turn.role == "system" and turn.instructions and len(turn.blocks) == 1
-    return alone and type(turn.blocks[0]) is Text and not writing.native(turn.blocks[0], PROVIDER)
+    is_one_block = turn.role == "system" and turn.instructions and len(turn.blocks) == 1
+    return is_one_block and type(turn.blocks[0]) is Text and not writing.native(turn.blocks[0], PROVIDER)
 
 
 def _items(turns: Iterable[Turn]) -> Iterator[Object]:
-    """The items of turns; the type of a result is that of the call before it that it answers."""
+    """Write the items of turns; the type of a result depends on the call that it answers."""
     types = dict[str, str]()
     for turn in turns:
         if turn.role == "assistant":
             calls = [block for block in turn.blocks if type(block) is Call]
             types |= {call.id: client_calls.output_type(call) or items.RESULTS[call.custom] for call in calls}
-            yield from _said(turn)
+            yield from _assistant_items(turn)
         elif turn.role == "tool":
             results = (block for block in turn.blocks if type(block) is Result)
             yield from (_result(block, types.get(block.id, items.RESULTS[0])) for block in results)
@@ -62,7 +62,7 @@ def _items(turns: Iterable[Turn]) -> Iterator[Object]:
 
 
 def _own(holder: Any, *members: str) -> Object:
-    """Of what only OpenAI knows these members, and those that are unknown in this format."""
+    """Return these native members of OpenAI, and those that are unknown in this format."""
     marks = writing.native(holder, PROVIDER)
     return only(marks, members) | _inner(marks, items.MORE) if marks else marks
 
@@ -71,61 +71,68 @@ def _inner(members: Object, member: str) -> Object:
     return members[member] if isinstance(members.get(member), dict) else {}
 
 
-# Others than the assistant
+# System, developer, user and tool
 
 
 def _input_items(turn: Turn) -> Iterator[Object]:
-    """A message with what it says, and items that stood in the place of one."""
+    """Write a message, and native items that were logged instead of one."""
     yield from (item for block in turn.blocks if (item := _as_logged(block)))
-    if said := list(_parts(turn.blocks, detail=items.USUAL_DETAIL)):
-        yield {"role": turn.role, "content": _content(said), **_own(turn)}
+    if content_parts := list(_parts(turn.blocks, detail=items.USUAL_DETAIL)):
+        yield {"role": turn.role, "content": _content(content_parts), **_own(turn)}
 
 
 def _as_logged(block: Block) -> Object | None:
-    """An item that nobody else has."""
+    """Return an item that only this format supports; ``None`` for other blocks."""
     item_logged = at(block.value, ITEM) if type(block) is Other and block.provider == PROVIDER else None
     return item_logged if isinstance(item_logged, dict) else None
 
 
 def _result(block: Result, of: str) -> Object:
-    """A result of this type; that of a custom call has no name.  One that failed says so, since no member does."""
+    """Write a result; a failure is marked in its text, since there is no member for it.
+
+    Args:
+        block: the result
+        of: the type of the item; results of custom calls have no name
+    """
     is_custom, is_client = of == items.RESULTS[1], of not in items.RESULTS
     own = _own(block, *_OF_CALLS)
-    content, marked = list(block.content), {} if is_client and own.get("status") else writing.failure_mark(block)
-    if marked:
+    content, failure = list(block.content), {} if is_client and own.get("status") else writing.failure_mark(block)
+    if failure:
         first = content[0] if content and type(content[0]) is Text else Text("")
         content[: bool(first.text)] = [replace(first, text=writing.failure_text(first.text, block))]
-    said = list(_parts(content, detail=items.USUAL_DETAIL if is_custom else ""))
-    named = {"name": bare_name(block.name, own.get(SPACE))} if block.name and not is_custom else {}
+    content_parts = list(_parts(content, detail=items.USUAL_DETAIL if is_custom else ""))
+    name_member = {"name": bare_name(block.name, own.get(SPACE))} if block.name and not is_custom else {}
     is_raw = block.json and read.RAW in writing.native(block, PROVIDER)
-    output = parse_json(writing.text_of(block.content)) if is_raw else _content(said)
+    output = parse_json(writing.text_of(block.content)) if is_raw else _content(content_parts)
     if is_client:
-        return client_calls.result_item(of, block.id, output, {**marked, **own})
-    return {"type": of, "call_id": block.id, "output": output, **named, **marked, **own}
+        return client_calls.result_item(of, block.id, output, {**failure, **own})
+    return {"type": of, "call_id": block.id, "output": output, **name_member, **failure, **own}
 
 
-def _content(said: list[Json]) -> Json:
-    """Parts, or their text where they are no more than that."""
-    alone = len(said) == 1 and isinstance(said[0], dict) and said[0].keys() == {"type", "text"}
-    return said[0]["text"] if alone and said[0]["type"] == "input_text" else said or ""
+def _content(content_parts: list[Json]) -> Json:
+    """Return parts, or only the text if there is one text without other members."""
+    is_text = (
+        len(content_parts) == 1 and isinstance(content_parts[0], dict) and content_parts[0].keys() == {"type", "text"}
+    )
+    return content_parts[0]["text"] if is_text and content_parts[0]["type"] == "input_text" else content_parts or ""
 
 
 def _parts(blocks: Iterable[Block], *, detail: str) -> Iterator[Json]:
-    """The parts that this format has for what anybody but the assistant shows."""
+    """Write the content of all roles except the assistant as parts."""
     for block in blocks:
         match block:
             case Text() | Refusal():
                 yield {"type": "input_text", "text": block.text, **_own(block, _CACHED)}
             case Media() if part := _medium(block):
                 known = writing.native(block, PROVIDER).get("detail")
-                shown = known if known in _DETAILS else detail if block.kind == "image" else ""
-                yield {**part, **({"detail": shown} if shown else {}), **_own(block, _CACHED)}
+                image_detail = known if known in _DETAILS else detail if block.kind == "image" else ""
+                yield {**part, **({"detail": image_detail} if image_detail else {}), **_own(block, _CACHED)}
             case Other() if block.provider == PART:
                 yield block.value
 
 
 def _medium(block: Media) -> Object | None:
-    """An image or a file; what else there is has no place."""
+    """Write an image or a file; ``None`` for other media."""
     data = (parts.data_url(block.mime, block.data) if block.mime else block.data) if block.data else ""
     url = data or block.url
     if block.kind not in ("image", "file") or not (url or block.file_id):
@@ -134,36 +141,36 @@ def _medium(block: Media) -> Object | None:
         return {"type": "input_image", **({"image_url": url} if url else {"file_id": block.file_id})}
     if url.startswith("data:") or data:
         return {"type": "input_file", "file_data": url, "filename": writing.file_name(block)}
-    named = {"filename": block.name} if block.name else {}
-    return {"type": "input_file", **({"file_url": url} if url else {"file_id": block.file_id}), **named}
+    name_member = {"filename": block.name} if block.name else {}
+    return {"type": "input_file", **({"file_url": url} if url else {"file_id": block.file_id}), **name_member}
 
 
 # The assistant
 
 
-def _said(turn: Turn) -> list[Object]:
-    """An assistant's items in the order of what he says, thinks and calls; one who says nothing is an empty message."""
+def _assistant_items(turn: Turn) -> list[Object]:
+    """Write the items of an assistant turn in the order of its blocks; an empty turn becomes an empty message."""
     if not turn.blocks:
         return [{"role": "assistant", "content": ""}]
     results = hosted.results(turn.blocks)
-    found, message = list[Object](), list[Block]()
+    result_items, message = list[Object](), list[Block]()
     before: Block | None = None
     for block in turn.blocks:
-        if message and not _goes_on(block, message):
-            found += _message(message)
+        if message and not _continues_message(block, message):
+            result_items += _message(message)
             message = []
         if message or isinstance(block, Text | Refusal):
             message.append(block)
         elif type(block) is Reasoning:
-            _think(found, block, before)
+            _add_reasoning(result_items, block, before)
         elif item := _call_item(block) or hosted.item(block, results) or _as_logged(block):
-            found.append(item)
+            result_items.append(item)
         before = block
-    return found + _message(message) if message else found
+    return result_items + _message(message) if message else result_items
 
 
-def _goes_on(block: Block, message: list[Block]) -> bool:
-    """Whether a block is part of the message that others began; one that has an id may have any parts."""
+def _continues_message(block: Block, message: list[Block]) -> bool:
+    """Whether a block continues the message; only a message with an id may mix texts and refusals."""
     match block:
         case Source():
             return True
@@ -176,22 +183,22 @@ def _goes_on(block: Block, message: list[Block]) -> bool:
 
 
 def _message(blocks: list[Block]) -> list[Object]:
-    """A message: with its parts if it has an id, else in its easy form, which is a text."""
+    """Write a message with parts if it has an id, or else with a text as its content."""
     known = _native_members(blocks[0])
     if "id" in known:
-        said = {"type": "message", "role": "assistant", "status": "completed", "content": _assistant_parts(blocks)}
-        return [{**said, **known}]
+        message = {"type": "message", "role": "assistant", "status": "completed", "content": _assistant_parts(blocks)}
+        return [{**message, **known}]
     return [{"role": "assistant", "content": writing.text_of(blocks, by_assistant=True), **known}]
 
 
 def _native_members(block: Block) -> Object:
-    """What the first text of a message knows of that."""
+    """Return the members of a message that are stored in its first text."""
     own = writing.native(block, PROVIDER)
     return {name: own[name] for name in read.OF_MESSAGE if string(own, name)} | _inner(own, read.MESSAGE)
 
 
 def _assistant_parts(blocks: list[Block]) -> list[Json]:
-    """The parts of an assistant's message, texts with their annotations."""
+    """Write the parts of an assistant message, texts with their annotations."""
     items, notes = list[Json](), list[Json]()
     for block in blocks:
         match block:
@@ -200,57 +207,60 @@ def _assistant_parts(blocks: list[Block]) -> list[Json]:
                 items.append({"type": "output_text", "text": block.text, "annotations": notes, **own})
             case Refusal():
                 items.append({"type": "refusal", "refusal": block.text, **_own(block)})
-            case Source() if noted := _annotation(block):
-                notes.append(noted)
+            case Source() if annotation := _annotation(block):
+                notes.append(annotation)
             case Other():
                 items.append(block.value) if block.provider == PART else notes.append(at(block.value, ANNOTATION))
     return items
 
 
 def _annotation(block: Source) -> Object | None:
-    """What a text rests on, where that is told as this format tells it."""
+    """Write a source as an annotation; ``None`` without the members that this format requires."""
     own = _own(block, *_OF_SOURCES)
     if block.url and own.keys() >= {"start_index", "end_index"}:
         return {"type": "url_citation", "url": block.url, "title": block.title, **own}
     of = string(writing.native(block, PROVIDER), "type")
-    named = {"filename": block.name} if block.name else {}
-    return {"type": of, "file_id": block.id, **named, **own} if block.id and of else None
+    name_member = {"filename": block.name} if block.name else {}
+    return {"type": of, "file_id": block.id, **name_member, **own} if block.id and of else None
 
 
-def _think(items: list[Object], block: Reasoning, before: Block | None) -> None:
-    """Add reasoning, if it is OpenAI's, which takes no other; with the id of the one before it is an item with that."""
+def _add_reasoning(items: list[Object], block: Reasoning, before: Block | None) -> None:
+    """Add reasoning if it is OpenAI's, since the service accepts no other.
+
+    Reasoning with the id of the reasoning before it is added to the same item.
+    """
     if block.signer != PROVIDER or not (block.id or block.encrypted):
         return
     own, of = _own(block, *_OF_REASONING), _kind(block)
-    member = "content" if of == THOUGHT else "summary"
+    member = "content" if of == REASONING_TEXT else "summary"
     part = {"type": of, "text": block.text}
     if type(before) is Reasoning and not own and not block.encrypted and block.text and _is_one(before, block, member):
         items[-1][member].append(part)
         return
-    made: Object = {"type": "reasoning", **({"id": block.id} if block.id else {}), "summary": []}
+    item: Object = {"type": "reasoning", **({"id": block.id} if block.id else {}), "summary": []}
     if block.text and member not in own and "content" not in own:
-        made[member] = [part]
-    sealed = {"encrypted_content": block.encrypted} if block.encrypted else {}
-    items.append({**made, **sealed, **own})
+        item[member] = [part]
+    encrypted_member = {"encrypted_content": block.encrypted} if block.encrypted else {}
+    items.append({**item, **encrypted_member, **own})
 
 
 def _is_one(before: Reasoning, block: Reasoning, member: str) -> bool:
-    """Whether reasoning goes on in the item of the one before, whose texts are told in the same way."""
+    """Whether reasoning belongs to the item of the reasoning before it, and has the same type of text."""
     same = before.signer == block.signer and before.id == block.id != "" and _kind(before) == _kind(block)
     return same and before.text != "" and member not in _own(before, member)
 
 
 def _kind(block: Reasoning) -> str:
-    """The type of a text of reasoning."""
-    return THOUGHT if writing.native(block, PROVIDER).get("type") == THOUGHT else "summary_text"
+    """Return the type of a reasoning text."""
+    return REASONING_TEXT if writing.native(block, PROVIDER).get("type") == REASONING_TEXT else "summary_text"
 
 
 def _call_item(block: Block) -> Object | None:
-    """A call with its arguments as they stand."""
+    """Write a call with its arguments unchanged; ``None`` for other blocks."""
     if type(block) is not Call:
         return None
-    if logged := client_calls.item(block):
-        return logged
+    if client_item := client_calls.item(block):
+        return client_item
     of, own = "custom_tool_call" if block.custom else "function_call", _own(block, *_OF_CALLS)
     name = bare_name(block.name or "", own.get(SPACE))
     return {"type": of, "call_id": block.id, "name": name, items.CALLS[of]: block.arguments, **own}
