@@ -139,15 +139,15 @@ def write(results: Results, target: Path, goals: Path) -> None:
 
 def page(results: Results, drawing: str) -> str:
     """The page for readers; ``drawing`` is the path of the chart."""
-    logs = _described(name for name in PROFILES if name in results["times"])
+    logs = _describe(name for name in PROFILES if name in results["times"])
     head = _HEAD.format(rounds=results["rounds"], base=results["base"])
     parts = [head, sections(results, _SECTIONS, drawing), "## Machine", _machine(results)]
     parts += ["## All runs", table.details(results), "The logs:", logs + _reduced(results)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def _described(names: Iterable[str]) -> str:
-    """A line for each description of logs, with the names that share it."""
+def _describe(names: Iterable[str]) -> str:
+    """Describe each set of logs on a line; sets with the same description share it."""
     shared: dict[str, list[str]] = {}
     for name in names:
         shared.setdefault(_LOGS[name], []).append(name)

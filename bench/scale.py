@@ -186,8 +186,8 @@ def _swings(rates: Rates, size: str) -> str:
     of = given(rates)
     whole = simulate(of, SIZES[size], TYPICAL[size], SEEDS[0]).hours
     told = {each.name: each.metadata["what"] for each in fields(of)}
-    found = [each for each in swings(of, SIZES[size], TYPICAL[size]) if each.width >= NOTICEABLE * whole]
-    rows = [[told[each.what], f"{each.half / whole - 1:+.0%}", f"{each.double / whole - 1:+.0%}"] for each in found]
+    effects = [each for each in swings(of, SIZES[size], TYPICAL[size]) if each.width >= NOTICEABLE * whole]
+    rows = [[told[each.what], f"{each.half / whole - 1:+.0%}", f"{each.double / whole - 1:+.0%}"] for each in effects]
     return markdown([["assumption", "halved", "doubled"], *rows])
 
 

@@ -163,7 +163,7 @@ def test_a_log_that_changed_since_it_was_listed_is_told_by_its_tag(s3, later, ho
     s3.put("logs/b.jsonl", log(3, session="b"))
     summary = convert(f"{s3.url}/logs", "out", ONE, lambda log, *_: s3.put("logs/b.jsonl", later))
     [found] = findings("changed-log")
-    assert f"the log {how} while the run went on" in found["text"]
+    assert f"the log {how} during the run" in found["text"]
     assert (summary.written, summary.lines) == (2, 2 + lines)
 
 

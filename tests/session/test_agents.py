@@ -185,8 +185,8 @@ def test_convert_and_translate_tell_the_same_of_what_is_not_read(here):
     (found,) = [each for outcome in outcomes for each in outcome.findings if each.code == "not-read"]
     assert found.text == "not in the record: " + ", ".join(f"'{name}' 1" for name in names)
     told = write_all(["a.jsonl"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
-    assert told.passed_over == dict.fromkeys(names, 1)
-    with pytest.raises(LossError, match=r"not read: event_msg.task_started and 2 more"):
+    assert told.ignored == dict.fromkeys(names, 1)
+    with pytest.raises(LossError, match=r"ignored: event_msg.task_started and 2 more"):
         write_all(["a.jsonl"], Translation("openai_responses", "strict", lossless=True), io.BytesIO(), io.BytesIO())
 
 
@@ -197,7 +197,7 @@ def cwd():
 def test_a_file_that_is_read_whole_is_translated_without_loss(here):
     write_log(here / "a.jsonl", *codex(1))
     done = write_all(["a.jsonl"], Translation("openai_chat", "out", lossless=True), io.BytesIO(), io.BytesIO())
-    assert (done.written, dict(done.lost), dict(done.passed_over)) == (1, {}, {})
+    assert (done.written, dict(done.unsupported), dict(done.ignored)) == (1, {}, {})
     assert json.loads((here / "out/a.json").read_bytes())["messages"][0]["content"] == "hi 1"
 
 

@@ -29,7 +29,7 @@ def empty_reply(view: View) -> Iterator[Fact]:
     """Reported when the last assistant message has no text, parts, refusal, calls or reasoning.
 
     White space does not count as text. Presets other than `chat` exclude the record, as they do if they support none of
-    the content: reasoning alone for `openai` and `mistral`, a refusal alone for all of them.
+    the content: only reasoning for `openai` and `mistral`, only a refusal for all of them.
     """
     for at in range(len(view.messages) - 1, -1, -1):
         message: dict[str, Any] = view.messages[at]  # type: ignore[assignment]

@@ -267,7 +267,7 @@ def truncated_by_logger(what: str, count: int) -> Fact:
 def lost_worker(how: str) -> Fact:
     """Reported when the process that converts a session died twice, so the session is skipped.
 
-    Usually for lack of memory.
+    Usually because memory ran out.
     """
     return Fact(f"the log is skipped, {how}: check that there is enough memory for it, and convert again")
 

@@ -55,7 +55,7 @@ def media_dropped(what: str, at: int) -> Fact:
     """Reported when a preset does not support an image, audio, video or file, so the record is excluded.
 
     This is what `--media refuse` requests. `--media keep` does the same for anything but images with data, and all
-    presets do for a reply that consists of media alone.
+    presets do for a reply that consists only of media.
     """
     hint = "--media text replaces it by a placeholder, --media drop removes it"
     return Fact(f"{escape(what)}: {hint}, --preset chat keeps it", at)
