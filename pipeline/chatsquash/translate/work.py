@@ -17,7 +17,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.redaction.addresses import addresses, may_have_address
+from chatsquash.redaction.addresses import addresses, may_contain_address, may_have_address
 from chatsquash.redaction.hits import Value
 from chatsquash.redaction.placeholders import words
 from chatsquash.redaction.privacy import Privacy
