@@ -10,7 +10,7 @@ ROWS = [
     (shapes.integer_too_large("18446744073709551616"), "integer-too-large", "error", "integer '18446744073709551616' is"),
     (shapes.lone_surrogate("a\ud800"), "lone-surrogate", "error", "a lone surrogate in 'a\\ud800'"),
     (shapes.unpaired_call("a result has no id\x1b", 3), "unpaired-call", "error", "a result has no id\\x1b: --preset chat"),
-    (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media text replaces it by a"),
+    (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media text replaces it with a"),
     (
         shapes.media_replaced({"image_url": 2}),
         "media-replaced",

@@ -57,7 +57,7 @@ def media_dropped(what: str, at: int) -> Fact:
     This is what `--media refuse` requests. `--media keep` does the same for anything but images with data, and all
     presets do for a reply that consists only of media.
     """
-    hint = "--media text replaces it by a placeholder, --media drop removes it"
+    hint = "--media text replaces it with a placeholder, --media drop removes it"
     return Fact(f"{escape(what)}: {hint}, --preset chat keeps it", at)
 
 
