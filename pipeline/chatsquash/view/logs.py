@@ -123,7 +123,7 @@ class SessionLogs:
         if at in self._last:
             return True
         try:
-            return os.path.getsize(spelled(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - which takes any name
+            return os.path.getsize(filesystem_path(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - which takes any name
         except (OSError, ValueError):
             return False
 
