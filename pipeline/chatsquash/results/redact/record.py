@@ -63,15 +63,9 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
     return RedactedRecord(_join_pieces(redacted, masked) if counts else redacted, counts, addresses, unflagged)
 
 
-<<<<<<< HEAD
 def count_values(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
     """Count the secrets and personal data in each piece of a record; raises ``UnsearchedError``."""
-    return redactor.look(_pieces(value).values, every=True)
-=======
-def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
-    """What is private in which piece of a record, and how often; raises ``UnsearchedError``."""
     return redactor.count(_pieces(value).values, every=True)
->>>>>>> main
 
 
 def violations(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violation]:
@@ -110,13 +104,8 @@ _ALONE = "text"
 """The member name under which a value other than an object is searched; it must match no detector."""
 
 
-<<<<<<< HEAD
 def _join_pieces(value: Json, pieces: Pieces) -> Json:
-    whole = pieces.whole()
-=======
-def _whole(value: Json, pieces: Pieces) -> Json:
     whole = pieces.assemble()
->>>>>>> main
     return whole if isinstance(value, dict) else whole[_ALONE]
 
 
