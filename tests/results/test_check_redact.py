@@ -134,8 +134,8 @@ IDLE = [
     ("--allow x", "--allow has no effect without --redact KINDS"),
     ("--redact secrets --phone-region DE", "--phone-region has no effect without --redact phones"),
     ("--redact ips --redact-rules x", "--redact-rules has no effect without --redact secrets"),
-    ("--redact secrets,none", "names none with other kinds"),
-    ("--redact names", "needs the file of names"),
+    ("--redact secrets,none", "none cannot be combined with other kinds"),
+    ("--redact names", "the file of names is missing"),
     ("--redact names:nowhere", "nowhere: cannot be read"),
 ]
 

@@ -17,7 +17,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.redaction.addresses import addresses, may_have_address, may_hold_address
+from chatsquash.redaction.addresses import addresses, may_contain_address, may_have_address
 from chatsquash.redaction.hits import Value
 from chatsquash.redaction.placeholders import words
 from chatsquash.redaction.privacy import Privacy
@@ -256,7 +256,7 @@ class _Redaction:
 
 def _has_address(document: Json, data: bytes) -> bool:
     """Return whether a document contains an e-mail address that is not a pseudonym."""
-    if not may_hold_address(data):
+    if not may_contain_address(data):
         return False
     return any(True for text in filter(may_have_address, strings(document)) for _ in addresses(text))
 
