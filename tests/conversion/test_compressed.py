@@ -164,7 +164,7 @@ def test_translate_reads_what_is_compressed_and_says_what_it_misses(here, comman
     assert [path.name for path in Path("chats").iterdir()] == ["b.json"]
     Path(f"cut.jsonl.{way}").write_bytes(WAYS[way](data) + WAYS[way](data)[:-3])
     cut = command("translate", f"cut.jsonl.{way}", "--to", "anthropic", "-o", "-")
-    assert f"not read  1  the rest of cut.jsonl.{way}: the compressed data ends early" in cut.err
+    assert f"ignored  1  the rest of cut.jsonl.{way}: the compressed data ends early" in cut.err
 
 
 @pytest.mark.parametrize("way", WAYS)

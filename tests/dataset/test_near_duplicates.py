@@ -10,7 +10,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Likeness, Record
 from chatsquash.dataset import near_duplicates
 from chatsquash.dataset.near_duplicates import NearDuplicates, SketchIndex
-from chatsquash.records.sketch import LEAST, SIZE, common, share, sketch
+from chatsquash.records.sketch import MIN_EQUAL, SIZE, common, share, sketch
 
 
 def words(start: int, stop: int) -> str:
@@ -27,8 +27,8 @@ def test_a_share_is_told_within_a_tenth(others):
 
 
 def test_near_is_four_fifths_and_more():
-    assert share(LEAST) == pytest.approx(0.8)
-    assert share(LEAST - 1) < 0.8 <= share(LEAST) + 1e-9
+    assert share(MIN_EQUAL) == pytest.approx(0.8)
+    assert share(MIN_EQUAL - 1) < 0.8 <= share(MIN_EQUAL) + 1e-9
     assert (share(SIZE), share(0)) == (1, 0)
 
 
@@ -56,7 +56,7 @@ def test_what_is_near_is_found_among_thousands():
     for number in random.sample(range(5000), 200):
         nearly = changed(known[number], random.randrange(40), random)
         assert list(found.find_near(nearly)) == [(number, common(nearly, known[number]))]
-        assert list(found.find_near(changed(known[number], SIZE - LEAST + 1, random))) == []
+        assert list(found.find_near(changed(known[number], SIZE - MIN_EQUAL + 1, random))) == []
 
 
 def test_many_that_are_nearly_near_are_not_all_looked_at(monkeypatch):
