@@ -30,7 +30,7 @@ def _told(value: float, unit: str, what: str, source: str) -> Any:
 
 MEASURED = "measured"
 _S3 = "S3 user guide"
-_ASSUMED = "assumed"
+ASSUMED = "assumed"
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Given:
     ahead: float = _told(1, "", "parallel requests per shard", "code")
     page: float = _told(0.2, "s", "time per listing page", f"{_S3}: 0.1 to 0.2 s")
     keys: float = _told(1000, "", "logs per listing page", "S3 API")
-    boot: float = _told(90, "s", "start of a machine", _ASSUMED)
-    place: float = _told(3, "s", "start of a shard", _ASSUMED)
-    spread: float = _told(0.2, "", "sigma of the shard time (lognormal)", _ASSUMED)
-    slow: float = _told(0.02, "of the machines", "slow machines", _ASSUMED)
-    slower: float = _told(3, "times", "slowdown of these", _ASSUMED)
-    fails: float = _told(0.002, "of the shards", "failed attempts", _ASSUMED)
+    boot: float = _told(90, "s", "start of a machine", ASSUMED)
+    place: float = _told(3, "s", "start of a shard", ASSUMED)
+    spread: float = _told(0.2, "", "sigma of the shard time (lognormal)", ASSUMED)
+    slow: float = _told(0.02, "of the machines", "slow machines", ASSUMED)
+    slower: float = _told(3, "times", "slowdown of these", ASSUMED)
+    fails: float = _told(0.002, "of the shards", "failed attempts", ASSUMED)
     lost: float = _told(0.0001, "per hour", "lost machines", "spot: 5 to 10 % per month")
-    notice: float = _told(120, "s", "reassigning the shards of a lost machine", _ASSUMED)
+    notice: float = _told(120, "s", "reassigning the shards of a lost machine", ASSUMED)
 
     def __post_init__(self) -> None:
         """No number is below 0, and none is one by which is divided and is 0."""

@@ -234,6 +234,8 @@ def _share(kept: set[str], parts: Iterable[str], members: Iterable[str]) -> str:
 def _cut(rows: list[Row]) -> str:
     lines = [["logs", "converter", "replies of the file", "exit code", "records of the other file"]]
     for row in rows:
+        if row["name"] == WHOLE.name:
+            continue
         records = [set(words) for words in row["cut"]["records"]]
         kept = set().union(*records)
         cut = set(known.facts([known.CUT], ["prompt", "reply"]))

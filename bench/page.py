@@ -21,8 +21,7 @@ cache. 1 MB is a million bytes."""
 _HEAD = (
     """# Performance
 
-Speed and memory of chatsquash for different kinds of logs, compared with other converters and with the shortest program
-that produces the same records.
+Speed and memory of chatsquash, compared with other converters and with the shortest equivalent program.
 
 `make bench` writes this page. It generates logs from fixed seeds, checks that the records are byte for byte those of a
 naive converter, and times complete processes with default options.
@@ -48,12 +47,11 @@ _GOALS = (
 _LOGS = {
     "standard": "sessions of about 27 requests",
     "long": "sessions of 250 requests",
-    "real": "standard, in the style of Goose: its system prompt, e-mail addresses in a tenth of the messages, failed "
-    "and empty results, user information in one session of twelve",
+    "real": "standard in the style of Goose, with its system prompt, e-mail addresses, and failed and empty results",
     "tiny": "sessions of 2 requests",
     "spaced": "standard, with the spaces and escapes of `json.dumps`",
-    "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before "
-    "messages in half of the lines, and a history with other ids and key order than the responses",
+    "hostile": "standard, with a clock in the system prompt, `cache_control`, tools before messages, and other ids "
+    "and key order in the history",
     "worst": "standard, with random key order (also in tools) and new ids in every request",
     "chat": "fewer sessions of standard",
     **dict.fromkeys(BODIES, "chat, in the bodies of that format"),
@@ -141,15 +139,15 @@ def write(results: Results, target: Path, goals: Path) -> None:
 
 def page(results: Results, drawing: str) -> str:
     """The page for readers; ``drawing`` is the path of the chart."""
-    logs = _described(name for name in PROFILES if name in results["times"])
+    logs = _describe(name for name in PROFILES if name in results["times"])
     head = _HEAD.format(rounds=results["rounds"], base=results["base"])
     parts = [head, sections(results, _SECTIONS, drawing), "## Machine", _machine(results)]
     parts += ["## All runs", table.details(results), "The logs:", logs + _reduced(results)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def _described(names: Iterable[str]) -> str:
-    """A line for each description of logs, with the names that share it."""
+def _describe(names: Iterable[str]) -> str:
+    """Describe each set of logs on a line; sets with the same description share it."""
     shared: dict[str, list[str]] = {}
     for name in names:
         shared.setdefault(_LOGS[name], []).append(name)

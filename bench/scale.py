@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from bench.cluster import MB, MEASURED, TB, Given, Took, simulate
+from bench.cluster import ASSUMED, MB, MEASURED, TB, Given, Took, simulate
 from bench.commands import HERE
 from bench.compared import Compared, compare
 from bench.kept import Kept, keep, kept
@@ -129,10 +129,10 @@ def _step(step: Step) -> str:
 
 
 def _compared(found: Sequence[Compared]) -> str:
-    lines = [["logs", "GB", "run", "nodes", "predicted s", "measured s", "error"]]
+    lines = [["logs", "run", "nodes", "predicted s", "measured s", "error"]]
     for each in found:
         if each.others <= BUSY:
-            run = [each.logs, f"{each.size / 1e9:.1f}", each.run, str(each.nodes)]
+            run = [each.logs, each.run, str(each.nodes)]
             lines.append([*run, f"{each.predicted:.1f}", f"{each.measured:.1f}", f"{each.error:+.0%}"])
     return markdown(lines)
 
@@ -151,7 +151,7 @@ def _memory(rates: Rates) -> str:
 def _assumptions(of: Given) -> str:
     lines = [["assumption", "value", "source"]]
     for each in fields(of):
-        if each.metadata["source"] != MEASURED:
+        if each.metadata["source"] not in {MEASURED, ASSUMED}:
             value = f"{getattr(of, each.name):.4g} {each.metadata['unit']}".rstrip()
             lines.append([each.metadata["what"], value, each.metadata["source"]])
     return markdown(lines)
@@ -186,8 +186,8 @@ def _swings(rates: Rates, size: str) -> str:
     of = given(rates)
     whole = simulate(of, SIZES[size], TYPICAL[size], SEEDS[0]).hours
     told = {each.name: each.metadata["what"] for each in fields(of)}
-    found = [each for each in swings(of, SIZES[size], TYPICAL[size]) if each.width >= NOTICEABLE * whole]
-    rows = [[told[each.what], f"{each.half / whole - 1:+.0%}", f"{each.double / whole - 1:+.0%}"] for each in found]
+    effects = [each for each in swings(of, SIZES[size], TYPICAL[size]) if each.width >= NOTICEABLE * whole]
+    rows = [[told[each.what], f"{each.half / whole - 1:+.0%}", f"{each.double / whole - 1:+.0%}"] for each in effects]
     return markdown([["assumption", "halved", "doubled"], *rows])
 
 

@@ -105,7 +105,10 @@ class Took(NamedTuple):
 
 def section(few: Took, many: Took, sessions: int) -> str:
     """The figures as a section of a page."""
-    ways = "\n".join(f"| {way.what} | {way.left_out or 'written'} |" for way in WAYS)
+    outcomes: dict[str, list[str]] = {}
+    for way in WAYS:
+        outcomes.setdefault(way.left_out or "written", []).append(way.what)
+    ways = "\n".join(f"- {outcome}: {', '.join(damages)}" for outcome, damages in outcomes.items())
     rows = "\n".join(
         f"| {count:,} | {took.size / 1e6:,.0f} MB | {took.seconds:.1f} s | {took.peak / (1 << 20):.0f} MiB |"
         for count, took in ((sessions // 10, few), (sessions, many))
@@ -122,8 +125,8 @@ written once, each damaged one must have the outcome below, and all lines and by
 |---|---|---|---|
 {rows}
 
-| damage | outcome |
-|---|---|
+Outcomes by damage:
+
 {ways}
 {END}
 """

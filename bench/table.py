@@ -42,17 +42,16 @@ def ratios(results: Results) -> str:
 
 def details(results: Results) -> str:
     """The variants of this version that were timed, each on its own logs, without ``wc``."""
-    lines = [["logs", "MB", "sessions", "run", "seconds", "MB/s", "CPU seconds", "peak MB"]]
+    lines = [["logs", "MB", "run", "seconds", "MB/s", "CPU seconds", "peak MB"]]
     for name, variants in results["times"].items():
         for variant, runs in variants.items():
             if variant not in _RUNS or variant in (*_LOGS_OF, "wc"):
                 continue
             size = results["sizes"][name]
             took = seconds(results, name, variant)
-            amount = [f"{size['bytes'] / MB:.1f}", f"{size['sessions']:,}"]
             speed = "" if variant == "help" else f"{size['bytes'] / MB / took:,.0f}"
             cpu, most = f"{middle(runs, 'cpu'):.3f}", f"{peak(results, name, variant):.1f}"
-            lines.append([name, *amount, _RUNS[variant], f"{took:.3f}", speed, cpu, most])
+            lines.append([name, f"{size['bytes'] / MB:.1f}", _RUNS[variant], f"{took:.3f}", speed, cpu, most])
     return markdown(lines)
 
 

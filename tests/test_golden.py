@@ -56,7 +56,7 @@ def test_every_format_has_cases():
 CONVERSATION = json.loads((golden.WRITTEN / "conversation.json").read_bytes())
 
 
-@pytest.mark.parametrize("form", conversations.writable())
+@pytest.mark.parametrize("form", conversations.writable_formats())
 def test_a_conversation_is_written_as_expected(form):
     written = chatsquash.dump(chatsquash.load(CONVERSATION, "anthropic"), form)
     expected = json.loads((golden.WRITTEN / f"{form}.json").read_bytes())
@@ -64,4 +64,4 @@ def test_a_conversation_is_written_as_expected(form):
 
 
 def test_nothing_is_expected_of_formats_that_are_not_written():
-    assert {path.stem for path in golden.WRITTEN.iterdir()} == {"conversation", *conversations.writable()}
+    assert {path.stem for path in golden.WRITTEN.iterdir()} == {"conversation", *conversations.writable_formats()}

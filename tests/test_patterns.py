@@ -26,8 +26,8 @@ from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linea
 # Patterns that only the running code knows, by what stands there: what they may be.
 KINDS = [re.compile(kind.begins) for kind in compressed.KINDS.values()]
 ADDRESSES = [addresses._ADDRESS, addresses._ADDRESS_IN_SOURCE, addresses._ADDRESS_IN_URL]
-OF_ADDRESSES = [addresses._OURS, addresses._DOMAIN, addresses._DOMAIN_IN_URL]
-USERINFO = [userinfo._USERINFO, userinfo._WRITTEN, userinfo._WITHIN]
+OF_ADDRESSES = [addresses._PSEUDONYM, addresses._DOMAIN, addresses._DOMAIN_IN_URL]
+USERINFO = [userinfo._USERINFO, userinfo._LITERAL, userinfo._NESTED]
 CREDENTIALS = [
     private_texts._START,
     private_texts._QUOTE,
@@ -51,7 +51,7 @@ RUNNING = {
     ("chatsquash.session.ending", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [("finditer", each) for each in WORDS_OF_USERS],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
-    ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(begun[0])"): [
+    ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(match[0])"): [
         ("search", re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(b'{"id":')))
     ],
     ("chatsquash.storage.stores", "_HOSTS[scheme]"): [("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()],
@@ -64,20 +64,20 @@ RUNNING = {
     ("chatsquash.redaction.encodings", "self._pattern"): [("finditer", pattern) for pattern in (*FORMS, names._PIECED)],
     ("chatsquash.redaction.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
     ("chatsquash.redaction.lists", "quote"): [("split", pattern) for pattern in lists._JSON_QUOTES],
-    ("chatsquash.redaction.rules", "self.spelled"): PACK,
+    ("chatsquash.redaction.rules", "self.full_shape"): PACK,
     ("chatsquash.redaction.shapes", "f\"{pivot}{gate}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
         ("finditer", pattern) for pattern, _ in SECRETS._words._pivots
     ],
-    ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, ordered)) or '(?!)').encode()"): [
+    ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, by_length)) or '(?!)').encode()"): [
         (method, SECRETS._words._at_once) for method in ("search", "finditer")
     ],
-    ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, spaced)) or '(?!)').encode()"): [("search", SECRETS._words._any)],
+    ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, with_space)) or '(?!)').encode()"): [("search", SECRETS._words._any)],
     ("chatsquash.redaction.secrets", "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()"): [("finditer", SECRETS._telling)],
     ("chatsquash.redaction.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [("finditer", SECRETS._shapes._within)],
     ("chatsquash.redaction.userinfo", "re.compile"): [
         ("finditer", re.compile(userinfo._USERINFO)),
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
-        ("fullmatch", re.compile(userinfo._SPARED)),
+        ("fullmatch", re.compile(userinfo._NOT_A_PASSWORD)),
     ],
     ("chatsquash.session.private_texts", "pattern"): [("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS],
 }  # fmt: skip
@@ -123,14 +123,14 @@ def test_a_text_twice_as_long_takes_a_pattern_at_most_three_times_as_long(way, p
 
 @pytest.mark.long
 @cases("walk, patterns, flags",
-    ("addresses", lambda text: deque(addresses.private(text), maxlen=0), [*ADDRESSES, *OF_ADDRESSES, *USERINFO], 0),
+    ("addresses", lambda text: deque(addresses.addresses_and_secrets(text), maxlen=0), [*ADDRESSES, *OF_ADDRESSES, *USERINFO], 0),
     ("passwords", userinfo.passwords, USERINFO, 0),
     ("known values", lists.values({"some-value": ("SECRET", "known")}), IN_FORMS, 0),
-    ("names", names.names(b"Some Body"), [*IN_FORMS, names._FILLED.pattern], 0),
+    ("names", names.names(b"Some Body"), [*IN_FORMS, names._FILLER_RUN.pattern], 0),
     ("hashes", lists.Lists(known=b"sha256:" + b"0" * 64).find, [*IN_FORMS, *(each.pattern for each in lists._TOKENS)], 0),
     ("phones", phones.phones("US"), [phones._WITH_CODE.pattern, phones._LOCAL.pattern], 0),
-    ("IP addresses", ips.ips, [ips._FOUR.pattern, ips._SIX.pattern], 0),
-    ("paths", names.paths, [names._HOME.pattern, names._DASHED.pattern, names._PROMPT.pattern, names._LISTED.pattern], 0),
+    ("IP addresses", ips.ips, [ips._IPV4.pattern, ips._IPV6.pattern], 0),
+    ("paths", names.paths, [names._HOME.pattern, names._DASHED.pattern, names._PROMPT.pattern, names._LS_LINE.pattern], 0),
     ("without_credentials", lambda data: deque(private_texts.without_credentials([data]), maxlen=0), CREDENTIALS, re.IGNORECASE),
     ("secrets", SECRETS.find, [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"], 0),
     ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),

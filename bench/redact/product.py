@@ -36,8 +36,10 @@ def redacts(kinds: str, earlier: Iterable[bytes] = ()) -> Redact:
 
 
 def _known(kinds: str, earlier: Iterable[bytes]) -> bytes | None:
-    looker = requests.redactor(Options(redact=kinds))
-    hashes = {lists.digest(value.value) for line in earlier if looker for _, value in looker.look([orjson.loads(line)])}
+    finder = requests.redactor(Options(redact=kinds))
+    hashes = {
+        lists.digest(value.value) for line in earlier if finder for _, value in finder.count([orjson.loads(line)])
+    }
     return lists.hash_list(hashes) if hashes else None
 
 
@@ -46,12 +48,12 @@ def looks(kinds: str = "") -> Callable[[bytes], int]:
 
     Without kinds it does so as every run that replaces no secrets.
     """
-    looker = requests.redactor(Options(redact=kinds)) if kinds else requests.looker(Options())
-    assert looker
+    finder = requests.redactor(Options(redact=kinds)) if kinds else requests.secret_finder(Options())
+    assert finder
 
     def looked(line: bytes) -> int:
         try:
-            return sum(looker.look([orjson.loads(line)]).values())
+            return sum(finder.count([orjson.loads(line)]).values())
         except UnsearchedError:
             return -1
 

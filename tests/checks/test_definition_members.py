@@ -75,10 +75,10 @@ def test_unknown_members_are_named_in_order(tool, expected):
 def test_a_finding_names_the_tool_and_a_bounded_number_of_members():
     fact = tool_members({**WRAPPED, "foo": 1}, ["foo"])
     assert (fact.code, fact.severity) == ("tool-members", "info")
-    assert fact.text.startswith("tool 'grep' has 1 member that no provider defines: 'foo'; see whether")
+    assert fact.text.startswith("tool 'grep' has 1 member that no provider defines: 'foo'; check whether")
     many = tool_members({"foo": 1}, [f"{number}\x1b{'x' * 10_000}" for number in range(1200)]).text
     assert many.startswith("a tool without a name has 1,200 members that no provider defines: '0\\x1bxx")
-    assert "1,195 more; see" in many
+    assert "1,195 more; check" in many
     assert len(many) < 1000
     assert many.isprintable()
 

@@ -80,7 +80,7 @@ def test_definitions_are_no_messages():
 def test_a_phrase_is_reported_once_with_the_first_message_and_their_number():
     value = record(user("x"), assistant(SAID), user(SAID), assistant("ok"))
     (fact,) = Phrases(["begin anew", "begin anew"]).violations(value)
-    assert (fact.at, "stands in 2 messages" in fact.text) == (1, True)
+    assert (fact.at, "is in 2 messages" in fact.text) == (1, True)
 
 
 def test_each_phrase_is_reported_in_the_order_in_which_they_are_named():

@@ -11,7 +11,7 @@ ROWS = [
         private.placeholder_in_reply(1_200, 3),
         "placeholder-in-reply",
         "warning",
-        "1,200 replies with a placeholder for a secret: --loss has these not trained on",
+        "1,200 replies with a placeholder for a secret: --loss excludes these from training",
     ),
     (
         private.redaction_failed("MemoryError"),

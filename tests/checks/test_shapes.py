@@ -5,31 +5,31 @@ import pytest
 from chatsquash.checks import shapes
 
 ROWS = [
-    (shapes.no_assistant_turn(), "no-assistant-turn", "error", "nothing to train on: see whether replies were logged"),
-    (shapes.arguments_unparsable("a\n", "no JSON", 3), "arguments-unparsable", "error", "of 'a\\n' are no JSON, not a"),
+    (shapes.no_assistant_turn(), "no-assistant-turn", "error", "nothing to train on: check whether replies were logged"),
+    (shapes.arguments_unparsable("a\n", "not valid JSON", 3), "arguments-unparsable", "error", "of 'a\\n' are not valid JSON, but"),
     (shapes.integer_too_large("18446744073709551616"), "integer-too-large", "error", "integer '18446744073709551616' is"),
     (shapes.lone_surrogate("a\ud800"), "lone-surrogate", "error", "a lone surrogate in 'a\\ud800'"),
     (shapes.unpaired_call("a result has no id\x1b", 3), "unpaired-call", "error", "a result has no id\\x1b: --preset chat"),
-    (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media text puts a"),
+    (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media text replaces it with a"),
     (
         shapes.media_replaced({"image_url": 2}),
         "media-replaced",
         "warning",
-        "placeholders stand for media: image_url 2 (--media keep with --preset hf keeps images",
+        "media replaced by placeholders: image_url 2 (--media keep with --preset hf keeps images",
     ),
     (shapes.unpaired_call("x", 3, "do this, "), "unpaired-call", "error", "x: do this, --preset chat keeps it"),
-    (shapes.unsupported_shape("x\x1b", None), "unsupported-shape", "error", "x\\x1b, which the preset cannot hold: --preset"),
-    (shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}), "shape-dropped", "warning", "no place for: reasoning 2, x\\x1b 1 ("),
+    (shapes.unsupported_shape("x\x1b", None), "unsupported-shape", "error", "x\\x1b, which the preset does not support: --preset"),
+    (shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}), "shape-dropped", "warning", "does not support: reasoning 2, x\\x1b 1 ("),
     (
         shapes.user_after_result(2, 4),
         "user-after-result",
         "warning",
-        "2 messages of the user right behind a result: ms-swift deletes such a record, torchtune stops",
+        "2 user messages right after a result: ms-swift deletes such records, torchtune stops",
     ),
-    (shapes.unsupported_shape("x", None, "do this, "), "unsupported-shape", "error", "cannot hold: do this, --preset chat"),
+    (shapes.unsupported_shape("x", None, "do this, "), "unsupported-shape", "error", "does not support: do this, --preset chat"),
     (shapes.shape_changed({"ids shortened": 2}), "shape-changed", "info", "changed to fit: ids shortened 2"),
-    (shapes.float_rounded(["0.7"], 1), "float-rounded", "warning", "1 number that datasets rounds when it loads them: 0.7 ("),
-    (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds when"),
+    (shapes.float_rounded(["0.7"], 1), "float-rounded", "warning", "1 number that datasets rounds on loading: 0.7 ("),
+    (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds on"),
 ]  # fmt: skip
 
 
@@ -43,12 +43,12 @@ def test_a_finding_has_its_code_and_severity_and_says_what_and_what_to_do(fact, 
 def test_a_finding_names_so_many_kinds_and_no_more_of_each_than_can_be_read():
     text = shapes.shape_dropped({f"{number} {'x' * 1000}": 1 for number in range(15)}).text
     assert len(text) < 1200
-    assert "3 kinds more (" in text
+    assert "3 more kinds (" in text
 
 
 def test_what_cannot_be_held_stands_at_its_message():
     found = [
-        shapes.arguments_unparsable("f", "no JSON", 3),
+        shapes.arguments_unparsable("f", "not valid JSON", 3),
         shapes.unpaired_call("x", 3),
         shapes.unsupported_shape("x", 3),
         shapes.media_dropped("x", 3),

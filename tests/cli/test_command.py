@@ -151,7 +151,7 @@ CHOOSE = "choose another with --output"
     ("a wrong path beside a good one", ["logs", "nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a glob that nothing fits", ["*.x"], "error: *.x: nothing matches\n"),
     ("nothing to read", ["other"], f"error: other: no session logs to read; seen: 1 .md\n{LOGS_ARE}\n"),
-    ("logs in the output folder", ["logs", "-o", "."], f"error: logs: lies in the output folder, which is never read; {CHOOSE}\n"),
+    ("logs in the output folder", ["logs", "-o", "."], f"error: logs: is in the output folder, which is never read; {CHOOSE}\n"),
     ("an output folder of others", ["logs", "-o", "other"],
      f"error: other: is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),
     ("an output that is a file", ["logs", "-o", "file"], "error: file: is a file; choose another folder with --output\n"),
@@ -200,7 +200,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
         raise OSError(28, "No space left on device", "out/x")
 
     monkeypatch.setattr("chatsquash.core.platform.sync", full)
-    go_on = "1 session done, nothing new written; the same command with --resume goes on from there"
+    go_on = "1 session done, nothing new was written; run the same command with --resume to continue"
     assert command("convert", "logs") == (1, "", f"error: out/x: No space left on device; {go_on}\n")
     assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
 
@@ -501,7 +501,7 @@ def test_check_tells_addresses_on_request(command, here):
     assert command("check", "a.jsonl").out == ""
     code, out, _ = command("check", "--anonymize", "a.jsonl")
     assert code == 0
-    assert "[address-not-redacted] messages[0]: 1 e-mail address left" in out
+    assert "[address-not-redacted] messages[0]: 1 e-mail address" in out
 
 
 def test_check_of_a_file_without_records_ends_with_3(command, here):

@@ -10,7 +10,7 @@ import pytest
 
 from chatsquash.formats import documents
 from chatsquash.inspect import agents
-from chatsquash.sources.agent_files import place
+from chatsquash.sources.agent_files import expand_pattern
 from tests.conftest import cases
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -132,7 +132,7 @@ def test_a_place_is_filled_with_what_its_names_stand_for(pattern, variables, exp
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert place(pattern) == expected.replace("HOME", str(tmp_path))
+    assert expand_pattern(pattern) == expected.replace("HOME", str(tmp_path))
 
 
 def test_every_agent_with_files_of_its_own_says_where_they_lie():

@@ -90,7 +90,7 @@ def test_sessions_are_chosen_by_the_day_they_are_grouped_by(here, lines, options
         if chosen == day:
             assert convert("logs", "out", Options(since=day, until=day, **options)).written == 1
         else:
-            with pytest.raises(UsageError, match="1 passed over by options"):
+            with pytest.raises(UsageError, match="1 excluded by options"):
                 convert("logs", "out", Options(since=chosen, until=chosen, **options))
 
 
@@ -374,7 +374,7 @@ def test_in_a_log_without_an_entry_nobody_answered_unless_it_has_bad_lines(here,
     "files, seen",
     ("an empty folder", {}, "no files"),
     ("other files alone", {"b.md": 2, "c": 1}, "1 .md, 1 no suffix"),
-    ("logs that options leave aside", {"z.jsonl": 1}, "1 passed over by options"),
+    ("logs that options leave aside", {"z.jsonl": 1}, "1 excluded by options"),
 )
 def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, files, seen):
     (here / "logs").mkdir()
@@ -405,7 +405,7 @@ def test_the_error_is_three_short_lines_and_what_was_seen_adds_none(here, comman
 def test_of_many_arguments_the_first_are_named(here):
     for name in "abcdefg":
         write_log(here / name)
-    with pytest.raises(UsageError, match=r"^a, b, c, d, e, \.\.\.: no session logs to read; seen: 7 passed over"):
+    with pytest.raises(UsageError, match=r"^a, b, c, d, e, \.\.\.: no session logs to read; seen: 7 excluded"):
         convert(list("abcdefg"), "out", Options(exclude=("*",)))
 
 
@@ -525,11 +525,11 @@ BAD_REASON = f"{WHERE}:2: request is missing [bad-entry]"
     ("strict, a bad line", [log_line("x"), BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {BAD_REASON}"),
     ("strict, a session of bad lines", [b"", b"{"], {"strict": True}, None, StoppedError,
      f"stopped by --strict, nothing was written: {WHERE}:2: not a JSON object"),
-    ("strict, what is no log", [b"", BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}: no log that can be read"),
+    ("strict, what is no log", [b"", BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}: unknown format"),
     ("strict, a session of which cleaning leaves nothing", [TITLE], {"strict": True}, None, StoppedError,
-     f"stopped by --strict, nothing was written: {WHERE}: cleaning left none of "),
+     f"stopped by --strict, nothing was written: {WHERE}: cleaning removed all content of "),
     ("strict, a session in which nobody answered", [b""], {"strict": True}, None, StoppedError,
-     f"stopped by --strict, nothing was written: {WHERE}: nobody answered in this session, so there is no record [unanswered-session]"),
+     f"stopped by --strict, nothing was written: {WHERE}: the session has no reply, so there is no record [unanswered-session]"),
     ("strict, an invalid session that is kept is no reason", [*BACKWARD, BAD], {"strict": True, "on_invalid": "keep"},
      None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}:3: request is missing [bad-entry]"),
     ("Ctrl-C", [log_line("x")], {}, interrupt, KeyboardInterrupt, ""),

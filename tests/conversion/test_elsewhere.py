@@ -76,7 +76,7 @@ def test_a_named_file_never_replaces_anything_but_the_result_of_an_earlier_run(l
     Path("hard-link").hardlink_to(logs / "a.jsonl")
     os.mkfifo("pipe")
     before = _content(here)
-    with pytest.raises(UsageError, match=f"^{option}='{name}': {why}; name another file$"):
+    with pytest.raises(UsageError, match=f"^{option}='{name}': {why}; choose another file$"):
         convert(logs, "out", Options(anonymize=False, full=True, **{option: name}))
     assert _content(here) == before
 
@@ -90,7 +90,7 @@ def _content(folder):
 def test_a_member_of_an_archive_is_a_log_whose_archive_is_not_replaced(logs, command):
     assert os.system("tar cf logs.tar logs") == 0
     refused = command("convert", "logs.tar", "--tool-report-path", "logs.tar")
-    assert (refused.code, refused.err) == (2, "error: --tool-report-path logs.tar: is a log; name another file\n")
+    assert (refused.code, refused.err) == (2, "error: --tool-report-path logs.tar: is a log; choose another file\n")
 
 
 def test_two_options_never_name_one_file(logs):

@@ -16,8 +16,8 @@ from tests.conftest import log_line, tree, user, write_log
 from tests.outputs import findings, manifest
 
 GOOD = log_line("good", session_id="good")
-ENTRY = "the entry is left out, {}: see reports/rejected.jsonl"
-HERE = "the line is left out, {}: see reports/rejected.jsonl"
+ENTRY = "the entry is skipped, {}: see reports/rejected.jsonl"
+HERE = "the line is skipped, {}: see reports/rejected.jsonl"
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b\u202e\u2028\r"
 
 
@@ -148,7 +148,7 @@ LINES = [
 def test_a_hostile_line(here, command, row, by):
     write_log(here / "logs" / "hostile.jsonl", row.line)
     code, _ = hold_to_the_promise(here, command, "--sessions-by", by, *row.options)
-    lost = [("empty-session", "the log has no usable entry, so there is no record: see why its lines were left out")]
+    lost = [("empty-session", "the log has no usable entry, so there is no record: check why its lines were skipped")]
     assert of("logs/hostile.jsonl") == (
         sorted([*row.found, *lost], key=lambda each: each[0] != "empty-session") if row.found else []
     )
@@ -242,9 +242,9 @@ FILES = [
     (a_pipe, ["1 special file not read: only regular files are read"]),
     (a_device, ["1 special file not read: only regular files are read"]),
     (a_socket, ["1 special file not read: only regular files are read"]),
-    (a_loop, ["1 broken link not read: nothing is where it leads", "1 linked folder not read: --follow-links looks into it"]),
-    (a_way_out, ["1 linked folder not read: --follow-links looks into it"]),
-    (nothing_there, ["1 broken link not read: nothing is where it leads"]),
+    (a_loop, ["1 broken link not read: its target does not exist", "1 linked folder not read: --follow-links includes it"]),
+    (a_way_out, ["1 linked folder not read: --follow-links includes it"]),
+    (nothing_there, ["1 broken link not read: its target does not exist"]),
 ]  # fmt: skip
 
 
@@ -401,7 +401,7 @@ def test_a_log_of_which_hardly_a_line_can_be_read_is_read_no_further(here, comma
     (here / "logs" / "few.jsonl").write_bytes(b"{x\n" * 3)
     hold_to_the_promise(here, command, "--max-rejected", "3", "--exclude", "many.jsonl.gz")
     why = "more than 3 of its lines cannot be read (--max-rejected allows more)"
-    cut = ("cut-short", f"the log is read up to where that ended, {why}: see whether there is a better copy")
+    cut = ("cut-short", f"only the beginning of the log was read, {why}: look for a better copy")
     assert [each for each in of("logs/many.jsonl") if each[0] != "bad-line"] == [cut]
     assert sorted(users()) == ["first", "good"]
     assert [code for code, _ in of("logs/few.jsonl")] == ["empty-session", *["bad-line"] * 3]

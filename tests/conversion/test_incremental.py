@@ -179,7 +179,7 @@ def resumed(**fields) -> Options:
 def test_a_run_goes_on_with_what_an_interrupted_one_finished(here, read):
     problem = interrupted(4)
     assert problem.__notes__ == [
-        "4 sessions done, nothing new written; the same command with --resume goes on from there"
+        "4 sessions done, nothing new was written; run the same command with --resume to continue"
     ]
     assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
     del read[:]
@@ -236,7 +236,7 @@ def test_an_interrupt_after_the_commit_says_that_all_was_written(here, monkeypat
     monkeypatch.setattr("chatsquash.conversion.incremental.Incremental.delete_useless", interrupt)
     with pytest.raises(KeyboardInterrupt) as caught:
         convert("logs", "out", KEEP)
-    assert caught.value.__notes__ == ["all was written before"]
+    assert caught.value.__notes__ == ["the output was already complete"]
     assert Path("out/run.json").exists()
 
 
@@ -257,7 +257,7 @@ def test_a_failure_among_the_renames_leaves_the_result_before_it_and_what_was_co
         patch.setattr(Folder, "_move", fail)
         with pytest.raises(OSError) as caught:
             convert("logs", "out", KEEP)
-    go_on = "7 sessions done, nothing new written; the same command with --resume goes on from there"
+    go_on = "7 sessions done, nothing new was written; run the same command with --resume to continue"
     assert caught.value.__notes__ == [go_on]
     assert {path: path.read_bytes() for path in before} == before
     assert convert("logs", "out", resumed()).reused == 7
@@ -274,7 +274,7 @@ def test_none_is_said_to_be_done_only_where_none_was(here, monkeypatch):
         patch.setattr(Filters, "apply", apply)
         with pytest.raises(KeyboardInterrupt) as caught:
             convert("logs", "out", KEEP)
-    assert caught.value.__notes__ == ["nothing new written; the same command with --resume goes on from there"]
+    assert caught.value.__notes__ == ["nothing new was written; run the same command with --resume to continue"]
     assert convert("logs", "out", resumed()).reused == 1
 
 

@@ -255,10 +255,10 @@ def with_another_line() -> None:
     ("a folder of logs", lambda: shutil.copytree("logs", "two", dirs_exist_ok=True) and Path("two/run.json").unlink(), "two: is not a result of chatsquash convert; name its output folder"),
     ("a folder that is not there", lambda: shutil.rmtree("two"), "two: is not a result of chatsquash convert; name its output folder"),
     ("a record that was changed", lambda: Path("two/2026-01-14.jsonl").write_text("{}\n"), "two: was changed since it was written (two/2026-01-14.jsonl: has 3 bytes"),
-    ("another preset", lambda: convert("logs/two", "two", Options(anonymize=False, preset="openai", replace=True)), "two was made with --preset openai, one with --preset chat: only results with the same options can be merged"),
-    ("a flag more", lambda: convert("logs/two", "two", Options(anonymize=False, merge_consecutive=True)), "two was made with --merge-consecutive, one without --merge-consecutive"),
-    ("addresses that were replaced", lambda: convert("logs/two", "two", Options(anonymize_key=KEY)), "two was made with --anonymize, one without --anonymize"),
-    ("other duplicates", lambda: convert("logs/two", "two", Options(anonymize=False, duplicates="exact")), "two was made with --duplicates exact, one without --duplicates: only results with the same options can be merged; choose one with merge --duplicates"),
+    ("another preset", lambda: convert("logs/two", "two", Options(anonymize=False, preset="openai", replace=True)), "two was written with --preset openai, one with --preset chat: only results with the same options can be merged"),
+    ("a flag more", lambda: convert("logs/two", "two", Options(anonymize=False, merge_consecutive=True)), "two was written with --merge-consecutive, one without --merge-consecutive"),
+    ("addresses that were replaced", lambda: convert("logs/two", "two", Options(anonymize_key=KEY)), "two was written with --anonymize, one without --anonymize"),
+    ("other duplicates", lambda: convert("logs/two", "two", Options(anonymize=False, duplicates="exact")), "two was written with --duplicates exact, one without --duplicates: only results with the same options can be merged; choose a mode with merge --duplicates"),
     ("outcomes of another version", lambda: spoiled("reports/outcomes.jsonl", b"[[1]]\n"), "two/reports/outcomes.jsonl: is not as chatsquash wrote it"),
     ("another version of chatsquash", lambda: in_run(chatsquash_version="9.9"), "two: was written by another version of chatsquash; convert again"),
     ("counts that are no numbers", lambda: in_run(counts={"other_files": 3}), "two/run.json: is not as chatsquash wrote it"),
@@ -298,7 +298,7 @@ def test_an_output_folder_in_a_result_is_refused(results, out):
 def test_a_result_in_the_output_folder_stays_unless_it_may_be_replaced(results):
     merge("one", "two")
     before = tree(Path("both"))
-    with pytest.raises(UsageError, match=r"^both: holds 3 records of logs, .*or replace it with --replace$"):
+    with pytest.raises(UsageError, match=r"^both: contains 3 records of logs, .*or add --replace$"):
         merge("two", "one")
     assert tree(Path("both")) == before
     merge("two", "one", replace=True)
@@ -313,7 +313,9 @@ def test_different_keys_are_refused_where_both_replaced_something(here):
     for name, text in (("one", "ann@tides.net"), ("two", "bob@tides.net"), ("three", "nobody")):
         write_log(here / "logs" / name / f"{name}.jsonl", log_line(text, session_id=name))
         convert(f"logs/{name}", name, Options(anonymize_key=name.encode() * 9))
-    with pytest.raises(UsageError, match=r"^one and two were made with different keys: one value would have two"):
+    with pytest.raises(
+        UsageError, match=r"^one and two were written with different keys: equal values would have different"
+    ):
         merge("one", "two")
     assert merge("one", "three").written == 2
     fingerprints = [manifest(name)["options"]["anonymize_key_fingerprint"] for name in ("one", "both")]
@@ -348,7 +350,7 @@ def test_the_command_joins_results_and_exits_as_convert_does(results, command):
 
 @cases("arguments, problem",
     ("one result and nothing else", ["one"], "or join this result with another: chatsquash merge one OTHER -o BOTH"),
-    ("one result", ["one", "-o", "both"], "one: is one result; name another to merge it with"),
+    ("one result", ["one", "-o", "both"], "one: is a single result; add another one to merge it with"),
     ("the key of shards", ["one", "two", "--anonymize-key-file", "key"], "--anonymize-key-file key has no effect on finished results"),
     ("duplicates of shards", ["one", "--duplicates", "exact"], "--duplicates exact has no effect on shards"),
 )  # fmt: skip

@@ -55,8 +55,8 @@ NOTHING = [
 def test_nothing_takes_no_result_away(options, why):
     result()
     assert refused("logs", options) == (
-        "out: holds 2 records of logs/deep, written at 2026-05-28 20:26 UTC, and 2 sessions found now gave no record; "
-        "nothing was replaced: choose another folder with output, or replace it with replace=True"
+        "out: contains 2 records of logs/deep, written at 2026-05-28 20:26 UTC, and 2 sessions of this run produced no record; "
+        "nothing was replaced: choose another folder with output, or add replace=True"
     )
 
 
@@ -71,8 +71,10 @@ def test_other_logs_take_no_result_away():
     result()
     logs("others", "c")
     said = refused("others")
-    assert said.startswith("out: holds 2 records of logs/deep, written at 2026-05-28 20:26 UTC, and none of those logs")
-    assert said.endswith("choose another folder with output, or replace it with replace=True")
+    assert said.startswith(
+        "out: contains 2 records of logs/deep, written at 2026-05-28 20:26 UTC, and none of these logs"
+    )
+    assert said.endswith("choose another folder with output, or add replace=True")
 
 
 def test_other_logs_are_refused_before_any_is_read(monkeypatch):
@@ -181,7 +183,7 @@ def test_the_command_says_it_and_exits_with_2(command):
     result()
     code, out, err = command("convert", "logs", "-q", "--only-model", "gpt5*")
     assert (code, out) == (2, "")
-    assert err.startswith("error: out: holds 2 records of logs/deep, written at 2026-05-28 20:26 UTC")
+    assert err.startswith("error: out: contains 2 records of logs/deep, written at 2026-05-28 20:26 UTC")
     assert "--replace" in err
     assert command("convert", "logs", "-q", "--only-model", "gpt5*", "--replace").code == 3
     assert json.loads(Path("out/run.json").read_bytes())["counts"]["sessions"]["written"] == 0
@@ -192,7 +194,7 @@ def test_an_interrupted_run_is_finished_as_before(monkeypatch):
     logs("logs/deep", *(f"n{number}" for number in range(5)))
 
     def stop(job, outcome, total):
-        if job.shown.endswith("n2.jsonl"):
+        if job.display_path.endswith("n2.jsonl"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -124,7 +124,7 @@ def test_a_new_listing_removes_what_an_earlier_one_left(logs):
 def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
     convert("logs", OUT, PLAIN)
     write_log(logs / "others" / "a.jsonl")
-    with pytest.raises(UsageError, match="none of those logs is among the ones found now"):
+    with pytest.raises(UsageError, match="none of these logs is among those of this run"):
         divide("others", OUT, PLAIN, 1)
 
 
@@ -252,7 +252,7 @@ def test_a_part_that_is_not_as_it_was_written_is_told_and_nothing_is_written(log
     data = path.read_bytes()
     for at in {*range(0, len(data), 61), *(at for at, byte in enumerate(data) if byte == ord("\n"))}:
         path.write_bytes(spoiled(data, at))
-        with pytest.raises(UsageError, match="as it was written"):
+        with pytest.raises(UsageError, match="was changed since it was written"):
             merge(OUT)
         assert not (OUT / "run.json").exists()
 
@@ -466,7 +466,7 @@ def test_lines_that_could_not_be_read_are_held_to_their_hashes(logs):
     convert_shard(OUT, Shard(1, 1), PLAIN)
     path = next(SHARDS.glob("rejected-*"))
     path.write_bytes(spoiled(path.read_bytes(), 10))
-    with pytest.raises(UsageError, match="is not as it was written; convert the shard again with --full"):
+    with pytest.raises(UsageError, match="was changed since it was written; convert the shard again with --full"):
         merge(OUT)
     assert not (OUT / "run.json").exists()
 

@@ -53,7 +53,7 @@ def holds_to_it(stopped: str, number: int, before: dict) -> None:
     """A stopped run says which log, why and what to do, and leaves the old result; the next one gives all of it."""
     assert stopped.startswith("logs/b.jsonl.gz: cannot be ")
     assert os.strerror(number) in stopped
-    assert stopped.endswith("make room or raise the limit, then run the same command again")
+    assert stopped.endswith("free some resources or raise the limit, then run the same command again")
     assert tree(Path("out")) == before
     assert not Path("out/.chatsquash/expanded").exists()
 
@@ -124,8 +124,8 @@ def test_the_command_says_it_and_how_to_go_on_and_ends_with_1(here, command, mon
     assert (code, out) == (1, "")
     assert err == (
         f"error: logs/b.jsonl.gz: cannot be expanded into {here}/out/.chatsquash/expanded "
-        f"({os.strerror(errno.EDQUOT)}), which is not a fault of the log: make room or raise the limit, then run the "
-        "same command again; 1 session done, nothing new written; the same command with --resume goes on from there\n"
+        f"({os.strerror(errno.EDQUOT)}), which is not a fault of the log: free some resources or raise the limit, then run the "
+        "same command again; 1 session done, nothing new was written; run the same command with --resume to continue\n"
     )
     assert command("convert", "logs", "--sessions-by", "id", "--quiet", "--resume").code == 0
     assert sessions_of() == ["before", "x8", "y8", "z8"]

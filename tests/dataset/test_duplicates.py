@@ -139,7 +139,9 @@ def test_the_first_of_near_records_stands_for_the_others():
     texts = [" ".join([*STORY * 6, *(["end"] * at)]) for at in range(4)]
     kept, gone = left([line(user(each)) for each in texts], duplicates="near")
     assert (kept, list(gone)) == ([0], [1, 2, 3])
-    assert all(text.startswith("the record is nearly that of 0, which is written: about ") for text in gone.values())
+    assert all(
+        text.startswith("the record nearly equals that of 0, which is written: about ") for text in gone.values()
+    )
 
 
 def test_what_is_filtered_stands_for_nothing():

@@ -98,7 +98,7 @@ def test_what_begins_alike_and_goes_apart_is_told():
     first = found[0][0]
     for name, text in found:
         assert (text is None) == (name == first)
-        assert text is None or text.startswith(f"in {name}, but begins as s0.jsonl in {first}:")
+        assert text is None or text.startswith(f"in {name}, but begins like s0.jsonl in {first}:")
     assert {name for name, _ in found} == {"train", "test"}
 
 
@@ -122,7 +122,7 @@ def test_a_share_that_is_missed_is_told_with_the_largest_group():
     (found,) = splits.missed_shares()
     assert found.code == "split-share"
     assert "the split 'test' has" in found.text
-    assert "and not 10.00%; the largest group has 41 records in 'test', its first log is " in found.text
+    assert "instead of 10.00%; the largest group has 41 records in 'test', its first log is " in found.text
 
 
 @cases("split, sizes, missed",

@@ -12,7 +12,7 @@ from chatsquash.core.log import Log
 from chatsquash.reading import identify
 from chatsquash.session.converter import Converter
 from chatsquash.sources import changes
-from chatsquash.sources.changes import as_found
+from chatsquash.sources.changes import limit_to_discovered_size
 from tests.conftest import cases, log_line, write_log
 
 ENTRIES = [log_line(*"abcdef"[:n], at=n) for n in range(1, 5)]
@@ -106,7 +106,7 @@ def test_a_log_that_grew_ends_with_the_last_whole_line_that_it_had(tmp_path, mon
     path.write_bytes(WHOLE + NEXT)
     expected = WHOLE[: WHOLE[:place].rfind(b"\n") + 1]
     with path.open("rb", buffering=0) as file:
-        before = as_found(file, job)
+        before = limit_to_discovered_size(file, job)
         assert before.read() == expected
         assert before.seek(0, io.SEEK_END) == len(expected)
         assert before.read(5) == b""

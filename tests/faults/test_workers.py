@@ -71,7 +71,7 @@ def test_a_session_that_ends_its_process_is_tried_once_more_and_the_run_goes_on(
     summary = run(tmp_path, 2, batch)
     assert summary["code"] == code
     assert summary["sessions"]["seen"] == len(names)
-    assert [text.partition(": ")[0] for _, text in lost(tmp_path)] == [f"the log is left out, {why}" for why in reasons]
+    assert [text.partition(": ")[0] for _, text in lost(tmp_path)] == [f"the log is skipped, {why}" for why in reasons]
     written = [name for name in sorted(names) if not (reasons and name.startswith(fate))]
     assert users(tmp_path) == written
 
@@ -87,4 +87,4 @@ def test_what_was_lost_is_tried_again_by_the_next_run(tmp_path):
     assert run(tmp_path, 2)["sessions"]["left_out"] == {"lost-worker": 1}
     again = run(tmp_path, 1)
     assert (again["reused"], again["unchanged"], again["sessions"]["left_out"]) == (2, False, {"lost-worker": 1})
-    assert lost(tmp_path)[0][1].startswith("the log is left out, memory ran out: ")
+    assert lost(tmp_path)[0][1].startswith("the log is skipped, memory ran out: ")

@@ -88,7 +88,7 @@ def cell(kind: str, name: str) -> str:
     """Return the cell of a kind of content in a format, by a round trip."""
     conversation = copy.deepcopy(KINDS[kind])
     document = conversations.dump(conversation, name)
-    losses = conversations.loss_of(conversation, document, name)
+    losses = conversations.losses_in(conversation, document, name)
     if not losses:
         return MARKS if losses.kept_for_chatsquash else SAME
     again = conversations.load(document, name)
@@ -131,7 +131,7 @@ def is_worse(actual: str, expected: str) -> bool:
 
 def declared(kind: str, name: str) -> str:
     """Return the cell that the format declares."""
-    form = conversations.named(name)
+    form = conversations.named_format(name)
     return DROPPED if kind in _split(form.LOSES) else MARKS if kind in _split(form.BLURS) else SAME
 
 
@@ -185,7 +185,7 @@ TEXT_ONLY = "oumi_history"
 
 def table() -> str:
     """Return the kinds that formats declare as reduced or lost, as a table for the documentation."""
-    names = [name for name in conversations.writable() if name != TEXT_ONLY]
+    names = [name for name in conversations.writable_formats() if name != TEXT_ONLY]
     rows: dict[tuple[str, str], tuple[str, str]] = {}
     for kind in KINDS:
         cells = {name: declared(kind, name) for name in names}

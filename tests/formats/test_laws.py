@@ -31,7 +31,7 @@ from tests.formats.table import has_private, is_marked, outcome, rows, spelled
 from tests.translate.through import inside
 
 EXCHANGES = list(formats())
-WRITTEN = [name for name in documents.names() if name in conversations.writable()]
+WRITTEN = [name for name in documents.names() if name in conversations.writable_formats()]
 NAMELESS = ("model_messages", "portable", "pydantic_ai", "vercel_ai")
 """Documents that may hold so little that nothing shows their format."""
 FEWER = examples(50)
@@ -185,10 +185,10 @@ def read(name, document):
     return found[0] if found else Conversation([], [])
 
 
-@pytest.mark.parametrize("name", conversations.writable())
+@pytest.mark.parametrize("name", conversations.writable_formats())
 @given(conversation=ODD | CONVERSATIONS)
 def test_any_conversation_is_written_and_what_was_written_is_held_whole(name, conversation):
-    form = conversations.named(name)
+    form = conversations.named_format(name)
     before = repr(conversation)
     try:
         document = form.dump(conversation)
@@ -223,12 +223,12 @@ def nameless(messages):
     return [{key: value for key, value in message.items() if key != "name"} for message in messages]
 
 
-@pytest.mark.parametrize("name", conversations.writable())
+@pytest.mark.parametrize("name", conversations.writable_formats())
 @given(conversation=ODD | CONVERSATIONS)
 def test_no_mark_of_ours_is_written_where_none_is_needed(name, conversation):
     """It tells that a prompt was given as instructions, or that a text says what the format has no member for."""
     try:
-        document = conversations.named(name).dump(conversation)
+        document = conversations.named_format(name).dump(conversation)
     except TurnError:
         return
     bare = without_marks(document)

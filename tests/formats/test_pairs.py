@@ -22,7 +22,7 @@ SOURCES = pytest.mark.parametrize("source", readers.NAMES)
 
 
 def test_there_is_a_reader_for_every_format_that_is_written():
-    assert sorted(conversations.writable()) == readers.NAMES
+    assert sorted(conversations.writable_formats()) == readers.NAMES
 
 
 @SOURCES

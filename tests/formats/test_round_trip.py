@@ -26,7 +26,7 @@ def test_the_kinds_are_those_of_the_table():
     assert len(KINDS) == 58
 
 
-@pytest.mark.parametrize("name", conversations.writable())
+@pytest.mark.parametrize("name", conversations.writable_formats())
 def test_a_format_loses_what_it_declares(name):
     assert {kind: cell(kind, name) for kind in KINDS} == {kind: declared(kind, name) for kind in KINDS}
 
@@ -68,7 +68,7 @@ def without_ids(document, *instead):
     return kept | {key: value for key in IDS & document.keys() for value in instead}
 
 
-WITH_CALLS = [name for name in conversations.writable() if name != "oumi_history"]
+WITH_CALLS = [name for name in conversations.writable_formats() if name != "oumi_history"]
 LINKED = ("tool call", "text+call", "parallel calls", "sequential calls", "same tool twice", "no-arg call")
 
 
@@ -88,7 +88,7 @@ def test_tool_turns_and_links_survive_the_portable_form(kind, to):
 # Losses
 
 
-@given(ODD | CONVERSATIONS, st.sampled_from(conversations.writable()))
+@given(ODD | CONVERSATIONS, st.sampled_from(conversations.writable_formats()))
 def test_losses_are_the_paths_that_differ(conversation, name):
     """Without what is declared both sides say the same, and without any one of what is gone or changed they do not."""
     try:
@@ -96,7 +96,7 @@ def test_losses_are_the_paths_that_differ(conversation, name):
     except UsageError:
         return  # no document of the format can stand for it
     loaded = conversations.load(document, name)
-    declared = conversations.loss_of(conversation, document, name)
+    declared = conversations.losses_in(conversation, document, name)
     before, after = Side(conversation), Side(loaded)
     assert same(before, after, declared), "something differs that is not declared"
     for path in sorted(path for path in set(declared) if "[+" not in path):

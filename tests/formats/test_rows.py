@@ -159,7 +159,7 @@ def test_writing(name, given, expected):
 
 
 @pytest.mark.parametrize("kind", ["turns", "files"])
-@pytest.mark.parametrize("name", conversations.writable())
+@pytest.mark.parametrize("name", conversations.writable_formats())
 def test_a_format_holds_what_was_read_of_it(name, kind):
     for row in rows(kind, name):
         if "refused" not in row.expected:
@@ -183,4 +183,4 @@ def test_what_was_read_is_written_as_it_was(name, given, expected):
 def test_every_format_has_rows(name):
     assert name in NAMES
     kinds = ("turns", "tools", "reply", "stream") if name in EXCHANGES else ("fits",)
-    assert all(rows(kind, name) for kind in (*kinds, *(("dump",) if name in conversations.writable() else ())))
+    assert all(rows(kind, name) for kind in (*kinds, *(("dump",) if name in conversations.writable_formats() else ())))

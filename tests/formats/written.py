@@ -32,7 +32,7 @@ def held(talk: Conversation, source: str, odd: Sequence[int] = ()) -> Conversati
 def written(conversation: Conversation, target: str) -> Written:
     """A conversation in a format."""
     document = conversations.dump(conversation, target)
-    lost = conversations.loss_of(conversation, document, target)
+    lost = conversations.losses_in(conversation, document, target)
     return Written(conversation, document, [*lost, *lost.kept_for_chatsquash])
 
 

@@ -168,14 +168,14 @@ def test_what_cannot_be_shown_is_an_error(here, given, message):
 def test_a_log_that_cannot_be_opened_is_a_finding_and_the_others_are_shown(here, command, monkeypatch):
     write_log(here / "a.jsonl")
     write_log(here / "b.jsonl")
-    opened = converter.opened_log
+    opened = converter.open_log
 
     def refuse(log, *others):
         if log.path == "a.jsonl":
             raise PermissionError(13, "Permission denied")
         return opened(log, *others)
 
-    monkeypatch.setattr(converter, "opened_log", refuse)
+    monkeypatch.setattr(converter, "open_log", refuse)
     lines = shown("a.jsonl", "b.jsonl")
     assert "skipped: unreadable-log" in lines
     why = "the log cannot be read (Permission denied): check the file and its permissions"

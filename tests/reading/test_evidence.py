@@ -168,7 +168,7 @@ def test_a_file_of_no_known_format_is_reported_once(what, data, tmp_path):
     (outcome,) = convert_session(tmp_path / "a.jsonl", Options(anonymize=False))
     assert (outcome.record, outcome.left_out) == (None, "unknown-format")
     (found,) = outcome.findings
-    assert found.text.startswith(f"no log that can be read, {what}")
+    assert found.text.startswith(f"unknown format, {what}")
     assert outcome.account.size == len(data)
     assert outcome.report.rejected == []
 

@@ -30,7 +30,7 @@ def _unsearched() -> str:
         ),
         ("media", media, f"next to {media_beside}; also media URLs `data:...;base64,`"),
     ]
-    arguments = _names(texts._GIVEN)
+    arguments = _names(texts._ARGUMENT_KEYS)
     table = "\n".join(
         ["| content | members | condition |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
     )

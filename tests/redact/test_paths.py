@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chatsquash.redaction.names import KEPT, paths
+from chatsquash.redaction.names import GENERIC_ACCOUNTS, paths
 from tests.redact.rows import rows
 
 
@@ -63,7 +63,7 @@ PLACES = ["/home/{}/x", "/Users/{}/x", "C:\\Users\\{}\\x", "\\\\host\\Users\\{}\
 @example("nora", "C:\\Users\\{}\\x", FORMS[-2])
 @example("nora", "C:\\Users\\{}\\x", FORMS[-1])
 @given(
-    st.from_regex(r"[a-z][a-z0-9_.]{1,12}[a-z0-9]", fullmatch=True).filter(lambda name: name not in KEPT),
+    st.from_regex(r"[a-z][a-z0-9_.]{1,12}[a-z0-9]", fullmatch=True).filter(lambda name: name not in GENERIC_ACCOUNTS),
     st.sampled_from(PLACES),
     st.sampled_from(FORMS),
 )

@@ -105,7 +105,7 @@ def test_without_the_library_the_error_says_what_to_install(monkeypatch):
 
 
 def test_an_unknown_region_is_an_error():
-    with pytest.raises(UsageError, match="--phone-region de: not known"):
+    with pytest.raises(UsageError, match="--phone-region de: unknown region"):
         phones("de")
 
 

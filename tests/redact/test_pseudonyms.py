@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.redaction.addresses import may_hold_address
+from chatsquash.redaction.addresses import may_contain_address
 from chatsquash.redaction.pseudonyms import Anonymizer, fingerprint
 from tests.conftest import cases
 
@@ -378,4 +378,4 @@ def test_messages_change_as_values_do_and_are_written_as_they_are_then(messages)
 
 def test_a_sign_that_is_in_no_address_is_told_by_what_stands_behind_it():
     for text in ("@dataclass(frozen=True)", "npm @types/a@4.2 now", "clone git@host.internal:a.git", "no sign"):
-        assert not may_hold_address(orjson.dumps(text)), text
+        assert not may_contain_address(orjson.dumps(text)), text

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core import jsonio
-from chatsquash.redaction.forms import apart
+from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.hits import Hit, Value
 from chatsquash.redaction.lists import Lists, values
 from chatsquash.redaction.placeholders import PLACEHOLDER, Placeholders
@@ -113,7 +113,7 @@ def _pins(text):
 
 def test_of_hits_that_meet_nothing_is_left():
     hits = [Hit(0, 5, "A", "a", "x"), Hit(3, 9, "B", "b", "y"), Hit(4, 6, "C", "c", "z"), Hit(9, 10, "D", "d", "w")]
-    assert [(hit.start, hit.end) for hit in apart(hits)] == [(0, 9), (9, 10)]
+    assert [(hit.start, hit.end) for hit in merge_overlapping(hits)] == [(0, 9), (9, 10)]
 
 
 def test_a_text_on_which_a_search_fails_is_searched_in_pieces():
@@ -215,7 +215,7 @@ def test_what_json_has_no_place_for_is_not_written():
         return [Hit(*each.span(), "PIN", "pin", each[0]) for each in re.finditer(r'"pin": "[a-z]+"', text)]
 
     value = {"content": json.dumps({"pin": "abc"})}
-    with pytest.raises(UnsearchedError, match="no place"):
+    with pytest.raises(UnsearchedError, match="does not fit into the JSON"):
         redactor(member).replace([value])
     assert json.loads(value["content"]) == {"pin": "abc"}
 

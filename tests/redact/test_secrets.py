@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.redaction.placeholders import Placeholders, blanked
+from chatsquash.redaction.placeholders import Placeholders, blank_placeholders
 from chatsquash.redaction.secrets import Secrets, kind_of
 from tests.conftest import cases
 from tests.redact.rows import texts
@@ -144,7 +144,7 @@ def test_what_was_replaced_is_not_found_once_more(text):
     place = Placeholders(b"a key for tests of it").of
     for hit in reversed(SECRETS.find(text)):
         text = text[: hit.start] + place(hit) + text[hit.end :]
-    assert SECRETS.find(blanked(text)) == []
+    assert SECRETS.find(blank_placeholders(text)) == []
 
 
 PIECES = st.sampled_from(

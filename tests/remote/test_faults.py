@@ -25,7 +25,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("seed", range(1, PLANS + 1))
 def test_a_run_over_a_store_with_faults_equals_the_local_run(s3, monkeypatch, seed):
-    for name, size in {"FIRST": 64 << 10, "_STEP": 128 << 10, "_JUMP": 16 << 10}.items():
+    for name, size in {"FIRST": 64 << 10, "_STEP": 128 << 10, "_SEEK_SIZE": 16 << 10}.items():
         monkeypatch.setattr(remote, name, size)
     pauses = {"init_backoff": timedelta(milliseconds=2), "max_backoff": timedelta(milliseconds=20), "base": 2}
     monkeypatch.setitem(objects._RETRIES, "backoff", pauses)

@@ -76,7 +76,7 @@ def test_the_output_and_that_of_earlier_runs_is_not_read(s3):
 @pytest.mark.parametrize("out", ["", "/", "/logs", "/logs/"])
 def test_logs_that_lie_in_the_output_are_refused(s3, out):
     s3.put("logs/a.jsonl", log(1))
-    with pytest.raises(UsageError, match="lies in the output, which is never read; choose another with output"):
+    with pytest.raises(UsageError, match="is in the output, which is never read; choose another with output"):
         convert(f"{s3.url}/logs", f"{s3.url}{out}", ONE)
 
 
@@ -90,7 +90,7 @@ def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
 @cases(
     "url, said",
     ("s3://no-such-bucket/logs", "there is no such bucket"),
-    ("{}/nothing", "nothing lies there"),
+    ("{}/nothing", "there are no files"),
     ("{}/no*", "nothing matches"),
     ("s3://", "has no valid bucket"),
     ("S3://bucket/x", "unknown scheme; supported are az://"),
@@ -163,7 +163,7 @@ def test_a_log_that_changed_since_it_was_listed_is_told_by_its_tag(s3, later, ho
     s3.put("logs/b.jsonl", log(3, session="b"))
     summary = convert(f"{s3.url}/logs", "out", ONE, lambda log, *_: s3.put("logs/b.jsonl", later))
     [found] = findings("changed-log")
-    assert f"the log {how} while the run went on" in found["text"]
+    assert f"the log {how} during the run" in found["text"]
     assert (summary.written, summary.lines) == (2, 2 + lines)
 
 

@@ -24,7 +24,7 @@ class Fake:
 
 @pytest.fixture
 def store(monkeypatch):
-    for name, size in {"FIRST": 10_000, "_STEP": 20_000, "_JUMP": 1_000}.items():
+    for name, size in {"FIRST": 10_000, "_STEP": 20_000, "_SEEK_SIZE": 1_000}.items():
         monkeypatch.setattr(remote, name, size)
     fake = Fake()
     monkeypatch.setattr(remote, "locate", lambda path: (fake, path))
@@ -82,5 +82,5 @@ def test_a_store_that_gives_less_than_there_is_is_an_error(store, monkeypatch):
     with StoredLog("s3://b/x") as log:
         store.data = DATA[:50_000]
         log.seek(40_000)
-        with pytest.raises(OSError, match="gave less than there is"):
+        with pytest.raises(OSError, match="returned less data than requested"):
             log.read(30_000)

@@ -53,7 +53,7 @@ ONE = "1 secret found (github token): chatsquash redact replaces it"
     ("a secret in what is no record", [{"chosen": TOKEN}], "secrets", [("d.jsonl:1", "secret-found", ONE)]),
     ("a path", [record(HOME, "ok")], "paths", [("d.jsonl:1", "personal-data-found", "messages[0]: private values found (user): 1, which chatsquash redact replaces")]),
     ("a path that is not asked for", [record(HOME, "ok")], "secrets", []),
-    ("an address", [record(MAIL, "ok")], "emails", [("d.jsonl:1", "address-not-redacted", "messages[0]: 1 e-mail address left: convert --anonymize replaces them")]),
+    ("an address", [record(MAIL, "ok")], "emails", [("d.jsonl:1", "address-not-redacted", "messages[0]: 1 e-mail address, which convert --anonymize replaces")]),
     ("placeholders", [record("<GITHUB_TOKEN_0123456789>", "/home/user-0123456789/x")], "secrets,paths", []),
 )  # fmt: skip
 def test_what_is_named_is_found_and_makes_the_exit_code_3(command, records, kinds, expected):
@@ -134,8 +134,8 @@ IDLE = [
     ("--allow x", "--allow has no effect without --redact KINDS"),
     ("--redact secrets --phone-region DE", "--phone-region has no effect without --redact phones"),
     ("--redact ips --redact-rules x", "--redact-rules has no effect without --redact secrets"),
-    ("--redact secrets,none", "names none with other kinds"),
-    ("--redact names", "needs the file of names"),
+    ("--redact secrets,none", "none cannot be combined with other kinds"),
+    ("--redact names", "the file of names is missing"),
     ("--redact names:nowhere", "nowhere: cannot be read"),
 ]
 

@@ -151,7 +151,7 @@ def test_the_command_counts_by_code_and_cure(command, tmp_path):
     assert lines[-1] == "chatsquash convert LOGS --preset hf  # nothing stays, 2 records tried"
 
     twice_found = "arguments are encoded twice, a JSON string of JSON: 'grep'"
-    flat_found = "tools that are not wrapped print otherwise than the wrapped ones that models are trained with"
+    flat_found = "flat tool definitions render differently than the wrapped ones that models are trained with"
     assert ended.out.splitlines()[1:3] == [
         f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf mends it",
         f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] {flat_found}: --preset hf mends it",

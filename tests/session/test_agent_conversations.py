@@ -145,7 +145,7 @@ def test_reasoning_is_counted_and_so_is_what_was_withheld(logs):
     run()
     assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 1, "withheld": 1}
     assert [each["text"] for each in findings("reasoning-withheld")] == [
-        "the reasoning of 1 reply was withheld at the source"
+        "the reasoning of 1 reply was withheld by the provider"
     ]
     run(conversations="main")
     assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 0, "withheld": 1}
@@ -577,7 +577,7 @@ def test_a_compaction_that_such_an_agent_was_given_once_more_is_none_of_its_conv
 
 def test_events_in_files_of_their_own_are_translated_as_one_conversation(openhands):
     done = write_all(["logs"], Translation("openai_chat", "out", lossless=False), io.BytesIO(), io.BytesIO())
-    assert (done.written, [name for name in done.passed_over if "part of" in name]) == (1, [])
+    assert (done.written, [name for name in done.ignored if "part of" in name]) == (1, [])
     (path,) = Path("out").rglob("*.json")
     assert [message["role"] for message in json.loads(path.read_bytes())["messages"]] == ["system", "user", "assistant"]
 

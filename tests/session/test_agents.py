@@ -80,7 +80,7 @@ def test_what_is_chosen_by_days_and_models(here, logs, options, expected):
 
 
 def test_a_day_on_which_nothing_was_said_is_none_of_them(logs):
-    with pytest.raises(UsageError, match="3 passed over by options"):
+    with pytest.raises(UsageError, match="3 excluded by options"):
         run(logs, since="2026-02-04")
 
 
@@ -183,10 +183,10 @@ def test_convert_and_translate_tell_the_same_of_what_is_not_read(here):
     names = ["event_msg.task_started", "response_item.ghost_snapshot", "turn_context.cwd"]
     outcomes = convert_session("a.jsonl", Options(anonymize=False))
     (found,) = [each for outcome in outcomes for each in outcome.findings if each.code == "not-read"]
-    assert found.text == "no part of the record: " + ", ".join(f"'{name}' 1" for name in names)
+    assert found.text == "not in the record: " + ", ".join(f"'{name}' 1" for name in names)
     told = write_all(["a.jsonl"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
-    assert told.passed_over == dict.fromkeys(names, 1)
-    with pytest.raises(LossError, match=r"not read: event_msg.task_started and 2 more"):
+    assert told.ignored == dict.fromkeys(names, 1)
+    with pytest.raises(LossError, match=r"ignored: event_msg.task_started and 2 more"):
         write_all(["a.jsonl"], Translation("openai_responses", "strict", lossless=True), io.BytesIO(), io.BytesIO())
 
 
@@ -197,7 +197,7 @@ def cwd():
 def test_a_file_that_is_read_whole_is_translated_without_loss(here):
     write_log(here / "a.jsonl", *codex(1))
     done = write_all(["a.jsonl"], Translation("openai_chat", "out", lossless=True), io.BytesIO(), io.BytesIO())
-    assert (done.written, dict(done.lost), dict(done.passed_over)) == (1, {}, {})
+    assert (done.written, dict(done.unsupported), dict(done.ignored)) == (1, {}, {})
     assert json.loads((here / "out/a.json").read_bytes())["messages"][0]["content"] == "hi 1"
 
 
@@ -206,7 +206,7 @@ def test_names_without_end_are_counted_together(here):
     write_log(here / "a.jsonl", *codex(1, **many))
     (outcome,) = convert_session("a.jsonl", Options(anonymize=False))
     (found,) = [each for each in outcome.findings if each.code == "not-read"]
-    assert found.text.startswith("no part of the record: 'other names' 2,000, 'session_meta 0000nnn")
+    assert found.text.startswith("not in the record: 'other names' 2,000, 'session_meta 0000nnn")
     assert "and 981 other names" in found.text
     assert len(found.text) < 5_000
 

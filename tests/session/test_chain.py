@@ -302,7 +302,7 @@ def test_lines_are_taken_in_the_order_of_their_times(here, by, conversations):
     convert("logs", "out", Options(sessions_by=by, conversations=conversations))
     assert WHOLE in said()
     told = {each["code"]: each["text"] for each in findings()}
-    assert told["reordered"] == "1 line stood behind later ones and was put in the order of their times"
+    assert told["reordered"] == "1 line was out of order, now sorted by time"
     assert "timestamp-order" not in told
     assert verify(Path("out"), logs=True).problems == []
 
@@ -331,7 +331,7 @@ def test_files_that_share_a_session_are_named(here, files, text):
     put(files)
     convert("logs", "out")
     told = [(each["file"], each["text"]) for each in findings() if each["code"] == "divided-session"]
-    assert told == [("logs/b.jsonl", f"{text}: --sessions-by chain makes one session of both")]
+    assert told == [("logs/b.jsonl", f"{text}: --sessions-by chain joins both")]
     convert("logs", "chained", Options(sessions_by="chain"))
     assert "divided-session" not in {each["code"] for each in findings("chained")}
 
@@ -391,7 +391,7 @@ def test_inspect_shows_a_session_with_the_files_of_its_lines(here):
 def test_inspect_takes_lines_in_the_order_of_their_times(here, by):
     put({"a": [second(session="s"), first(session="s")]})
     shown = "\n".join(inspect(["logs"], Options(sessions_by=by, conversations="all")))
-    assert "[reordered] 1 line stood behind later ones" in shown
+    assert "[reordered] 1 line was out of order" in shown
 
 
 @pytest.mark.parametrize("at", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", 2**63])

@@ -84,8 +84,8 @@ def test_findings_have_their_lines(out):
 def test_what_is_not_read_is_told_by_both_and_refused_where_nothing_may_be_lost(here):
     write_log(here / "a.jsonl", *LINES[:2], {"sessionId": "s1", "type": "mode", "mode": "plan"})
     (outcome,) = convert_session("a.jsonl", Options(anonymize=False))
-    assert [each.text for each in outcome.findings if each.code == "not-read"] == ["no part of the record: 'mode' 1"]
+    assert [each.text for each in outcome.findings if each.code == "not-read"] == ["not in the record: 'mode' 1"]
     told = write_all(["a.jsonl"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
-    assert told.passed_over == {"mode": 1}
-    with pytest.raises(LossError, match="not read: mode"):
+    assert told.ignored == {"mode": 1}
+    with pytest.raises(LossError, match="ignored: mode"):
         write_all(["a.jsonl"], Translation("openai_chat", "strict", lossless=True), io.BytesIO(), io.BytesIO())

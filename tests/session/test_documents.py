@@ -211,7 +211,7 @@ def test_the_lines_of_an_array_count_with_its_first_conversation(here, indent, s
     (
         "one that is broken behind its beginning",
         [portable(), [*portable(), {"role": "user", "content": 3}]],
-        r"portable: conversation 2: \[4\] has a content that is a number, not text",
+        r"portable: conversation 2: \[4\] has content that is a number, not text",
     ),
     ("two formats at once", [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}], r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)"),
 )  # fmt: skip
@@ -334,7 +334,7 @@ def test_the_conversations_that_one_session_leaves_out_are_counted(here):
     assert run(sessions_by="file").written == 2
     assert first_texts() == ["a", "b1"]
     (found,) = findings("other-conversations")
-    assert "3 conversations, the first is converted" in found["text"]
+    assert "3 conversations, only the first is converted" in found["text"]
     (alone,) = convert_session("logs/b.jsonl", replace(PLAIN, sessions_by="file"))
     assert [each.code for each in alone.findings][:1] == ["other-conversations"]
     run()

@@ -176,9 +176,7 @@ def test_a_session_has_the_best_of_both(here, ids):
     told = findings("joined-texts")
     assert len(told) == (1 if ids else 0)
     (joined,) = findings("joined")
-    assert joined["text"].startswith(
-        "is joined with 1 file of an agent, by 5 replies in both; 2 replies that no gateway"
-    )
+    assert joined["text"].startswith("joined with 1 file of an agent, by 5 replies in both; 2 replies that the gateway")
 
 
 def test_the_kinds_are_those_of_the_agents_file(here):

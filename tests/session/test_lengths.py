@@ -68,7 +68,9 @@ def test_whole_exchanges_are_left_off_the_end(most, messages, tokens, replies, p
     assert record.tokens == tokens or preset in ("text", "mistral")
     assert held[-1]["role"] == "assistant"
     assert [each["text"] for each in map(vars_of, found.findings) if each["code"] == "truncated-to-fit"] == (
-        [] if replies == 4 else [f"the record had {full(preset)} tokens, more than {most}: {left(replies)} left off"]
+        []
+        if replies == 4
+        else [f"the record had {full(preset)} tokens, more than {most}: {left(replies)} removed from its end"]
     )
 
 
@@ -81,7 +83,7 @@ def full(preset):
 
 
 def left(replies):
-    return "1 exchange at its end is" if replies == 3 else f"{4 - replies} exchanges at its end are"
+    return "1 exchange" if replies == 3 else f"{4 - replies} exchanges"
 
 
 def test_a_record_whose_first_reply_does_not_fit_is_filtered(tmp_path, monkeypatch):

@@ -37,7 +37,7 @@ def test_a_session_is_read_with_its_messages_and_parts(here, tree):
     summary = run()
     assert (summary.written, dict(summary.others)) == (2, {"part of another file": 15})
     assert said(here) == SAID
-    assert findings("file-not-read")[0]["text"] == "15 parts of other files, which is where they are read"
+    assert findings("file-not-read")[0]["text"] == "15 parts of other files, read there"
     assert findings("unknown-format") == []
 
 

@@ -21,8 +21,8 @@ def test_pieces_know_their_places(record, places, replies):
     count = len(pieces.values)
     assert [pieces.place(at) for at in range(count)] == [*places, None]
     assert pieces.replies(range(count)) == replies
-    assert pieces.whole() == record
-    assert [*pieces.whole()] == [*record]
+    assert pieces.assemble() == record
+    assert [*pieces.assemble()] == [*record]
 
 
 def test_what_changes_in_its_place_is_in_the_whole():
@@ -31,4 +31,4 @@ def test_what_changes_in_its_place_is_in_the_whole():
     rest = pieces.values[-1]
     rest.pop("secret")
     rest["masked"] = 2
-    assert pieces.whole() == {"prompt": "p", "completion": "d", "masked": 2}
+    assert pieces.assemble() == {"prompt": "p", "completion": "d", "masked": 2}

@@ -8,7 +8,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.results.verify import verify
-from chatsquash.templates.source import packed
+from chatsquash.templates.source import pack
 from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import manifest
 from tests.simulator.play import play
@@ -292,7 +292,7 @@ def test_they_stand_with_all_replies_that_a_sample_trains_on(here):
     (here / "t.jinja").write_text(
         "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
     )
-    asked = {"samples": "auto", "sample_shape": "messages", "template": packed(str(here / "t.jinja")), "loss": "weight"}
+    asked = {"samples": "auto", "sample_shape": "messages", "template": pack(str(here / "t.jinja")), "loss": "weight"}
     (record,) = kept(here, with_logprobs(logs.grows()), **asked)
     assert [each.get("logprobs", {}).get("token_ids") for each in record["messages"]] == [
         None, None, [0, 7], None, [1, 7],

@@ -232,7 +232,7 @@ def test_which_definition_held_is_not_asked_without_need():
 def test_a_conflict_names_the_tool_and_both_lines():
     session = select(with_tools([READ], [GREP], [OTHER_GREP]))
     (text,) = texts(session, "tool-conflict")
-    assert text.startswith("line 3 defines 'grep' otherwise than line 2")
+    assert text.startswith("line 3 defines 'grep' differently than line 2")
 
 
 def test_tools_that_are_the_same_list_are_not_looked_at_again():

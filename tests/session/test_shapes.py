@@ -117,7 +117,7 @@ def test_every_shape_is_looked_through_for_phrases_and_addresses(tmp_path, name)
     convert(tmp_path / "logs", tmp_path / "out", options)
     found = list(check(str(tmp_path / "out"), Looks(addresses=True)))
     (phrase,) = [each for each in found if each.code == "flagged-phrase"]
-    assert "stands in 3 messages" in phrase.text
+    assert "is in 3 messages" in phrase.text
     assert sum(int(each.text.split()[0]) for each in found if each.code == "address-not-redacted") == 2
     reported = findings(out=tmp_path / "out")
     assert [(each["message"], each["text"]) for each in reported if each["code"] == "flagged-phrase"] == [

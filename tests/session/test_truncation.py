@@ -35,7 +35,7 @@ def test_what_was_cut_is_an_error_that_says_where(line, what):
     (outcome,) = convert_session(lines(line), Options(anonymize=False))
     (found,) = [each for each in outcome.findings if each.code == "truncated-by-logger"]
     assert found.severity == "error"
-    assert f"the logger cut {what}" in found.text
+    assert f"the logger truncated {what}" in found.text
     assert outcome.records, "the specified record stays"
 
 

@@ -296,7 +296,7 @@ def test_what_is_cut_is_reported_and_the_rest_of_the_run_goes_on(here, way):
     summary = convert("logs")
     ((_, severity, file, text),) = findings("cut-short")
     assert (severity, file) == ("error", f"logs/a.jsonl.{way}")
-    assert text == f"the log is read up to where that ended, {EARLY}: see whether there is a better copy"
+    assert text == f"only the beginning of the log was read, {EARLY}: look for a better copy"
     assert not summary.complete
     assert summary.written >= 1
     assert sum(summary.sizes) == summary.bytes
@@ -307,29 +307,31 @@ def test_a_cut_between_lines_shows_in_the_exit_code_and_stops_a_strict_run(here,
     whole = data.compress(DATA) + data.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
     put(here / "logs/a.jsonl.zst", whole)
     assert command("convert", "logs", "--quiet") == (3, "", "")
-    assert [text[:39] for *_, text in findings("cut-short")] == ["the log is read up to where that ended,"]
+    assert [text[:39] for *_, text in findings("cut-short")] == ["only the beginning of the log was read,"]
     code, _, err = command("convert", "logs", "--strict")
     assert code == 1
-    assert err.startswith("error: stopped by --strict, nothing was written: logs/a.jsonl.zst: the log is read up to")
+    assert err.startswith(
+        "error: stopped by --strict, nothing was written: logs/a.jsonl.zst: only the beginning of the log"
+    )
     assert err.endswith("[cut-short]\n")
 
 
-DECIDE = "see which one is whole, and remove the other"
+DECIDE = "check which one is complete, and delete the other"
 
 
 @cases("copy, severity, text",
-    ("the same", DATA, "info", "not read, since 'logs/a.jsonl' counts, which holds the same"),
+    ("the same", DATA, "info", "not read, because 'logs/a.jsonl' has the same content"),
     (
         "another end",
         DATA + b"{}\n",
         "warning",
-        f"not read, since 'logs/a.jsonl' counts, which differs from byte {len(DATA)} on: {DECIDE}",
+        f"'logs/a.jsonl' is read instead, but differs from byte {len(DATA)} on: {DECIDE}",
     ),
     (
         "another byte",
         b"[" + DATA[1:],
         "warning",
-        f"not read, since 'logs/a.jsonl' counts, which differs from byte 0 on: {DECIDE}",
+        f"'logs/a.jsonl' is read instead, but differs from byte 0 on: {DECIDE}",
     ),
 )  # fmt: skip
 def test_of_a_log_that_is_there_twice_the_plain_one_counts(here, copy, severity, text):
@@ -340,7 +342,7 @@ def test_of_a_log_that_is_there_twice_the_plain_one_counts(here, copy, severity,
     code = "duplicate-log" if severity == "info" else "duplicate-log-differs"
     assert findings("duplicate-log", "duplicate-log-differs") == [(code, severity, "logs/a.jsonl.zst", text)]
     assert [text for *_, text in findings("file-not-read")] == [
-        "second copy, 1 not read: of a log that is compressed, too, one counts"
+        "second copy, 1 not read: only one copy of a log is read"
     ]
 
 
@@ -350,7 +352,7 @@ def test_of_two_compressed_ones_the_first_by_name_counts_and_one_that_cannot_be_
     put(here / "logs/b.jsonl.gz", gzip.compress(DATA))
     convert("logs")
     assert [(file, text) for _, _, file, text in findings("duplicate-log")] == [
-        ("logs/a.jsonl.xz", "not read, since 'logs/a.jsonl.gz' counts, which holds the same")
+        ("logs/a.jsonl.xz", "not read, because 'logs/a.jsonl.gz' has the same content")
     ]
 
 
@@ -389,7 +391,7 @@ def test_what_is_expanded_is_its_owners_alone_and_goes_when_its_sessions_are_don
     def observe(job, outcome, total):
         files = list((here / "out/.chatsquash/expanded").iterdir())
         seen.append([stat.S_IMODE(file.stat().st_mode) for file in files])
-        assert job.shown in ("logs/a.jsonl.gz", "logs/b.jsonl.gz")
+        assert job.display_path in ("logs/a.jsonl.gz", "logs/b.jsonl.gz")
 
     convert("logs", "out", Options(sessions_by="id"), observe)
     assert len(seen) == 6

@@ -152,7 +152,10 @@ WRONG_DAYS = [
     ({"since": "13.1.2026"}, "--since 13.1.2026: not a date; write YYYY-MM-DD"),
     ({"until": "2026-02-30"}, "--until 2026-02-30: not a date; write YYYY-MM-DD"),
     ({"since": "20260113"}, "--since 20260113: not a date; write YYYY-MM-DD"),
-    ({"since": "2026-01-14", "until": "2026-01-13"}, "--since 2026-01-14 is after --until 2026-01-13: no day is left"),
+    (
+        {"since": "2026-01-14", "until": "2026-01-13"},
+        "--since 2026-01-14 is after --until 2026-01-13: the range is empty",
+    ),
 ]
 
 
@@ -318,7 +321,7 @@ def test_an_argument_in_the_output_folder_is_an_error(logs, given):
     Path("link").symlink_to("out/logs")
     with pytest.raises(UsageError) as caught:
         found(given, out="out")
-    hint = "lies in the output folder, which is never read; choose another with --output"
+    hint = "is in the output folder, which is never read; choose another with --output"
     assert str(caught.value) == f"{given}: {hint}"
 
 
@@ -344,7 +347,7 @@ def test_a_folder_that_cannot_be_listed_is_an_error_unless_it_is_excluded(logs, 
         return listed(folder)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(UsageError, match=r"^logs/locked: cannot be listed .Permission denied.; mend its permissions"):
+    with pytest.raises(UsageError, match=r"^logs/locked: cannot be listed .Permission denied.; fix its permissions"):
         found("logs")
     assert names("logs", exclude=("locked",)) == ["a.jsonl"]
 

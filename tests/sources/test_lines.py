@@ -81,18 +81,18 @@ def test_an_endless_line_takes_no_memory(monkeypatch):
 
 def test_a_buffer_goes_from_one_file_to_the_next_and_what_the_first_left_in_it_is_not_the_second_s():
     room = Buffers()
-    first = [line.buffer for line in lines(io.BytesIO(b"x\ny\n" * 50), room=room)]
+    first = [line.buffer for line in lines(io.BytesIO(b"x\ny\n" * 50), buffers=room)]
     second = [
-        (line.buffer is first[0], bytes(line.buffer[line.start : line.stop]), line.filled)
-        for line in lines(io.BytesIO(b"a\nb"), room=room)
+        (line.buffer is first[0], bytes(line.buffer[line.start : line.stop]), line.read_end)
+        for line in lines(io.BytesIO(b"a\nb"), buffers=room)
     ]
     assert second == [(True, b"a", 3), (True, b"b", 1)]
 
 
 def test_two_files_at_once_do_not_share_a_buffer_and_a_large_one_is_not_kept(monkeypatch):
-    monkeypatch.setattr(module, "_KEPT", 1 << 20)
+    monkeypatch.setattr(module, "_MAX_REUSED", 1 << 20)
     room = Buffers()
-    one, other = (lines(io.BytesIO(data), room=room) for data in (b"a\nb", b"c\nd"))
+    one, other = (lines(io.BytesIO(data), buffers=room) for data in (b"a\nb", b"c\nd"))
     assert next(one).buffer is not next(other).buffer
-    large = [line.buffer for line in lines(io.BytesIO(b"x" * (1 << 21)), room=room)]
-    assert next(lines(io.BytesIO(b"a"), room=room)).buffer is not large[0]
+    large = [line.buffer for line in lines(io.BytesIO(b"x" * (1 << 21)), buffers=room)]
+    assert next(lines(io.BytesIO(b"a"), buffers=room)).buffer is not large[0]

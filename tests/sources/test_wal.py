@@ -54,15 +54,15 @@ def log_of(tmp_path):
 def test_a_log_that_is_cut_or_damaged_counts_up_to_its_last_whole_commit(tmp_path):
     _, log = log_of(tmp_path)
     chance = random.Random(1)
-    assert wal.committed(log)
+    assert wal.committed_pages(log)
     for size in range(0, len(log), 97):
-        wal.committed(log[:size])
+        wal.committed_pages(log[:size])
     for _ in range(300):
         bad = bytearray(log)
         bad[chance.randrange(len(bad))] ^= 1 << chance.randrange(8)
-        found = wal.committed(bytes(bad))
+        found = wal.committed_pages(bytes(bad))
         assert found is None or found[1] <= 3
-    assert wal.committed(b"x" * 5000) is None
+    assert wal.committed_pages(b"x" * 5000) is None
 
 
 def test_more_pages_than_may_be_are_refused(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.templates.render import Renderer
-from chatsquash.templates.source import packed, read, unpack
+from chatsquash.templates.source import pack, read, unpack
 from tests.conftest import cases
 
 TEMPLATE = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"
@@ -60,7 +60,7 @@ def test_a_folder_may_have_more_templates(tmp_path, files, more, texts):
     write(tmp_path / MORE, **{f"{name}__jinja": text for name, text in more.items()}, README__md="x")
     render = Renderer(str(tmp_path))
     assert [render(HI, tools).text for tools in (None, [{"name": "ls"}])] == texts
-    assert unpack(packed(str(tmp_path))) == read(str(tmp_path))
+    assert unpack(pack(str(tmp_path))) == read(str(tmp_path))
 
 
 def test_a_file_in_such_a_folder_is_read_alone_and_what_is_taken_is_told(tmp_path):

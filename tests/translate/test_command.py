@@ -83,7 +83,7 @@ def test_what_was_not_held_is_said_by_kind(command):
         == """\
 3 conversations written as portable
 
-not held  3  2 turns[].blocks[], 1 tools[]
+unsupported  3  2 turns[].blocks[], 1 tools[]
 """
     )
     assert files() == ["a-1.json", "a-2.json", "a-3.json"]
@@ -103,14 +103,14 @@ def test_what_was_not_read_and_what_is_not_linked_is_said_too(command):
         == """\
 1 conversation written as openai_chat
 
-not read        1  tools that the service runs
+ignored         1  tools that the service runs
 request option  2  1 max_tokens, 1 model
 not linked      1  calls without a result
 """
     )
     found = command("translate", "a.json", "--to", "openai_chat", "-o", "strict", "--lossless")
     assert found.code == 1
-    assert "a: not read: tools that the service runs; without --lossless the rest is written" in found.err
+    assert "a: ignored: tools that the service runs; without --lossless the rest is written" in found.err
     assert not Path("strict").exists()
 
 
@@ -154,9 +154,9 @@ def test_a_conversation_that_says_nothing_is_left_out_of_what_is_sent(command):
     put("a.jsonl", BODY, {"messages": [{"role": "system", "content": "s"}]})
     asked = ["translate", "a.jsonl", "--to", "anthropic", "--sendable", "-o", "x.jsonl"]
     code, _, err = command(*asked)
-    assert (code, "fitted  1  conversations that say nothing left out" in err) == (0, True)
+    assert (code, "adapted  1  empty conversations dropped" in err) == (0, True)
     assert len(Path("x.jsonl").read_text().splitlines()) == 1
-    assert command(*asked, "--force", "--lossless").err.startswith("error: a: nothing is left to send")
+    assert command(*asked, "--force", "--lossless").err.startswith("error: a: nothing to send")
 
 
 @pytest.mark.parametrize("option", ["--quiet", "-q"])
@@ -225,7 +225,7 @@ def test_only_the_document_is_on_standard_output(command, given):
     given(json.dumps(THOUGHTFUL).encode())
     code, out, err = command("translate", "-", "--to", "portable", "-o", "-")
     assert (code, out.count("\n"), out[0]) == (0, 1, "[")
-    assert "not held  1  turns[].blocks[]" in err
+    assert "unsupported  1  turns[].blocks[]" in err
 
 
 def test_standard_input_may_hold_lines_and_a_byte_order_mark(command, given):
@@ -265,7 +265,7 @@ def test_lossless_refuses(command):
     put("b.json", THOUGHTFUL)
     code, out, err = command("translate", "a.json", "b.json", "--to", "portable", "-o", "out", "--lossless")
     assert (code, out) == (1, "")
-    assert err == ("error: b: portable cannot hold turns[1].blocks[0]; without --lossless the rest is written\n")
+    assert err == ("error: b: portable does not support turns[1].blocks[0]; without --lossless the rest is written\n")
     assert not Path("out").exists()
 
 
@@ -314,12 +314,12 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
     ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: is read only; written are"),
     ("nearly a format", ["a.json", "--to", "antropic", "-o", "out"], "error: antropic: no known format; did you mean anthropic? known are gemini"),
     ("no such file", ["b.json", "--to", "gemini", "-o", "out"], "error: b.json: cannot be read (No such file"),
-    ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is no JSON"),
+    ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is not JSON"),
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
     ("nothing known", ["x.json", "--to", "gemini", "-o", "out"], 'error: x.json: no known format: the request is an object with the keys "x"'),
     ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1 has steps that are a number"),
     ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: .bz2 can only be read; use .gz or .zst"),
-    ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing is left to send: nobody speaks in it but the system"),
+    ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing to send: only system messages remain"),
     ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),
     ("a place that is a file", ["a.json", "--to", "gemini", "-o", "x.json/y"], "error: x.json"),
 )  # fmt: skip
@@ -340,7 +340,7 @@ def test_wrong_use_is_said_and_nothing_is_written(command, arguments, expected):
 def test_an_unknown_format_to_write_is_answered_with_those_that_are_written(command):
     put("a.json", BODY)
     offered = command("translate", "a.json", "--to", "nope", "-o", "out").err.partition("known are ")[2].split(", ")
-    assert [name.strip() for name in offered] == [*conversations.writable()]
+    assert [name.strip() for name in offered] == [*conversations.writable_formats()]
 
 
 def test_bad_lines_are_told_and_the_exit_code_says_so(command):
@@ -350,7 +350,7 @@ def test_bad_lines_are_told_and_the_exit_code_says_so(command):
     told = err.splitlines()
     assert [line.split(": ")[0] for line in told[:20]] == [f"a.jsonl:{number}" for number in range(2, 22)]
     assert told[20:22] == ["... and 10 more lines that cannot be read", "1 conversation written as gemini"]
-    assert "not read  30  lines that cannot be read" in told
+    assert "ignored  30  lines that cannot be read" in told
     assert "\x1b" not in err
     assert Path("out/a.json").exists()
     assert command("translate", "a.jsonl", "--to", "gemini", "-o", "quiet", "--quiet") == (3, "", "")
@@ -361,6 +361,6 @@ def test_reasoning_that_is_left_out_for_a_service_counts_once(command):
     said = {"role": "assistant", "content": "k", "reasoning_content": "Hm."}
     put("a.json", {"messages": [{"role": "user", "content": "q"}, said]})
     fitted = command("translate", "a.json", "--to", "anthropic", "--sendable", "-o", "out.jsonl")
-    assert fitted.err.splitlines()[2:] == ["fitted  1  reasoning left out"]
+    assert fitted.err.splitlines()[2:] == ["adapted  1  reasoning dropped"]
     refused = command("translate", "a.json", "--to", "anthropic", "--sendable", "--lossless", "-o", "again.jsonl")
-    assert (refused.code, "cannot hold turns[1].blocks[" in refused.err) == (1, True), refused.err
+    assert (refused.code, "does not support turns[1].blocks[" in refused.err) == (1, True), refused.err

@@ -20,7 +20,7 @@ from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.reading import identify
 from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations
-from chatsquash.translate.conversations import dump, known_formats, load, load_all, losses, recognise, writable
+from chatsquash.translate.conversations import dump, known_formats, load, load_all, losses, recognise, writable_formats
 from chatsquash.translate.losses import differences
 from tests.conftest import cases
 from tests.formats.kinds import (  # fmt: skip
@@ -73,7 +73,7 @@ def bare(messages):
 
 def test_the_formats():
     assert set(known_formats()) == {*EXCHANGES, *LOGGED_ONLY, *READ_ONLY, *WRITTEN, *TEXT_ONLY, *WITH_OTHERS}
-    assert set(writable()) == {*EXCHANGES, *WRITTEN, *TEXT_ONLY}
+    assert set(writable_formats()) == {*EXCHANGES, *WRITTEN, *TEXT_ONLY}
 
 
 def test_python_has_these_names():
@@ -118,7 +118,7 @@ def test_what_was_written_shows_its_format(name):
 def test_a_list_of_turns_is_a_body():
     for name in EXCHANGES:
         body = dump(TALK_WITHOUT_TOOLS, name)
-        turns = body[conversations.named(name).TURNS]
+        turns = body[conversations.named_format(name).TURNS]
         assert load(turns, name).turns[-1] == says(), name
 
 
@@ -253,7 +253,7 @@ def test_wrong_input(value, name, expected):
 
 
 def test_a_file_without_a_conversation_is_an_error():
-    with pytest.raises(UsageError, match=r"^codex: there is no conversation in it$"):
+    with pytest.raises(UsageError, match=r"^codex: it contains no conversation$"):
         load_all([{"timestamp": "t", "type": "session_meta", "payload": {"id": "s"}}])
 
 
@@ -388,4 +388,4 @@ def links(turns):
 def test_the_page_on_formats_names_those_of_exchanges_that_are_not_written():
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
     said = page.partition("## The formats")[2].partition("are written except ")[2].partition(",")[0]
-    assert set(re.findall(r"`(\w+)`", said)) == {*formats.names()} - {*conversations.writable()}
+    assert set(re.findall(r"`(\w+)`", said)) == {*formats.names()} - {*conversations.writable_formats()}

@@ -26,7 +26,7 @@ BODY = {"messages": MESSAGES, "tools": [TOOL]}
 def written(inputs, stdin=b"", **wanted):
     out = io.BytesIO()
     done = write_all(inputs, Translation(**wanted), io.BytesIO(stdin), out)
-    return done.written, done.lost, out.getvalue()
+    return done.written, done.unsupported, out.getvalue()
 
 
 def put(path, *values):
@@ -87,7 +87,7 @@ def test_what_is_not_read_is_counted(here):
     put(here / "in/config.json", {"x": 1})
     out = io.BytesIO()
     done = write_all(["in"], Translation("gemini", "-"), io.BytesIO(), out)
-    assert dict(done.passed_over) == {".json in in": 1, "lines that cannot be read": 1}
+    assert dict(done.ignored) == {".json in in": 1, "lines that cannot be read": 1}
 
 
 def test_of_what_a_conversion_wrote_the_records_are_taken(here):
@@ -103,7 +103,7 @@ def test_a_file_of_a_folder_that_cannot_be_read_is_counted(here):
     (here / "in/b.jsonl").write_text("[7]\n{broken\n")
     done = write_all(["in"], Translation("gemini", "out"), io.BytesIO(), io.BytesIO())
     assert (done.written, done.complete) == (1, False)
-    ((text, count),) = done.passed_over.items()
+    ((text, count),) = done.ignored.items()
     assert (text.startswith("in/b.jsonl: line 2 is "), count) == (True, 1)
     (here / "in/a.jsonl").unlink()
     with pytest.raises(UsageError, match="line 2 is"):
@@ -124,13 +124,13 @@ GOOD = json.dumps(BODY)
     ("a number that is too large in one", HUGE, ["hi huge"], []),
     ("a line of a log that is cut", json.dumps(log_line("hi")) + "\n{cut", ["hi"], ["2: "]),
     ("a line of a log that is no UTF-8", json.dumps(log_line("hi")).encode() + b"\n\xff", ["hi"], ["2: "]),
-    ("NaN in a record", f'{GOOD}\n{GOOD[:-1]}, "x": NaN}}\n{GOOD}', [SAID, SAID], ["2: no JSON: NaN"]),
-    ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: no JSON: "]),
-    ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: no JSON: it is not valid UTF-8"]),
-    ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: no JSON: ", "3: no JSON: "]),
+    ("NaN in a record", f'{GOOD}\n{GOOD[:-1]}, "x": NaN}}\n{GOOD}', [SAID, SAID], ["2: not valid JSON: NaN"]),
+    ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: not valid JSON: "]),
+    ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: not valid JSON: it is not valid UTF-8"]),
+    ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: not valid JSON: ", "3: not valid JSON: "]),
     ("a line that is no conversation", f'{GOOD}\n\n{{"x": 1}}\n{GOOD}', [SAID, SAID], ["3: not openai_chat: has no list of messages"]),
     ("one before all others", f'{{"x": 1}}\n{GOOD}', [SAID], ["1: not openai_chat: "]),
-    ("one among lines that are no JSON", f"{GOOD}\n{{\n[1]\n{GOOD}", [SAID, SAID], ["2: no JSON: ", "3: not openai_chat: "]),
+    ("one among lines that are no JSON", f"{GOOD}\n{{\n[1]\n{GOOD}", [SAID, SAID], ["2: not valid JSON: ", "3: not openai_chat: "]),
 )  # fmt: skip
 def test_a_bad_line_costs_that_line(here, given, text, said, bad):
     data = text if isinstance(text, bytes) else text.encode()
@@ -147,7 +147,7 @@ def test_a_bad_line_costs_that_line(here, given, text, said, bad):
     assert all(line.startswith(f"{shown}:{expected}") for line, expected in zip(done.bad_lines, bad, strict=True))
     codes = ["[bad-entry]" if "not openai_chat" in expected else "[bad-line]" for expected in bad]
     assert all(line.endswith(code) for line, code in zip(done.bad_lines, codes, strict=True))
-    assert done.passed_over["lines that cannot be read"] == len(bad)
+    assert done.ignored["lines that cannot be read"] == len(bad)
     assert done.complete is not bool(bad)
     if bad:
         with pytest.raises(LossError, match="lines that cannot be read; without --lossless the rest is written"):
@@ -158,16 +158,20 @@ def test_a_bad_line_costs_that_line(here, given, text, said, bad):
 @cases(
     "text, said",
     ("a log", json.dumps(log_line("hi")).replace('"messages"', '"messages": NaN, "m"'), "the log has no usable entry"),
-    ("lines", "{cut\n{cut", "line 1 is no JSON"),
-    ("a value on several lines that is cut", json.dumps(BODY, indent=1)[:-9], "line 1 is no JSON"),
-    ("a list of messages on several lines that is cut", '[\n{"role": "user", "content": "hi"}\n,', "line 1 is no JSON"),
+    ("lines", "{cut\n{cut", "line 1 is not JSON"),
+    ("a value on several lines that is cut", json.dumps(BODY, indent=1)[:-9], "line 1 is not JSON"),
+    (
+        "a list of messages on several lines that is cut",
+        '[\n{"role": "user", "content": "hi"}\n,',
+        "line 1 is not JSON",
+    ),
 )
 def test_a_file_of_bad_lines_alone_costs_that_file(here, text, said):
     (here / "x.jsonl").write_text(text)
     put(here / "good.json", BODY)
     done = write_all(["x.jsonl", "good.json"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
     assert (done.written, done.complete) == (1, False)
-    assert [what.startswith(f"x.jsonl: {said}") for what in done.passed_over] == [True]
+    assert [what.startswith(f"x.jsonl: {said}") for what in done.ignored] == [True]
     with pytest.raises(UsageError, match=f"x.jsonl: {said}"):
         written(["x.jsonl"], to="openai_chat", output="out2")
     with pytest.raises(LossError, match=f"x.jsonl: {said}"):
@@ -206,9 +210,9 @@ def test_what_only_we_read_again_is_told_apart_and_is_a_loss(here):
     put(here / "a.json", {"messages": messages})
     wanted = {"to": "openai_chat", "output": "-", "from_format": "anthropic"}
     done = write_all(["a.json"], Translation(**wanted), io.BytesIO(), io.BytesIO())
-    assert dict(done.lost) == {}
-    assert dict(done.kept) == {"turns[].blocks[].outcome": 1, "turns[].blocks[].content[].text": 1}
-    with pytest.raises(LossError, match=r"openai_chat cannot hold turns\[2\].blocks\[0\].outcome"):
+    assert dict(done.unsupported) == {}
+    assert dict(done.kept_for_chatsquash) == {"turns[].blocks[].outcome": 1, "turns[].blocks[].content[].text": 1}
+    with pytest.raises(LossError, match=r"openai_chat does not support turns\[2\].blocks\[0\].outcome"):
         written(["a.json"], lossless=True, **wanted)
 
 
@@ -237,11 +241,11 @@ HELLO = [{"role": "user", "content": "hi"}]
 def test_what_of_a_request_is_not_read_is_counted_and_no_lossless_translation(here, value, left_out, options, indent):
     (here / "a.json").write_text(json.dumps(value, indent=indent))
     done = write_all(["a.json"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
-    assert (dict(done.passed_over), dict(done.options)) == (left_out, dict.fromkeys(options, 1))
-    assert dict(done.lost) == {}
+    assert (dict(done.ignored), dict(done.options)) == (left_out, dict.fromkeys(options, 1))
+    assert dict(done.unsupported) == {}
     lossless = Translation("openai_chat", "strict", lossless=True)
     if left_out:
-        with pytest.raises(LossError, match=r"not read: .*; without --lossless the rest is written"):
+        with pytest.raises(LossError, match=r"ignored: .*; without --lossless the rest is written"):
             write_all(["a.json"], lossless, io.BytesIO(), io.BytesIO())
         assert not (here / "strict").exists()
     else:
@@ -255,7 +259,7 @@ def test_nor_is_what_an_exchange_among_other_lines_has_beside_its_conversation(h
     put(here / "in.jsonl", *lines)
     done = write_all(["in.jsonl"], Translation(to="openai_chat", output="out.jsonl"), io.BytesIO(), io.BytesIO())
     assert done.written == 3
-    assert done.passed_over == {"choices after the first": 1, "tools that the service runs": 1}
+    assert done.ignored == {"choices after the first": 1, "tools that the service runs": 1}
     assert done.options == {"model": 1}
     assert [len(json.loads(line)["messages"]) for line in (here / "out.jsonl").read_text().splitlines()] == [5, 2, 5]
 
@@ -274,16 +278,16 @@ def test_a_chain_of_responses_that_the_log_has_is_not_missing(here):
     ]
     put(here / "a.jsonl", *lines)
     done = write_all(["a.jsonl"], Translation("openai_chat", "-"), io.BytesIO(), io.BytesIO())
-    assert dict(done.passed_over) == {}
+    assert dict(done.ignored) == {}
     put(here / "b.jsonl", lines[1])
     done = write_all(["b.jsonl"], Translation("openai_chat", "-"), io.BytesIO(), io.BytesIO())
-    assert dict(done.passed_over) == {"turns kept elsewhere (previous_response_id)": 1}
+    assert dict(done.ignored) == {"turns kept elsewhere (previous_response_id)": 1}
 
 
 def test_a_file_that_cannot_be_read_is_no_lossless_translation(here):
     put(here / "in/a.jsonl", BODY)
     (here / "in/b.jsonl").write_text("{broken\n")
-    with pytest.raises(LossError, match=r"b\.jsonl: line 1 is no JSON"):
+    with pytest.raises(LossError, match=r"b\.jsonl: line 1 is not JSON"):
         written(["in"], to="openai_chat", output="out", lossless=True)
     assert not (here / "out").exists()
 
@@ -293,12 +297,12 @@ def test_a_line_of_a_document_that_cannot_be_read_costs_that_line(here):
     with (here / "a.jsonl").open("ab") as file:
         file.write(b'{"type":"response_item","payload":{"ty')
     done = write_all(["a.jsonl"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
-    assert dict(done.passed_over) == {"lines that cannot be read": 1}
+    assert dict(done.ignored) == {"lines that cannot be read": 1}
     assert [each["content"] for each in orjson.loads((here / "out/a.json").read_bytes())["messages"]] == [
         "Hello",
         "Bye",
     ]
-    with pytest.raises(LossError, match="a: not read: lines that cannot be read; without"):
+    with pytest.raises(LossError, match="a: ignored: lines that cannot be read; without"):
         written(["a.jsonl"], to="openai_chat", output="all", lossless=True)
 
 
@@ -327,12 +331,12 @@ def test_nothing_is_no_conversation(here):
     put(here / "in/f.jsonl", BODY, {"messages": []})
     done = write_all(["in"], Translation("gemini", "out"), io.BytesIO(), io.BytesIO())
     assert done.written == 2
-    assert dict(done.passed_over) == {
+    assert dict(done.ignored) == {
         ".json in in": 3,
-        "in/e.jsonl: openai_chat: there is no conversation in it": 1,
+        "in/e.jsonl: openai_chat: it contains no conversation": 1,
         "conversations of f that are empty": 1,
     }
-    with pytest.raises(UsageError, match=r"a\.json: .*no conversation in it"):
+    with pytest.raises(UsageError, match=r"a\.json: .*it contains no conversation"):
         written(["in/a.json"], to="gemini", output="out2")
 
 
@@ -350,7 +354,7 @@ def test_what_was_written_is_not_read(here):
     for _ in range(2):
         count, _, _ = written(["in"], to="gemini", output="in/all.jsonl", jsonl=True, force=True)
         assert count == 1
-    with pytest.raises(UsageError, match="lies in the output folder"):
+    with pytest.raises(UsageError, match="is in the output folder"):
         written(["in"], to="gemini", output="in")
 
 
@@ -370,7 +374,7 @@ def test_the_folder_of_a_file_of_lines_is_made(here):
     written(["a.json"], to="gemini", output="new/folder/x.jsonl", jsonl=True)
     assert len((here / "new/folder/x.jsonl").read_bytes().splitlines()) == 1
     (here / "file").touch()
-    with pytest.raises(UsageError, match=r"^file: cannot be made"):
+    with pytest.raises(UsageError, match=r"^file: cannot be created"):
         written(["a.json"], to="gemini", output="file/x.jsonl", jsonl=True)
 
 
@@ -425,7 +429,7 @@ def test_that_a_branch_goes_on_from_another_is_lost_elsewhere(here):
     put(here / "h.json", HISTORY)
     _, lost, _ = written(["h.json"], to="openai_chat", output="-", jsonl=True)
     assert dict(lost) == {"branch": 2, "native.oumi.branches": 2}
-    with pytest.raises(LossError, match="openai_chat cannot hold branch"):
+    with pytest.raises(LossError, match="openai_chat does not support branch"):
         written(["h.json"], to="openai_chat", output="-", lossless=True)
     _, lost, _ = written(["h.json"], to="oumi_history", output="-")
     assert dict(lost) == {"branch": 1}, "the branch that it comes from is not there"
@@ -478,7 +482,7 @@ def test_outputs_without_lines_of_records_are_passed_over_and_named(here):
     given = [str(here / name) for name in ("made", "none", "logs")]
     done = write_all(given, Translation("anthropic", str(here / "out.jsonl"), workers=1), None, None)
     assert len((here / "out.jsonl").read_text().splitlines()) == 1
-    assert sorted(done.passed_over) == [
+    assert sorted(done.ignored) == [
         f"Parquet (convert with --format jsonl) in {here / 'made'}",
         f"output without records: {here / 'none'}",
     ]

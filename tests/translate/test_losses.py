@@ -112,7 +112,7 @@ def test_a_kind_is_a_path_without_its_numbers():
 def test_losses_are_a_list_and_say_apart_what_is_kept_for_us():
     assert losses.Losses(["a"], ["b"]) == ["a"]
     assert losses.Losses(["a"], ["b"]).kept_for_chatsquash == ["b"]
-    assert not losses.Losses(kept=["b"])
+    assert not losses.Losses(kept_for_chatsquash=["b"])
 
 
 def test_a_long_conversation_is_compared_in_no_time():
@@ -221,7 +221,7 @@ def test_the_role_of_geminis_system_instruction_stays_and_is_lost_nowhere():
 # What is known of plain conversations is what is measured by writing them and reading them back
 
 
-HOLDING = [name for name in conversations.writable() if name != "oumi_history"]
+HOLDING = [name for name in conversations.writable_formats() if name != "oumi_history"]
 """The formats that hold a plain conversation; the other has no calls."""
 TEXTS = st.text(min_size=1) | st.sampled_from([
     *("<think>a</think>b", "{}", '{"a": 1}', "[1]", "null", "<system>a</system>", " a\n", "a\r\n", "\ud800"),
@@ -265,17 +265,17 @@ TOOLS = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize("name", conversations.writable())
+@pytest.mark.parametrize("name", conversations.writable_formats())
 @given(told=plain_ones() | CONVERSATIONS | ODD)
 def test_what_is_known_is_what_is_measured(name, told):
-    form = conversations.named(name)
+    form = conversations.named_format(name)
     try:
         document = form.dump(told)
     except TurnError:
         return
     known, measured = (
-        conversations.lost_of_dump([told], document, name),
-        conversations.lost_of_all([told], document, name),
+        conversations.losses_of_dump([told], document, name),
+        conversations.measured_losses([told], document, name),
     )
     assert known == measured
     assert known[0].kept_for_chatsquash == measured[0].kept_for_chatsquash
@@ -284,16 +284,16 @@ def test_what_is_known_is_what_is_measured(name, told):
 USUAL = conversation(asks(), says(Reasoning("b"), "c", calling()), Turn("tool", (gives(),)), says())
 
 
-@pytest.mark.parametrize("name", conversations.writable())
+@pytest.mark.parametrize("name", conversations.writable_formats())
 def test_of_a_plain_conversation_it_is_known(name):
     drops = name in {"anthropic", "openai_responses", "portable"}
     expected = (["turns[1].blocks[0]"] if drops else []) if name in HOLDING else None
-    assert plain.plain_losses(USUAL, conversations.named(name)) == expected
+    assert plain.plain_losses(USUAL, conversations.named_format(name)) == expected
     result = replace(gives(), name=calling().name)
     named = replace(
         USUAL, turns=tuple(Turn("tool", (result,)) if turn.role == "tool" else turn for turn in USUAL.turns)
     )
-    assert plain.plain_losses(named, conversations.named(name)) == expected
+    assert plain.plain_losses(named, conversations.named_format(name)) == expected
 
 
 @pytest.mark.parametrize("more", [
@@ -302,4 +302,4 @@ def test_of_a_plain_conversation_it_is_known(name):
     says(""), Turn("user", (Text(""),)), says(Reasoning("a", "anthropic", "c2ln"), "b"), Turn("system", (Text("late"),)), Turn("assistant"),
 ])  # fmt: skip
 def test_of_any_other_it_is_not(more):
-    assert plain.plain_losses(conversation(asks(), more), conversations.named("openai_chat")) is None
+    assert plain.plain_losses(conversation(asks(), more), conversations.named_format("openai_chat")) is None

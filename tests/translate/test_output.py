@@ -90,8 +90,8 @@ def test_a_place_without_a_name_is_refused(inputs, place, jsonl):
 
 def at_commit(monkeypatch, act):
     """Do something when all is written and nothing is in its place."""
-    settle = files._Failures.settle
-    monkeypatch.setattr(files._Failures, "settle", lambda *given, **more: (act(), settle(*given, **more)))
+    settle = files._Failures.report_to
+    monkeypatch.setattr(files._Failures, "report_to", lambda *given, **more: (act(), settle(*given, **more)))
 
 
 MEANWHILE = {
@@ -180,7 +180,7 @@ def test_what_a_killed_run_leaves_is_neither_read_nor_in_the_way_and_goes(inputs
     (place / STALE / "new/a.json").write_text(json.dumps(BODY))
     monkeypatch.setattr(os, "getpid", lambda: 7)
     done = translate(out)
-    assert (done.written, dict(done.passed_over)) == (3, {})
+    assert (done.written, dict(done.ignored)) == (3, {})
     assert not [*inputs.rglob(".*")]
 
 

@@ -37,7 +37,7 @@ def sent(name, *turns, tools=(), reasoning="drop"):
 
 
 def fitted(name, *turns, tools=()):
-    return dict(sendable.request(get_format(name), conversation(*turns, tools=tools), "drop").fitted)
+    return dict(sendable.request(get_format(name), conversation(*turns, tools=tools), "drop").adaptations)
 
 
 def blocks(turns, kind):
@@ -70,7 +70,7 @@ def test_without_it_nothing_is_fitted(name):
 
 @pytest.mark.parametrize("name", ["portable", "clippy", "oumi", "oumi_history", "pydantic_ai", "vercel_ai"])
 def test_a_format_that_is_sent_to_no_service(name):
-    with pytest.raises(UsageError, match=f"^{name}: .* no service"):
+    with pytest.raises(UsageError, match=f"^{name}: no service accepts"):
         chatsquash.dump(KINDS["text"], name, sendable=True)
 
 
@@ -137,7 +137,7 @@ def test_every_name_is_one_that_the_service_takes(name, found):
 def test_of_definitions_with_one_name_the_first_stays(name):
     found = chatsquash.load(chatsquash.dump(conversation(asks(), tools=[TOOL, TOOL]), name, sendable=True), name)
     assert len(found.tools) == 1
-    assert fitted(name, asks(), tools=[TOOL, TOOL])["definitions of one name left out"] == 1
+    assert fitted(name, asks(), tools=[TOOL, TOOL])["duplicate definitions dropped"] == 1
 
 
 @pytest.mark.parametrize("name, properties", [("openai_chat", {}), ("openai_responses", {}), ("anthropic", None)])
@@ -228,7 +228,7 @@ def test_reasoning_that_the_service_signed_stays(name):
 def test_other_reasoning_is_left_out_and_counted(name, thought):
     if thought != SIGNED.get(name):
         assert sent(name, asks(), says(thought, "a"))[1:] == [says("a")]
-        assert fitted(name, asks(), says(thought, "a")) == {"reasoning left out": 1}
+        assert fitted(name, asks(), says(thought, "a")) == {"reasoning dropped": 1}
 
 
 @pytest.mark.parametrize("name", [*SIGNED, "openai_chat"])
@@ -252,9 +252,9 @@ def test_what_is_said_as_a_text_stands_apart(name):
 def test_what_is_said_as_a_text_is_no_loss(name):
     held = conversation(asks(), says(FOREIGN[0], "a"))
     made = sendable.request(get_format(name), held, "text")
-    assert made.fitted == {"reasoning said as text": 1}
-    assert conversations.loss_of(made.original, made.body, name) == []
-    assert conversations.loss_of(held, made.body, name) != []
+    assert made.adaptations == {"reasoning written as text": 1}
+    assert conversations.losses_in(made.original, made.body, name) == []
+    assert conversations.losses_in(held, made.body, name) != []
 
 
 def test_a_refusal_is_apart_from_a_text():
@@ -265,7 +265,7 @@ def test_a_refusal_is_apart_from_a_text():
 def test_reasoning_that_nothing_follows_is_left_out_and_counted(name):
     held = [asks(), says("a", SIGNED[name]), asks(), says(SIGNED[name])]
     assert sent(name, *held) == [asks(), says("a"), asks()]
-    assert fitted(name, *held) == {"reasoning that nothing follows left out": 2}
+    assert fitted(name, *held) == {"reasoning at the end of a turn dropped": 2}
 
 
 def test_ollama_takes_the_reasoning_of_whomever():
@@ -279,7 +279,7 @@ def test_ollama_takes_the_reasoning_of_whomever():
 def test_leading_prompts_are_one(name):
     turns = sent(name, turn("system", "a"), turn("system", "b"), asks(), says())
     assert [each.role for each in turns] == ["system", "user", "assistant"]
-    assert fitted(name, turn("system", "a"), turn("system", "b"), asks())["prompts made one"] == 1
+    assert fitted(name, turn("system", "a"), turn("system", "b"), asks())["system prompts joined"] == 1
 
 
 @pytest.mark.parametrize("name", SENT)
@@ -300,7 +300,7 @@ def test_a_prompt_in_the_middle(name, expected):
 @pytest.mark.parametrize("name", SENT)
 @pytest.mark.parametrize("turns", [[], [turn("system", "s")], [turn("system", "s"), turn("user"), turn("critic", "c")]])
 def test_a_conversation_in_which_nobody_speaks_is_refused(name, turns):
-    with pytest.raises(UsageError, match="nothing is left to send"):
+    with pytest.raises(UsageError, match="nothing to send"):
         sent(name, *turns)
 
 
@@ -361,7 +361,7 @@ IMAGE = {"image/gif": "R0lGODdh", "image/tiff": "SUkqAAgAAAAA", "image/heic": "A
 )  # fmt: skip
 def test_media_that_the_service_cannot_open_are_left_out_and_counted(name, medium, takers):
     assert len(blocks(sent(name, asks("a", medium), says()), Media)) == (name in takers)
-    left = {} if name in takers else {"media that the service cannot open left out": 1}
+    left = {} if name in takers else {"media that the service cannot open dropped": 1}
     assert fitted(name, asks("a", medium), says()) == left
 
 
@@ -369,7 +369,7 @@ def test_media_that_the_service_cannot_open_are_left_out_and_counted(name, mediu
 def test_those_in_results_too(name):
     foreign = Media("image", url="s3://b/a.png")
     assert not blocks(sent(name, asks(), says(calling()), answers(gives("a", foreign))), Media)
-    assert fitted(name, asks(), says(calling()), answers(gives("a", foreign)))["media that the service cannot open left out"] == 1  # fmt: skip
+    assert fitted(name, asks(), says(calling()), answers(gives("a", foreign)))["media that the service cannot open dropped"] == 1  # fmt: skip
 
 
 @pytest.mark.parametrize("source", HELD_BY)
@@ -409,7 +409,7 @@ MCP = [
 def test_anthropic_gets_what_it_ran_itself(ran, stay):
     turns = sent("anthropic", asks(), says(*ran, "a"), asks())
     assert len(blocks(turns, HostedCall | HostedResult)) == stay
-    left = {"calls that another provider ran left out": len(ran) - stay} if len(ran) > stay else {}
+    left = {"hosted calls of other providers dropped": len(ran) - stay} if len(ran) > stay else {}
     assert fitted("anthropic", asks(), says(*ran, "a"), asks()) == left
 
 
@@ -494,7 +494,7 @@ def test_calls_are_of_types_that_openai_has(of):
 def test_nobody_calls_but_the_assistant(name):
     told = [asks(), turn("tool", calling()), says()]
     assert sent(name, *told) == [asks(), says()]
-    assert fitted(name, *told)["calls that the assistant has not made left out"] == 1
+    assert fitted(name, *told)["calls not made by the assistant dropped"] == 1
 
 
 def test_of_a_call_that_is_made_again_the_later_one_is_answered_by_gemini():
@@ -515,7 +515,7 @@ def test_results_answer_their_calls_whatever_stands_between(name):
     ]
     results = [block.id for each in sent(name, *told) for block in each.blocks if isinstance(block, Result)]
     assert results == ["call_a", "call_b"]
-    assert not [what for what in fitted(name, *told) if "left out" in what]
+    assert not [what for what in fitted(name, *told) if "dropped" in what]
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ OUMI = {
 def test_a_history_keeps_all_that_it_has():
     found = conversations.load_all([OUMI], every=True)
     written = conversations.dump_all(found, "oumi_history")
-    assert list(conversations.lost_of_all(found, written, "oumi_history")[0]) == []
+    assert list(conversations.measured_losses(found, written, "oumi_history")[0]) == []
     for name in ("created_at", "oumi_version", "configuration", "command_history", "attachments", "session"):
         assert written[name] == OUMI[name]
     before, after = OUMI["branches"]["main"], written["branches"]["main"]

@@ -3,7 +3,7 @@
 import chatsquash
 from chatsquash.translate import conversations
 
-DUMPED = [name for name in conversations.writable() if name != "oumi_history"]
+DUMPED = [name for name in conversations.writable_formats() if name != "oumi_history"]
 
 
 def translated(document, to, source=None):

@@ -106,7 +106,7 @@ def test_lines_that_do_not_belong_together_are_said(out, name, damage):
     (out / name).write_bytes(b"\n".join(damage(lines)) + b"\n")
     answer = looked_at(out)[0]
     assert answer.status_code == 404
-    assert f"{name}: is none of this version of chatsquash" in markup.said(answer.text)
+    assert f"{name}: was not written by this version of chatsquash" in markup.said(answer.text)
 
 
 @pytest.mark.parametrize("name", [SESSIONS, FINDINGS])

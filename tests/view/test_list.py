@@ -54,7 +54,7 @@ def test_what_is_true_of_a_session_stands_in_its_first_row_alone(reader):
 def test_what_the_run_left_out_is_said_and_leads_to_the_rows_about_it(reader):
     page = reader.get("/").text
     told = (
-        "Left out by the run: 1 session (session-id-mismatch), 1 line (bad-line), "
+        "Skipped by the run: 1 session (session-id-mismatch), 1 line (bad-line), "
         "2 logged replies (1 refused, 1 short-tail), 1 file not read (1 .txt)."
     )
     assert told in markup.said(page)

@@ -14,7 +14,7 @@ from chatsquash import Options, convert
 from chatsquash.session import chains
 from chatsquash.sources.find import discover
 from chatsquash.view.difference import steps
-from chatsquash.view.logs import Looked
+from chatsquash.view.logs import LoggedSession
 from tests.conftest import assistant, log_line, user, write_log
 from tests.conversion.shapes import SHAPES
 from tests.view import markup
@@ -52,10 +52,10 @@ def test_entries_say_when_how_large_and_what_became_of_them(branched):
     for text in (
         "line 1, 2026-01-13 10:00:00, ",
         "B. The request has 1 message (user). The reply says something (",
-        "superseded: the record is made of a later entry; its reply: in this record, message 1",
+        "superseded: a later entry became the record; its reply: in this record, message 1",
         "line 3, 17 B. not read: ",
         "The request repeats 3 messages of the one before and adds 2 messages (assistant, user). ",
-        "selected: the record is made of this entry; ",
+        "selected: this entry became the record; ",
         "its reply: branch, lost: it is on a branch, which --conversations all writes",
         "its reply: in this record, message 1",
     ):
@@ -70,7 +70,7 @@ def test_a_log_is_found_whose_name_or_session_is_no_utf_8(here, name, session):
     convert("logs", "out", QUIET)
     page = said(Reader(here / "out").of(0, "/log"))
     assert "line 1, 2026-01-13 10:00:00, " in page
-    assert "The log is not what it was" not in page
+    assert "The log has changed" not in page
 
 
 def test_a_line_is_shown_as_it_stands_in_the_log(branched, here):
@@ -98,7 +98,7 @@ def test_a_line_is_shown_on_several_lines_without_what_hides_text_in_it(here):
         assert r"a\u202eb\u034f\u3164\u200b\ufff0" in answer.text
         assert "c <b>&amp;" in answer.text
     cut = reader.of(0, "/log/1/shown").text[-90:]
-    assert re.search(r"x\n… 1\d\d,\d{3} characters more \(the line as it stands has all\)$", cut)
+    assert re.search(r"x\n… 1\d\d,\d{3} more characters \(see the original line\)$", cut)
 
 
 def test_a_request_leads_to_the_ones_before_and_behind_it_and_not_to_itself(branched):
@@ -124,7 +124,7 @@ def test_a_difference_tells_what_a_request_has_and_the_one_before_had(branched):
     page = said(branched.of(0, "/log/4/difference"))
     assert "From line 2 to line 4:" in page
     assert "2 messages as before (0 to 1)" in page
-    assert "message 2 is another" in page
+    assert "message 2 changed" in page
     assert '-  "content": "left behind"' in page
     assert '+  "content": "gone on"' in page
     assert "the first request" in said(branched.of(0, "/log/1/difference"))
@@ -147,7 +147,7 @@ STEPS = {
 @pytest.mark.parametrize(("before", "now", "expected"), STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("compared", [0, 4000])
 def test_steps_lead_from_one_request_to_the_other(before, now, expected, compared, monkeypatch):
-    monkeypatch.setattr("chatsquash.view.difference._COMPARED", compared)
+    monkeypatch.setattr("chatsquash.view.difference._MAX_MESSAGES", compared)
     told = steps(before, now)
     assert [message for step in told for message in step.before] == before
     assert [message for step in told for message in step.now] == now
@@ -179,7 +179,7 @@ def test_a_conversation_that_names_itself_as_parent_is_drawn_all_the_same():
         ReplyOutcome(1, "main", "lost", "branch", "a", "b"),
         ReplyOutcome(2, "branch", "lost", "branch", "b", "a"),
     ]
-    looked = Looked(None, Outcome("s", replies=SessionReplies(rows=replies)), (), (), "", changed=False)
+    looked = LoggedSession(None, Outcome("s", replies=SessionReplies(rows=replies)), (), (), "", changed=False)
     assert [node.id for node in nodes(LogPart(0, looked, {}))] == ["a", "b"]
 
 
@@ -206,7 +206,7 @@ def test_a_path_whose_record_stands_for_another_says_so(here):
     convert("logs", "out", Options(anonymize=False, conversations="all", duplicates="exact"))
     reader = Reader(here / "out")
     page = said(reader.of(reader.at("b"), "/tree"))
-    assert "in a record that was left out, since another one stands for it" in page
+    assert "in a record that was skipped in favour of another one" in page
     assert "in this record, message 1" in page
 
 
@@ -258,15 +258,15 @@ def test_replies_lead_to_the_messages_that_hold_them(sample_reader):
 def test_a_log_that_changed_is_said(branched, here):
     with (here / "logs/a.jsonl").open("a") as log:
         log.write("\n")
-    assert "The log is not what it was when it was converted." in said(branched.of(0, "/log"))
+    assert "The log has changed since it was converted." in said(branched.of(0, "/log"))
 
 
 GONE = {
-    "removed": (lambda here: (here / "logs/a.jsonl").unlink(), "the log is not there"),
-    "a folder": (lambda here: ((here / "logs/a.jsonl").unlink(), (here / "logs/a.jsonl").mkdir()), "the log is not there"),
+    "removed": (lambda here: (here / "logs/a.jsonl").unlink(), "the log does not exist"),
+    "a folder": (lambda here: ((here / "logs/a.jsonl").unlink(), (here / "logs/a.jsonl").mkdir()), "the log does not exist"),
     "another session": (
         lambda here: write_log(here / "logs/a.jsonl", log_line("x", session_id="other")),
-        "does not hold this session any more",
+        "no longer contains this session",
     ),
 }  # fmt: skip
 
@@ -288,7 +288,7 @@ def test_nothing_is_fetched_for_a_log_in_a_store(branched, here):
     told = json.loads(table.read_bytes())
     table.write_text(json.dumps({**told, "log": "https://evil.example/a.jsonl"}) + "\n")
     page = said(Reader(here / "out").of(0, "/log"))
-    assert "the viewer fetches nothing" in page
+    assert "the viewer does not access" in page
 
 
 def test_the_tree_of_a_file_with_many_conversations_takes_one_more_look_at_it(here, monkeypatch):
@@ -340,7 +340,7 @@ def test_a_path_in_which_something_private_was_replaced_is_said(here):
     convert("logs", "out", Options(anonymize_key=b"a key for the tests of redaction"))
     reader = Reader(here / "out")
     page = said(reader.of(0, "/log"))
-    assert "the run replaced what is private in the path of the log" in page
+    assert "the run replaced private parts of the path" in page
     assert MAIL not in page
 
 
@@ -352,4 +352,4 @@ def test_a_log_whose_name_is_no_text_is_read(here):
     convert("logs", "out", QUIET)
     page = said(Reader(here / "out").of(0, "/log"))
     assert "line 1, " in page
-    assert "is not what it was" not in page
+    assert "has changed since" not in page

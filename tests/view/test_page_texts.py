@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.pages.html.markup import Html
-from chatsquash.view.pages.texts import SEARCHED, in_red, secrets_in
+from chatsquash.view.pages.texts import MAX_SEARCHED, in_red, secrets_in
 from tests.conftest import assistant, log_line, user, write_log
 from tests.view import markup
 from tests.view.conftest import Reader
@@ -55,10 +55,10 @@ def test_the_longest_of_secrets_in_each_other_is_red_once():
 
 
 def test_only_so_much_of_a_page_is_searched_and_the_page_says_so(here):
-    assert secrets_in(["a " * SEARCHED, f"key {KEY_ID}"]) == []
+    assert secrets_in(["a " * MAX_SEARCHED, f"key {KEY_ID}"]) == []
     turns = [each for _ in range(20) for each in (user("a b " * 4_000), assistant("a"))]
     page = opened(here, *turns, "go").of(0).text
-    assert f"Secrets are looked for in the first {SEARCHED:,} characters of a page." in page
+    assert f"Secrets are only highlighted in the first {MAX_SEARCHED:,} characters of a page." in page
 
 
 @pytest.mark.parametrize("options", [{}, {"loss": "weight", "loss_skip_failed": True}])

@@ -53,7 +53,7 @@ def test_every_hostile_pair_is_ours(hostile_reader):
 def test_every_request_and_its_difference_is_ours(reader):
     for at in range(min(12, reader.result.sessions.height)):
         for row in reader.viewer.logs.look(at).rows[:3]:
-            if row.kept + row.added:
+            if row.repeated_count + row.added_count:
                 hold(reader.of(at, f"/log/{row.line}"))
                 hold(reader.of(at, f"/log/{row.line}/difference"))
 
@@ -74,7 +74,7 @@ def test_all_texts_of_hostile_sessions_are_shown_and_none_is_run(hostile_reader)
         shown[name] = markup.said(hostile_reader.of(at, **{"as": "written"}).text)
         # In the system prompt, the question, the reply and its reasoning, the two results, the answer and its question.
         assert name == "surrogate" or shown[name].count(unescape(shown_as(text))) >= 8, name
-    assert "There is no record of this session: lone-surrogate." in shown["surrogate"]
+    assert "This session has no record: lone-surrogate." in shown["surrogate"]
     assert r"\x1b[2J\x1b]0;owned\x07\x9b31m \x08" in shown["terminal"]
     assert r"\x00NUL\x00" in shown["NUL"]
     assert r"admin\u202egnp.exe\u2066 \u200b\u2028 \ufeff \u200f" in shown["direction"]
@@ -147,7 +147,7 @@ def test_a_session_without_a_record_says_why(here):
     at = int(reader.result.sessions.filter(reader.result.sessions["file"].is_null())["at"][0])
     page = reader.of(at)
     hold(page)
-    assert "There is no record of this session: session-id-mismatch." in page.text
+    assert "This session has no record: session-id-mismatch." in page.text
     hold(reader.of(at, "/log"))
     hold(reader.of(at, "/tree"))
 

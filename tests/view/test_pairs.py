@@ -42,8 +42,8 @@ def test_both_replies_stand_side_by_side_with_the_prompt_and_what_tells_the_bett
         assert shown.index(f"Why {number}?") < chosen < rejected
         assert "whyregenerated" in shown
         assert f"{number + 1} of 2" in shown
-        assert f"chosenlogged at {number}.jsonl:2: s{number}, beside its log1assistant" in shown
-        assert f"rejectedlogged at {number}.jsonl:1: s{number}, beside its log1assistant" in shown
+        assert f"chosenlogged at {number}.jsonl:2: s{number}, with its log1assistant" in shown
+        assert f"rejectedlogged at {number}.jsonl:1: s{number}, with its log1assistant" in shown
 
 
 def test_a_pair_leads_to_the_session_and_to_its_log(reader):

@@ -42,7 +42,7 @@ def test_a_list_that_is_filtered_and_sorted_is_kept(three):
     first, second = re.findall(r'<a href="([^"]*)" dir="auto" class="title">', listed)[:2]
     page = three.get(first.replace("&amp;", "&")).text
     assert links(page, "Next session") == [second]
-    assert links(page, "All that match") == ["/?text=.jsonl&amp;sort=-session"]
+    assert links(page, "All matches") == ["/?text=.jsonl&amp;sort=-session"]
     tree = links(page, "tree")[0].replace("&amp;", "&")
     assert "list=text%3D.jsonl%26sort%3D-session" in tree
     assert "list=text" in three.get(tree).text

@@ -105,11 +105,11 @@ def test_the_page_colours_what_is_trained_on_and_names_what_is_not(here, model):
     page = reader.of(0, "/template").text
     markup.hold(page)
     assert '<mark class="trained">[r]&lt;script&gt;' in page
-    assert "1 reply does not stand behind what the template gives at inference" in page
+    assert "1 reply does not follow the prompt rendered at inference" in page
     assert 'href="/r/' + reader.viewer.tag + '/s/0?m=1#m1"' in page
-    assert "as the template renders it" in reader.of(0).text
+    assert "rendered by the template" in reader.of(0).text
 
 
 def test_without_a_template_there_is_no_such_page(sample_reader):
     assert sample_reader.of(0, "/template").status_code == 404
-    assert "as the template renders it" not in sample_reader.of(0).text
+    assert "rendered by the template" not in sample_reader.of(0).text

@@ -38,7 +38,7 @@ def test_a_page_that_is_made_while_the_folder_is_replaced_says_so(reader, here, 
             raise ends
         return "of both"
 
-    monkeypatch.setattr(app.conversations, "conversation", late)
+    monkeypatch.setattr(app.conversations, "conversation_page", late)
     answer = reader.of(0)
     assert answer.status_code == 409
     assert "was replaced" in answer.text
@@ -68,7 +68,7 @@ def test_an_error_that_no_other_run_caused_is_no_replacement(reader, monkeypatch
     def fail(*_, **__):
         raise ValueError("of ours")
 
-    monkeypatch.setattr(app.conversations, "conversation", fail)
+    monkeypatch.setattr(app.conversations, "conversation_page", fail)
     with pytest.raises(ValueError, match="of ours"):
         reader.of(0)
 

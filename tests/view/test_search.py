@@ -8,7 +8,7 @@ import pytest
 from anyio.to_thread import current_default_thread_limiter
 
 from chatsquash import Options, convert
-from chatsquash.view.needle import COUNTED, Needle
+from chatsquash.view.needle import MAX_PER_MESSAGE, Needle
 from chatsquash.view.pages import search as module
 from chatsquash.view.pages.search import Hit, Progress, _candidates, hits
 from chatsquash.view.result import ViewerResult
@@ -53,8 +53,8 @@ def test_time_is_linear_in_the_text_however_often_it_is_said(unit):
 
 
 def test_a_message_that_says_it_without_end_is_counted_up_to_a_bound():
-    said, once = user("a" * (COUNTED + 1)), user("a")
-    assert list(Needle("a").counts([said, once])) == [(0, COUNTED), (1, 1)]
+    said, once = user("a" * (MAX_PER_MESSAGE + 1)), user("a")
+    assert list(Needle("a").counts([said, once])) == [(0, MAX_PER_MESSAGE), (1, 1)]
     assert len(list(Needle("a").counts([said] * 1_000))) == 10
     assert len(list(Needle("a").counts([once] * 6_000))) == 5_000
 
@@ -177,7 +177,7 @@ def test_words_that_are_also_names_of_members_are_found_where_they_are_said(tmp_
     for word in WORDS:
         matches = [each for each in hits(result, Needle(word)) if isinstance(each, Hit)]
         with monkeypatch.context() as patch:
-            patch.setattr(Needle, "may_be_said", lambda *_: True)
+            patch.setattr(Needle, "may_match", lambda *_: True)
             assert [each for each in hits(result, Needle(word)) if isinstance(each, Hit)] == matches
         assert matches
 

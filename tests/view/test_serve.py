@@ -237,7 +237,7 @@ def test_a_port_that_is_taken_is_an_error(here, logs, command):
         taken.listen()
         done = command("view", "logs", "--port", taken.getsockname()[1])
     assert done.code == 2
-    assert "leave it out for one that is free" in done.err
+    assert "remove the option to use a free port" in done.err
 
 
 def test_a_port_that_another_viewer_took_is_an_error_before_logs_are_converted(here, logs, command, monkeypatch):
@@ -252,7 +252,10 @@ def test_a_port_that_another_viewer_took_is_an_error_before_logs_are_converted(h
 def test_an_output_folder_beside_something_else_is_an_error(here, logs, command):
     assert command("convert", logs, "-o", "out").code == 0
     done = command("view", "out", logs)
-    assert (done.code, done.err) == (2, "error: out: is an output folder: view shows one, and nothing beside it\n")
+    assert (done.code, done.err) == (
+        2,
+        "error: out: is an output folder; view shows a single folder, without other arguments\n",
+    )
 
 
 def test_what_logs_lack_is_said(here):
@@ -352,7 +355,7 @@ def test_a_template_that_is_none_is_an_error(here, logs, command):
     (here / "x.jinja").write_text("{% if %}")
     done = command("view", "logs", "--template", "x.jinja")
     assert done.code == 2
-    assert "is no template" in done.err
+    assert "is not a template" in done.err
 
 
 # The session that the first URL leads to

@@ -54,8 +54,8 @@ def test_whatever_a_definition_is_it_is_shown():
 def test_large_definitions_are_cut_and_many_of_them_counted():
     html = tools([tool("long", "d" * 100_000, enum=["e" * 100_000])])
     assert len(html) < 40_000
-    assert markup.said(html).count("(the JSON of the record has all)") == 2
+    assert markup.said(html).count("(see the JSON of the record)") == 2
     html = tools([tool(f"t{at}", "d" * 20_000) for at in range(1_000)])
     assert len(html) < 600_000
-    assert "tools more (the JSON of the record has all)" in markup.said(html)
-    assert "… 800 tools more" in markup.said(tools([tool(f"t{at}") for at in range(1_000)]))
+    assert "more tools (see the JSON of the record)" in markup.said(html)
+    assert "… 800 more tools" in markup.said(tools([tool(f"t{at}") for at in range(1_000)]))

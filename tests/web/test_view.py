@@ -332,7 +332,7 @@ def test_brackets_lead_to_the_sessions_around_in_the_list_that_is_filtered(edite
         page.wait_for_url("**/s/0?*")
         page.keyboard.press("]")
         page.wait_for_url("**/s/1?*")
-        page.get_by_role("link", name="All that match").click()
+        page.get_by_role("link", name="All matches").click()
         page.wait_for_url("**/?text=.jsonl")
 
 
@@ -500,7 +500,7 @@ def test_a_search_shows_what_it_finds_and_can_be_stopped(samples, viewers):
 def test_a_line_of_the_log_is_read_when_it_is_unfolded(samples, viewers):
     with viewers(samples) as page:
         open_session(page, DISK)
-        page.get_by_role("link", name="beside its log").click()
+        page.get_by_role("link", name="with its log").click()
         page.locator(".entry summary").nth(1).click()
         page.locator(".entry pre", has_text='"trace_id"').wait_for()
 

@@ -1,4 +1,4 @@
-"""The rules behind findings; the name of a rule is its code, and its docstring is its documentation.
+"""The rules that report findings; the name of a rule is its code, and its docstring is its documentation.
 
 Rules over a record are generators marked ``@check``.  Rules that the reader or a stage applies are functions marked
 ``@rule``, which return the finding.  Both are discovered in this folder.  A rule over a record is called only if the

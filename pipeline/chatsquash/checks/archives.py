@@ -9,16 +9,16 @@ from chatsquash.core.text import escape
 @rule("error")
 def unreadable_archive(why: str) -> Fact:
     """Reported when an archive cannot be opened."""
-    return Fact(f"not read: {escape(why)}; expand it yourself, or leave it out with --exclude")
+    return Fact(f"not read: {escape(why)}; extract it yourself, or skip it with --exclude")
 
 
 @rule("error")
 def truncated_archive(why: str) -> Fact:
     """Reported when an archive is damaged or exceeds a limit; only the members before that are read."""
-    return Fact(f"read up to a place only: {escape(why)}")
+    return Fact(f"only the beginning was read: {escape(why)}")
 
 
 @rule("error")
 def archive_member(problem: str) -> Fact:
     """Reported when a member of an archive, such as a link or an encrypted file, is skipped."""
-    return Fact(f"not read, since it {escape(problem)}: expand it yourself if it is a log")
+    return Fact(f"not read, because it {escape(problem)}: extract it yourself if it is a log")

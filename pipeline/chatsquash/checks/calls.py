@@ -16,7 +16,7 @@ def tool_calls_not_list(view: View) -> Iterator[Fact]:
     """Reported when an assistant's `tool_calls` is neither a list nor null."""
     for at, items in _tool_call_lists(view):
         if not isinstance(items, list):
-            yield Fact(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
+            yield Fact(f"tool_calls is {json_type(items)}, not a list: fix the logger or exclude the record", at)
 
 
 @check("error", looks=("odd calls",))
@@ -25,7 +25,7 @@ def tool_call_not_object(view: View) -> Iterator[Fact]:
     for at, items in _tool_call_lists(view):
         for index, call in enumerate(items if isinstance(items, list) else ()):
             if not isinstance(call, dict):
-                yield Fact(f"tool_calls[{index}] is {json_type(call)}, not an object: leave the record out", at)
+                yield Fact(f"tool_calls[{index}] is {json_type(call)}, not an object: exclude the record", at)
 
 
 @check("error", looks=("odd calls",))
@@ -46,7 +46,7 @@ def tool_call_name(view: View) -> Iterator[Fact]:
     """Reported when the name of a called function is missing, empty or not a string."""
     for call in view.once(exchanges).calls:
         if call.name is None and isinstance(function := call.call_object.get("function"), dict):
-            seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "no string"
+            seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "not a string"
             yield Fact(
                 f"function.name of tool_calls[{_index(view, call)}] is {seen}: it must be a tool's name", call.at
             )
@@ -58,10 +58,10 @@ def tool_call_id(view: View) -> Iterator[Fact]:
     first: dict[str | bytes, int] = {}
     for call in view.once(exchanges).calls:
         if call.key is None:
-            yield Fact(f"tool_calls[{_index(view, call)}] has no id: give every call one of its own", call.at)
+            yield Fact(f"tool_calls[{_index(view, call)}] has no id: give each call a unique one", call.at)
         elif call.key in first:
             reuse = f"id {quote(call.call_object['id'])} was used in message {first[call.key]}"
-            yield Fact(f"{reuse}: give every call one of its own", call.at)
+            yield Fact(f"{reuse}: give each call a unique one", call.at)
         else:
             first[call.key] = call.at
 
@@ -77,7 +77,7 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
             seen.setdefault(call.name, []).append(call.at)
     for name, places in seen.items():
         calls = pluralize(len(places), "call")
-        yield Fact(f"{calls} of {quote(name)}, which tools does not define: log its definition", places[0])
+        yield Fact(f"{calls} of {quote(name)}, which is not defined in tools: log its definition", places[0])
 
 
 @check("warning", looks=("odd arguments",))
@@ -88,7 +88,10 @@ def arguments_not_json(view: View) -> Iterator[Fact]:
         arguments = function.get("arguments") if isinstance(function, dict) else None
         if isinstance(arguments, str) and (seen := _not_object(arguments)):
             label = quote(call.name or f"tool_calls[{_index(view, call)}]")
-            yield Fact(f"arguments of {label} are {seen}, not a JSON object: see whether the reply was cut", call.at)
+            yield Fact(
+                f"arguments of {label} are {seen}, but must be a JSON object: check whether the reply was truncated",
+                call.at,
+            )
 
 
 @check("error", looks=("legacy calls",))
@@ -99,7 +102,7 @@ def legacy_function_call(view: View) -> Iterator[Fact]:
     """
     for at, message in enumerate(view.messages):
         if message.get("function_call") and message.get("role") == "assistant":
-            yield Fact("function_call is the legacy form: convert it to tool_calls or leave the record out", at)
+            yield Fact("function_call is the legacy form: convert it to tool_calls or exclude the record", at)
 
 
 def _tool_call_lists(view: View) -> Iterator[tuple[int, Any]]:
@@ -125,5 +128,5 @@ def _not_object(arguments: str) -> str | None:
     try:
         value = jsonio.loads(arguments)
     except (ValueError, RecursionError):
-        return "no JSON"
+        return "not valid JSON"
     return None if isinstance(value, dict) else json_type(value)

@@ -29,13 +29,13 @@ def empty_reply(view: View) -> Iterator[Fact]:
     """Reported when the last assistant message has no text, parts, refusal, calls or reasoning.
 
     White space does not count as text. Presets other than `chat` exclude the record, as they do if they support none of
-    the content: reasoning alone for `openai` and `mistral`, a refusal alone for all of them.
+    the content: only reasoning for `openai` and `mistral`, only a refusal for all of them.
     """
     for at in range(len(view.messages) - 1, -1, -1):
         message: dict[str, Any] = view.messages[at]  # type: ignore[assignment]
         if message.get("role") == "assistant":
             if not has_content(message):
-                yield Fact("the last reply says nothing: see whether it was cut off, or leave the record out", at)
+                yield Fact("the last reply is empty: check whether it was truncated, or exclude the record", at)
             return
 
 
@@ -49,7 +49,7 @@ def first_violation(view: View) -> Violation | None:
 
 def unsupported_reply() -> Violation:
     """Return the finding for a last reply that a preset cannot express at all, such as a refusal or an image."""
-    text = "the preset has no place for what the last reply says: --preset chat keeps it, or leave the record out"
+    text = "the preset does not support the content of the last reply: --preset chat keeps it"
     return next(known for known in _RULES if known.code == "empty-reply").violation(Fact(text))
 
 

@@ -59,23 +59,23 @@ def duplicate_log(first: str) -> Fact:
 
     The first one found is read; in a folder, that is the plain one.
     """
-    return Fact(f"not read, since {quote(first)} counts, which holds the same")
+    return Fact(f"not read, because {quote(first)} has the same content")
 
 
 @rule("warning")
 def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> Fact:
     """Reported when a log exists twice, and the copies differ or cannot be compared."""
-    counts = f"not read, since {quote(first)} counts"
+    other = f"{quote(first)} is read instead"
     if differs is None:
-        return Fact(f"{counts}, with which it cannot be compared ({escape(unread)}): see which one is whole")
-    return Fact(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")
+        return Fact(f"{other}, but they cannot be compared ({escape(unread)}): check which one is complete")
+    return Fact(f"{other}, but differs from byte {differs:,} on: check which one is complete, and delete the other")
 
 
 @rule("warning", kind="replies")
 def replies_repeated(count: int) -> Fact:
     """Reported when several records contain the same replies, without a flag for training."""
     replies = pluralize(count, "reply", "replies")
-    return Fact(f"{replies} in more than one record, and a trainer trains on each: --loss flags them, once each")
+    return Fact(f"{replies} in more than one record, so they are trained on several times: --loss flags each only once")
 
 
 @rule("warning")
@@ -85,7 +85,7 @@ def copies_not_compared(count: int, most: int) -> Fact:
     Replies that they share are counted in each of them.
     """
     return Fact(
-        f"begins as {pluralize(count, 'other log')}, of which at most {most:,} are compared: replies may repeat"
+        f"begins like {pluralize(count, 'other log')}, but at most {most:,} are compared: replies may be repeated"
     )
 
 
@@ -127,7 +127,7 @@ def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fa
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
     """Reported when the client dropped reasoning from the history, so no record contains it."""
     seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
-    return Fact(f"{seen}; --restore reasoning gives all that the log has")
+    return Fact(f"{seen}; --restore reasoning restores all that the log has")
 
 
 @rule("info", kind="replies")
@@ -136,7 +136,7 @@ def reasoning_withheld(count: int) -> Fact:
 
     Only a signature, ciphertext or an empty text.
     """
-    return Fact(f"the reasoning of {pluralize(count, 'reply', 'replies')} was withheld at the source")
+    return Fact(f"the reasoning of {pluralize(count, 'reply', 'replies')} was withheld by the provider")
 
 
 @rule("warning", kind="replies")
@@ -145,14 +145,14 @@ def side_request_selected(kind: str) -> Fact:
 
     The last longest request is selected, even if it is a title, a summary or a sub-agent's conversation.
     """
-    what = "a sub-agent's request" if kind == "subagent" else "a request of the client's own"
-    return Fact(f"the record is made from {what}: --conversations main takes the person's conversation")
+    what = "a sub-agent's request" if kind == "subagent" else "a side request"
+    return Fact(f"the record is made from {what}: --conversations main takes the user's conversation")
 
 
 @rule("info", kind="replies")
 def reasoning_restored(count: int) -> Fact:
     """Reported when `--restore` put back reasoning that the client had dropped."""
-    return Fact(f"the reasoning of {pluralize(count, 'message')} is put back from the logged replies")
+    return Fact(f"the reasoning of {pluralize(count, 'message')} was restored from the logged replies")
 
 
 @rule("info", kind="replies")
@@ -160,11 +160,11 @@ def context_restored(results: int, messages: int, replies: int) -> Fact:
     """Reported when tool results or messages that the client had dropped are put back."""
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
-    return Fact(f"{' and '.join(parts)} put back that later requests lacked; {lacked} did not see them")
+    return Fact(f"{' and '.join(parts)} restored that later requests did not contain; {lacked} did not see them")
 
 
 @rule("info", kind="replies")
 def restore_ambiguous(count: int) -> Fact:
     """Reported when `--restore` skipped a message that matches several logged ones."""
     what = pluralize(count, "message")
-    return Fact(f"nothing is restored in {what} that may be one of several logged ones")
+    return Fact(f"{what} not restored, because several logged ones match")

@@ -18,8 +18,8 @@ def source_without_tools(source: str, records: int) -> Fact:
     Implies that `no-tools`, `calls-without-tools` and `undeclared-tool` are not reported for these sessions, so
     `--drop` does not apply to them either.
     """
-    seen = f"{pluralize(records, 'record')} of {source} without tools, since its files hold no definitions of any"
-    return Fact(f"{seen}: add them where calls are trained on")
+    seen = f"{pluralize(records, 'record')} of {source} without tools, because its files have no definitions"
+    return Fact(f"{seen}: add them if you train on calls")
 
 
 @rule("warning")
@@ -40,13 +40,15 @@ def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
     """Reported when a record is dropped as a duplicate, as set by `--duplicates`."""
     of = f"that of {escape(first)}, which is written"
     if how == "exact":
-        return Fact(f"the record is {of} (--no-drop-duplicates writes both)")
+        return Fact(f"the record equals {of} (--no-drop-duplicates writes both)")
     both = "--duplicates keep writes both"
     if how == "ids":
-        return Fact(f"the record is, but for ids of calls and the order of keys, {of} ({both})")
+        return Fact(f"the record equals, except for call ids and key order, {of} ({both})")
     if how == "prefix":
         return Fact(f"the record is the beginning of {of} ({both})")
-    return Fact(f"the record is nearly {of}: about {share:.0%} of what they say, by five words, is in both ({both})")
+    return Fact(
+        f"the record nearly equals {of}: about {share:.0%} of their sequences of five words are in both ({both})"
+    )
 
 
 @rule("warning")
@@ -55,7 +57,7 @@ def divided_session(how: str, file: str) -> Fact:
 
     Only the first request and the last reply of a session are compared.
     """
-    return Fact(f"{how} {escape(file)}: --sessions-by chain makes one session of both")
+    return Fact(f"{how} {escape(file)}: --sessions-by chain joins both")
 
 
 @rule("info")
@@ -71,14 +73,16 @@ def grouped_by_chain() -> Fact:
 def split_leak(split: str, other: str, first: str) -> Fact:
     """Reported when a record begins with the same prompts as one in another split."""
     return Fact(
-        f"in {split}, but begins as {escape(first)} in {other}: --split-by prompt keeps what begins alike together"
+        f"in {split}, but begins like {escape(first)} in {other}: --split-by prompt keeps equal beginnings together"
     )
 
 
 @rule("warning")
 def empty_split(split: str, records: int) -> Fact:
     """Reported when a requested split has no records."""
-    return Fact(f"the split {quote(split)} has none of {records:,} records: give it more, or try another --seed")
+    return Fact(
+        f"the split {quote(split)} has none of {records:,} records: give it a larger share, or try another --seed"
+    )
 
 
 @rule("warning")
@@ -89,6 +93,6 @@ def split_share(split: str, share: float, records: int, total: int, largest: tup
     many records a split has. The finding names the largest one.
     """
     size, where, first = largest
-    seen = f"{quote(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"
+    seen = f"{quote(split)} has {records:,} of {total:,} records, {records / total:.2%} instead of {share:.2%}"
     group = f"the largest group has {pluralize(size, 'record')} in {quote(where)}, its first log is {escape(first)}"
     return Fact(f"the split {seen}; {group}: try another --split-by or --seed")

@@ -36,7 +36,7 @@ def tool_members(tool: Tool, members: list[str]) -> Fact:
     """Reported when a tool definition has members that no provider defines.
 
     Covers the definition and its `function` or `custom`, not schemas or hosted tools; once per definition. The record
-    is not changed: it has the members of the `function`, or of the definition if there is none.
+    is not changed: it has the members of the `function`, or of the definition if it has no `function`.
     """
     name = chat.tool_name(next(_holders(tool)))
     label = f"tool {quote(name)}" if name else "a tool without a name"
@@ -45,7 +45,7 @@ def tool_members(tool: Tool, members: list[str]) -> Fact:
         *([f"{len(members) - _MAX_NAMES:,} more"] if len(members) > _MAX_NAMES else []),
     ]
     count = pluralize(len(members), "member")
-    hint = "see whether the model was shown them"
+    hint = "check whether the model saw them"
     return Fact(f"{label} has {count} that no provider defines: {', '.join(names)}; {hint}")
 
 

@@ -19,7 +19,7 @@ ABSENT = object()
 def no_messages(view: View) -> Iterator[Fact]:
     """Reported when a record has no messages."""
     if not view.messages:
-        yield Fact("the record has no message: leave it out")
+        yield Fact("the record has no messages: exclude it")
 
 
 @check("error", kind="record", looks=("unknown roles",))
@@ -27,21 +27,21 @@ def unknown_role(view: View) -> Iterator[Fact]:
     """Reported when a role is not `system`, `developer`, `user`, `assistant`, `tool` or `function`."""
     for at, message in enumerate(view.messages):
         if message["role"] not in ROLES:
-            yield Fact(f"the role {quote(message['role'])} is not known: see what logged it", at)
+            yield Fact(f"the role {quote(message['role'])} is unknown: check what logged it", at)
 
 
 @check("info", kind="record", looks=("no tools",))
 def no_tools(view: View) -> Iterator[Fact]:
     """Reported when a record neither defines nor calls tools, as in plain chat."""
     if not view.tools and not view.once(call_counts):
-        yield Fact("the record defines no tools: if the session had some, the logger leaves request.tools out")
+        yield Fact("the record defines no tools: if the session had some, the logger omits request.tools")
 
 
 @check("error", kind="record", looks=("no tools",))
 def calls_without_tools(view: View) -> Iterator[Fact]:
     """Reported when a record calls tools but its `tools` is empty."""
     if not view.tools and view.once(call_counts):
-        yield Fact("the record calls tools and defines none: see whether the logger leaves request.tools out")
+        yield Fact("the record calls tools but does not define any: check whether the logger omits request.tools")
 
 
 @check("error", kind="tools")
@@ -68,7 +68,7 @@ def tool_description(view: View) -> Iterator[Fact]:
     for index, tool in _numbered_definitions(view):
         description = tool.get("description")
         if not isinstance(description, str) or not description or description.isspace():
-            yield Fact(f"{_label(index, tool)} has no description: say in a sentence what it does")
+            yield Fact(f"{_label(index, tool)} has no description: describe in a sentence what it does")
 
 
 @check("error", kind="tools")
@@ -111,7 +111,7 @@ def tool_properties(view: View) -> Iterator[Fact]:
         else:
             seen = "missing" if properties is ABSENT else json_type(properties)
             where = f"properties in parameters of {label}"
-            yield Fact(f"{where} is {seen}: it must be an object, if need be an empty one")
+            yield Fact(f"{where} is {seen}: it must be an object, which may be empty")
 
 
 @check("error", kind="tools")
@@ -119,7 +119,7 @@ def tool_required(view: View) -> Iterator[Fact]:
     """Reported when `required` in a tool's `parameters` is not a list of distinct, non-empty names."""
     for label, parameters in _schemas(view):
         if seen := _names_problem(parameters.get("required", [])):
-            yield Fact(f"required in parameters of {label} {seen}: it must be a list of different names")
+            yield Fact(f"required in parameters of {label} {seen}: it must be a list of distinct names")
 
 
 def _names_problem(required: Json) -> str | None:
@@ -177,21 +177,23 @@ def tool_conflict(
 
     The record has the first one, with `--tools last` the last one, and for a custom tool all of them.
     """
-    where = f"line {line} defines {quote(name)} otherwise than line {first_line}"
+    where = f"line {line} defines {quote(name)} differently than line {first_line}"
     what = "each definition" if kept_definition == "each" else f"the {kept_definition} definition"
     calls = "earlier" if kept_definition == "last" else "later"
-    return Fact(f"{where}, {what} is kept: see whether {calls} calls fit it")
+    return Fact(f"{where}, {what} is kept: check whether {calls} calls match it")
 
 
 @rule("info")
 def supplied_tools(count: int) -> Fact:
     """Reported when the log defines no tools, so the record has those of `--tools-file`."""
     return Fact(
-        f"the log defines no tools, {pluralize(count, 'definition')} of --tools-file in the record: see if they fit"
+        f"the log defines no tools, {pluralize(count, 'definition')} of --tools-file in the record: check if they match"
     )
 
 
 @rule("info")
 def supplied_system() -> Fact:
     """Reported when the log has no system prompt, so the record begins with that of `--system-file`."""
-    return Fact("the log has no system prompt, that of --system-file begins the record: see if it fits", 0)
+    return Fact(
+        "the log has no system prompt, so the record begins with that of --system-file: check whether it matches", 0
+    )

@@ -19,7 +19,7 @@ def not_read(kinds: Mapping[str, int]) -> Fact:
     most = sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
     some = ", ".join(f"{quote(name)} {count:,}" for name, count in most[:_MAX_NAMES])
     rest = f" and {pluralize(len(most) - _MAX_NAMES, 'other name')}" if len(most) > _MAX_NAMES else ""
-    return Fact(f"no part of the record: {some}{rest}")
+    return Fact(f"not in the record: {some}{rest}")
 
 
 @rule("warning")
@@ -30,12 +30,15 @@ def missing_parent(how: str, count: int) -> Fact:
     new one begins.
     """
     if how == "unreadable":
-        return Fact(f"{pluralize(count, 'line')} behind one that cannot be read: the record lacks what that said")
+        return Fact(f"{pluralize(count, 'line')} after an unreadable one, whose content is not in the record")
     if how == "unwritten":
         return Fact(
-            f"{pluralize(count, 'line')} behind lines that were never written: the record lacks what these said"
+            f"{pluralize(count, 'line')} after lines that were never written, whose content is not in the record"
         )
-    return Fact(f"{pluralize(count, 'line')} whose parent is not in the file begin anew: see whether the file is whole")
+    lines = pluralize(count, "line")
+    return Fact(
+        f"{lines} without a parent in the file, so a new conversation begins: check whether the file is complete"
+    )
 
 
 @rule("warning")
@@ -46,20 +49,22 @@ def incomplete_reply(how: str, count: int) -> Fact:
     after it were never written.
     """
     what = "with reasoning but neither a text nor a call" if how == "reasoning" else "that ended early"
-    return Fact(f"{pluralize(count, 'reply', 'replies')} {what}, which no flag marks for training")
+    return Fact(f"{pluralize(count, 'reply', 'replies')} {what}, never marked for training")
 
 
 @rule("info")
 def client_text(kind: str, count: int) -> Fact:
     """Reported when user messages contain text that Claude Code wrote, such as command output."""
-    return Fact(f"messages with what the client wrote, {kind}, {count:,} (--cleanup claude-code takes it out)")
+    return Fact(f"messages with text of the client, {kind}, {count:,} (--cleanup claude-code removes it)")
 
 
 @rule("info")
 def joined(files: int, both: int, alone: int) -> Fact:
     """Reported when `--join` combined a gateway's session with an agent's file of it."""
-    more = f"; {pluralize(alone, 'reply', 'replies')} that no gateway logged {'is' if alone == 1 else 'are'} added"
-    said = f"is joined with {pluralize(files, 'file')} of an agent, by {pluralize(both, 'reply', 'replies')} in both"
+    more = (
+        f"; {pluralize(alone, 'reply', 'replies')} that the gateway did not log {'is' if alone == 1 else 'are'} added"
+    )
+    said = f"joined with {pluralize(files, 'file')} of an agent, by {pluralize(both, 'reply', 'replies')} in both"
     return Fact(said + (more if alone else ""))
 
 

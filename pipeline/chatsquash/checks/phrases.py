@@ -23,7 +23,7 @@ def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
     Case is ignored; content, reasoning and calls are searched. Blank phrases are ignored.
     """
     messages = pluralize(count, "message")
-    return Fact(f"{quote(phrase)} stands in {messages}: see whether the record should be trained on", at)
+    return Fact(f"{quote(phrase)} is in {messages}: check whether to train on the record", at)
 
 
 class _Phrase(NamedTuple):

@@ -18,7 +18,7 @@ def secret_found(kind: str, count: int, at: int | None, option: str = "--redact 
 
 
 @rule("warning")
-def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss has these not trained on") -> Fact:
+def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss excludes these from training") -> Fact:
     """Reported when a reply to train on contains a placeholder."""
     return Fact(f"{pluralize(count, 'reply', 'replies')} with a placeholder for a secret{hint}", at)
 

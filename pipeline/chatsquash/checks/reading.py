@@ -11,13 +11,13 @@ from chatsquash.core.text import escape, pluralize, printable, quote
 @rule("error")
 def bad_line(reason: str) -> Fact:
     """Reported when a line is not a JSON object; it is skipped and listed in `reports/rejected.jsonl`."""
-    return Fact(f"the line is left out, {escape(reason)}: see reports/rejected.jsonl")
+    return Fact(f"the line is skipped, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error")
 def bad_entry(reason: str) -> Fact:
     """Reported when a line has no valid request; it is skipped and listed in `reports/rejected.jsonl`."""
-    return Fact(f"the entry is left out, {escape(reason)}: see reports/rejected.jsonl")
+    return Fact(f"the entry is skipped, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error", kept="warning")
@@ -29,8 +29,8 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
     """
     seen = f"session_id is {quote(other_id)}, line {first_line} has {quote(first_id)}"
     if merge:
-        return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", is_kept=True)
-    return Fact(f"{seen}: --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of them)")
+        return Fact(f"{seen}, converted as one session: --sessions-by id separates them", is_kept=True)
+    return Fact(f"{seen}: --sessions-by id separates them (--on-invalid keep --sessions-by file joins them)")
 
 
 @rule("error", kept="warning")
@@ -41,48 +41,48 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
     """
     seen = f"timestamp is earlier than line {earlier_line}"
     if keep:
-        return Fact(f"{seen}, file order counts", is_kept=True)
-    return Fact(f"{seen} (--on-invalid keep converts it all the same)")
+        return Fact(f"{seen}, file order is used", is_kept=True)
+    return Fact(f"{seen} (--on-invalid keep converts it anyway)")
 
 
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
     """Reported when consecutive entries have the same time, so file order decides."""
-    seen = f"{_entries(count)} with the time of the one before, file order counts"
-    return Fact(f"{seen}: see whether the file has them in the order in which they were sent")
+    seen = f"{_entries(count)} with the time of the previous one, file order is used"
+    return Fact(f"{seen}: check that they are in the order in which they were sent")
 
 
 @rule("warning")
 def missing_session_id(count: int) -> Fact:
     """Reported when entries have no `session_id`, so the name of the file is used."""
-    seen = f"no session_id in {_entries(count)}, the file's name stands in"
-    return Fact(f"{seen}: where the file mixes sessions, --sessions-by chain tells them apart")
+    seen = f"no session_id in {_entries(count)}, the file name is used"
+    return Fact(f"{seen}: if the file mixes sessions, --sessions-by chain separates them")
 
 
 @rule("warning")
 def missing_timestamp(count: int) -> Fact:
     """Reported when entries have no readable time, so file order decides."""
-    seen = f"no readable timestamp in {_entries(count)}, file order counts"
-    return Fact(f"{seen}: see whether the file has them in the order in which they were sent")
+    seen = f"no readable timestamp in {_entries(count)}, file order is used"
+    return Fact(f"{seen}: check that they are in the order in which they were sent")
 
 
 @rule("warning")
 def naive_timestamp(count: int) -> Fact:
     """Reported when times have no time zone and are read as UTC."""
     seen = f"no time zone in the timestamp of {_entries(count)}, read as UTC"
-    return Fact(f"{seen}: where the clock showed another time, the record may be a day off")
+    return Fact(f"{seen}: if the clock was not in UTC, the record may be a day off")
 
 
 @rule("warning")
 def wrong_type(what: str, seen: str, count: int) -> Fact:
     """Reported when `tools`, `response`, `choices` or the reply has the wrong type and is treated as missing."""
-    return Fact(f"{escape(what)} is {escape(seen)} in {_entries(count)}, taken as missing: correct the logger")
+    return Fact(f"{escape(what)} is {escape(seen)} in {_entries(count)}, treated as missing: fix the logger")
 
 
 @rule("error")
 def unknown_format(instead: str) -> Fact:
     """Reported when no known format matches a log, or two do."""
-    return Fact(f"no log that can be read, {escape(instead)}: --from names a format, chatsquash formats lists them")
+    return Fact(f"unknown format, {escape(instead)}: set it with --from, chatsquash formats lists all")
 
 
 @rule("warning")
@@ -92,25 +92,25 @@ def mixed_formats(most: str, other: str, count: int) -> Fact:
     Each line is read in its own format.
     """
     there = "another envelope" if most == other else f"the format {other}"
-    return Fact(f"{_entries(count)} with {there} in a log of {most}, read as such: see whether logs got mixed up")
+    return Fact(f"{_entries(count)} with {there} in a log of {most}, read as such: check whether logs got mixed up")
 
 
 @rule("warning")
 def missing_history(count: int) -> Fact:
     """Reported when a request refers to turns that are not in the log."""
-    return Fact(f"{_entries(count)} with turns that are kept elsewhere, and not in this log: see where it begins")
+    return Fact(f"{_entries(count)} with turns that are stored elsewhere, not in this log: check where it begins")
 
 
 @rule("warning")
 def other_conversations(count: int) -> Fact:
     """Reported when `--sessions-by file` converts only the first of several conversations in a document."""
-    return Fact(f"the document holds {count:,} conversations, the first is converted: --sessions-by id takes all")
+    return Fact(f"the document has {count:,} conversations, only the first is converted: --sessions-by id converts all")
 
 
 @rule("info")
 def hosted_tools(count: int) -> Fact:
     """Reported when requests have hosted tools, such as web search, which are not in `tools`."""
-    return Fact(f"tools that the provider runs are no part of tools, in {_entries(count)}: they have no definitions")
+    return Fact(f"hosted tools in {_entries(count)}: they have no definition, so they are not in tools")
 
 
 @rule("info")
@@ -125,7 +125,7 @@ def context_cleared(what: str, count: int) -> Fact:
 @rule("warning")
 def stream_interrupted() -> Fact:
     """Reported when the stream of a reply was interrupted; the record has the part received."""
-    return Fact("the stream of the reply was cut, what arrived is converted: see whether it should be trained on")
+    return Fact("the stream of the reply was interrupted, the part received is converted: check whether to train on it")
 
 
 @rule("warning")
@@ -135,21 +135,21 @@ def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
     Members of definitions that only one provider has, such as `input_examples`, are counted once per tool.
     """
     blocks = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
-    return Fact(f"left out, since chat messages have no place for them: {blocks}", at)
+    return Fact(f"omitted, because chat messages cannot represent them: {blocks}", at)
 
 
 @rule("info")
 def vendor_extension(forms: Mapping[str, int]) -> Fact:
     """Reported when messages use names, types or forms of a vendor, which are kept."""
     seen = ", ".join(f"{name} {count}" for name, count in forms.items())
-    return Fact(f"left as logged, in forms of a vendor: {seen}")
+    return Fact(f"kept as logged, in forms of a vendor: {seen}")
 
 
 @rule("warning")
 def unrelated_requests(count: int) -> Fact:
     """Reported when lines have no session id and do not continue each other: each is a session."""
-    how = "--sessions-by file makes one of them"
-    return Fact(f"{count:,} requests without a session_id go on from no other one: each is a session ({how})")
+    how = "--sessions-by file joins them"
+    return Fact(f"{count:,} requests without a session_id do not continue each other: each is a session ({how})")
 
 
 @rule("info")
@@ -158,7 +158,7 @@ def grouped_by_id(count: int) -> Fact:
 
     At least two ids have two lines or more, and neither `--sessions-by` nor `--on-invalid` is used.
     """
-    return Fact(f"the file mixes {count:,} sessions, so that its lines are grouped as by --sessions-by id")
+    return Fact(f"the file mixes {count:,} sessions, so its lines are grouped as with --sessions-by id")
 
 
 @rule("info")
@@ -168,7 +168,7 @@ def reordered(count: int) -> Fact:
     Lines with equal times keep their order. Applies to `--conversations main` and `all`, and to `--sessions-by chain`.
     """
     were = "was" if count == 1 else "were"
-    return Fact(f"{pluralize(count, 'line')} stood behind later ones and {were} put in the order of their times")
+    return Fact(f"{pluralize(count, 'line')} {were} out of order, now sorted by time")
 
 
 @rule("warning")
@@ -179,19 +179,21 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
     """
     last = f"line {last_line} has {pluralize(last_messages, 'message')}"
     record_source = f"line {kept_line} has {kept_messages}"
-    return Fact(f"{last}, {record_source} and is converted: see whether the conversation went on after it")
+    return Fact(f"{last}, {record_source} and is converted: check whether the conversation continued after it")
 
 
 @rule("warning")
 def missing_reply(why: str) -> Fact:
     """Reported when the selected request has no reply, so the record ends with the request."""
-    return Fact(f"no reply is appended, {escape(why)}: see whether the record should end with the request")
+    return Fact(f"no reply is appended, {escape(why)}: check whether the record should end with the request")
 
 
 @rule("warning")
 def extra_choices(count: int) -> Fact:
     """Reported when a response has more than one choice; the record has the first."""
-    return Fact(f"the response has {pluralize(count, 'choice')}, the first is converted: the others stay in the log")
+    return Fact(
+        f"the response has {pluralize(count, 'choice')}, only the first is converted: the others stay in the log"
+    )
 
 
 @rule("warning")
@@ -200,18 +202,18 @@ def reply_truncated(reason: str = "length") -> Fact:
 
     Unknown finish reasons count, too. Such replies have weight 0.
     """
-    how = "was cut off at its length limit" if reason == "length" else f"ended early ({printable(reason[:40])})"
-    return Fact(f"the reply {how}: see whether the record should be trained on")
+    how = "was truncated at its length limit" if reason == "length" else f"ended early ({printable(reason[:40])})"
+    return Fact(f"the reply {how}: check whether to train on the record")
 
 
 @rule("error")
 def empty_session(entries_seen: int, rejected: int) -> Fact:
     """Reported when a session has no usable entry, or none after cleanup."""
     if entries_seen == 0:
-        why = "see why its lines were left out" if rejected else "it is empty, see whether its logger ran"
+        why = "check why its lines were skipped" if rejected else "it is empty, check whether its logger ran"
         return Fact(f"the log has no usable entry, so there is no record: {why}")
     seen = _entries(entries_seen)
-    return Fact(f"cleaning left none of {seen}, so there is no record: --no-cleanup-goose keeps them")
+    return Fact(f"cleaning removed all content of {seen}, so there is no record: --no-cleanup-goose keeps them")
 
 
 @rule("info")
@@ -221,7 +223,7 @@ def unanswered_session(why: str = "") -> Fact:
     It is empty, or has only bookkeeping, commands or a prompt. It gets no record from files of agents, nor with a
     preset for training; otherwise `missing-reply` is reported. The exit code remains 0 if other sessions have records.
     """
-    return Fact(f"nobody answered in this session, so there is no record{f': {escape(why)}' if why else ''}")
+    return Fact(f"the session has no reply, so there is no record{f': {escape(why)}' if why else ''}")
 
 
 @rule("error")
@@ -236,7 +238,7 @@ def unreadable_log(reason: str) -> Fact:
 @rule("error")
 def cut_short(reason: str) -> Fact:
     """Reported when a log is damaged, truncated or exceeds a limit; only the part before that is converted."""
-    return Fact(f"the log is read up to where that ended, {escape(reason)}: see whether there is a better copy")
+    return Fact(f"only the beginning of the log was read, {escape(reason)}: look for a better copy")
 
 
 @rule("info")
@@ -245,7 +247,7 @@ def no_exchange(what: str, count: int) -> Fact:
 
     They are treated as blank lines.
     """
-    return Fact(f"lines that are no exchange, {escape(what)}, {count:,}: nothing of them is in a record")
+    return Fact(f"lines that are not exchanges, {escape(what)}, {count:,}: they are not in any record")
 
 
 @rule("error")
@@ -256,16 +258,18 @@ def truncated_by_logger(what: str, count: int) -> Fact:
     not count, since the model saw it in that form.
     """
     times = f", {count:,} times" if count > 1 else ""
-    return Fact(f"the logger cut {escape(what)}{times}: see whether it can log more (--keep-cut keeps the session)")
+    return Fact(
+        f"the logger truncated {escape(what)}{times}: check whether it can log more (--keep-cut keeps the session)"
+    )
 
 
 @rule("error")
 def lost_worker(how: str) -> Fact:
     """Reported when the process that converts a session died twice, so the session is skipped.
 
-    Usually for lack of memory.
+    Usually because memory ran out.
     """
-    return Fact(f"the log is left out, {how}: see whether there is enough memory for it, and convert again")
+    return Fact(f"the log is skipped, {how}: check that there is enough memory for it, and convert again")
 
 
 @rule("warning")
@@ -274,7 +278,7 @@ def changed_log(how: str) -> Fact:
 
     If it grew, the complete lines of its earlier size are read.
     """
-    return Fact(f"the log {how} while the run went on, what it was before is read: convert again when it is written")
+    return Fact(f"the log {how} during the run, its earlier content is read: convert again when it is complete")
 
 
 @rule("error")
@@ -293,7 +297,7 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
 def parts_dropped(kinds: Mapping[str, int], at: int | None) -> Fact:
     """Reported when calls are written as text, and other parts, such as images, are dropped."""
     parts = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
-    return Fact(f"parts that are no text are left out: {parts} (--no-json-tool-calls keeps them)", at)
+    return Fact(f"parts that are not text are dropped: {parts} (--no-json-tool-calls keeps them)", at)
 
 
 @rule("warning")
@@ -309,7 +313,7 @@ def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
     """Reported when cleanup changed a session; with a count per rule."""
     rules = ", ".join(f"{escape(name)} {count}" for name, count in counts.items())
     how = "--no-cleanup-goose" if by_default else "--no-cleanup-goose without --cleanup"
-    return Fact(f"cleaning changed the session: {rules} ({how} leaves it as logged)")
+    return Fact(f"cleaning changed the session: {rules} ({how} keeps it as logged)")
 
 
 @rule("info")
@@ -317,7 +321,7 @@ def file_not_read(what: str, count: int) -> Fact:
     """Reported when files next to the logs are skipped because of their suffix or type."""
     again = {
         "same file again": "each file is converted once, under its first name",
-        "second copy": "of a log that is compressed, too, one counts",
+        "second copy": "only one copy of a log is read",
     }.get(what)
     if what == "earlier output":
         readers = "chatsquash stats, check and translate read its records, and merge joins it with others"
@@ -325,16 +329,16 @@ def file_not_read(what: str, count: int) -> Fact:
     if again:
         return Fact(f"{what}, {count:,} not read: {again}")
     if what == "part of another file":
-        return Fact(f"{pluralize(count, 'part of another file', 'parts of other files')}, which is where they are read")
+        return Fact(f"{pluralize(count, 'part of another file', 'parts of other files')}, read there")
     hint = {
-        "linked folder": "--follow-links looks into it",
-        "broken link": "nothing is where it leads",
+        "linked folder": "--follow-links includes it",
+        "broken link": "its target does not exist",
         "special file": "only regular files are read",
     }.get(what)
     if hint:
         return Fact(f"{pluralize(count, what)} not read: {hint}")
     kind = f"suffix {quote(what)}" if what.startswith(".") else "no suffix"
-    return Fact(f"{pluralize(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
+    return Fact(f"{pluralize(count, 'file')} with {kind} not read: name a file to read it regardless of its suffix")
 
 
 def _entries(count: int) -> str:

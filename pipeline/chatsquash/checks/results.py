@@ -43,7 +43,7 @@ def _problems(view: View) -> list[_Problem]:
         for kind, text in _reasons(result, call)
     ]
     return bad + [
-        _Problem("missing", f"no result answers the call{_of(call)}", call.at, _is_retried(view, call))
+        _Problem("missing", f"the call{_of(call)} has no result", call.at, _is_retried(view, call))
         for call in view.once(_unanswered)
         if not _is_last(view, call)
     ]
@@ -83,8 +83,8 @@ def tool_result_retried(view: View) -> Iterator[Fact]:
     """
     for trouble in view.once(_problems):
         if trouble.retried:
-            advice = "nothing to do if retries are wanted"
-            yield Fact(f"{trouble.text}, and another call of the tool went well: {advice}", trouble.at)
+            advice = "nothing to do if you want retries"
+            yield Fact(f"{trouble.text}, but another call of the tool succeeded: {advice}", trouble.at)
 
 
 @check("warning", looks=("open calls",))
@@ -95,7 +95,9 @@ def unanswered_call(view: View) -> Iterator[Fact]:
     """
     for call in view.once(_unanswered):
         if _is_last(view, call):
-            yield Fact(f"the record ends before the call{_of(call)} is answered: see whether the log is whole", call.at)
+            yield Fact(
+                f"the record ends before the call{_of(call)} is answered: check whether the log is complete", call.at
+            )
 
 
 @check("error", looks=("unmatched results",))
@@ -105,9 +107,9 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
     for result in pairs.strays:
         if result.key is not None:
             call_id = quote(result.call_id)
-            yield Fact(f"no call of its block has id {call_id}: correct the id or leave the record out", result.at)
+            yield Fact(f"no call of its block has id {call_id}: fix the id or exclude the record", result.at)
     for result in pairs.outside:
-        yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
+        yield Fact("the result does not follow an assistant message with calls: exclude the record", result.at)
 
 
 @check("error", looks=("unmatched results",))
@@ -176,5 +178,5 @@ def _of(call: ToolCall | None) -> str:
 def _not_retried(view: View, kind: str) -> Iterator[Fact]:
     for trouble in view.once(_problems):
         if trouble.kind == kind and not trouble.retried:
-            advice = "see whether the record should be trained on"
-            yield Fact(f"{trouble.text}, and no retry went well: {advice}", trouble.at)
+            advice = "check whether to train on the record"
+            yield Fact(f"{trouble.text}, and no retry succeeded: {advice}", trouble.at)

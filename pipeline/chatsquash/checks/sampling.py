@@ -15,13 +15,13 @@ def no_sample(reply_count: int) -> Fact:
     subject = (
         "no logged reply" if not reply_count else f"none of {pluralize(reply_count, 'logged reply', 'logged replies')}"
     )
-    return Fact(f"{subject} of the conversations that were asked for is to be trained on")
+    return Fact(f"{subject} of the requested conversations can be trained on")
 
 
 @rule("error", kind="replies")
 def joined_reply() -> Fact:
     """Reported when a reply shares its message with another one, so it gets no sample."""
-    return Fact("the reply shares its message with another one: leave out --merge-consecutive")
+    return Fact("the reply shares its message with another one: remove --merge-consecutive")
 
 
 @rule("error", kind="replies")
@@ -37,7 +37,7 @@ def context_mismatch(count: int) -> Fact:
     Such a reply has its own sample, but not after the exact text that the model saw.
     """
     subject = f"the rendering of {pluralize(count, 'reply', 'replies')}"
-    return Fact(f"{subject} does not begin with what the template gives as prompt of the same request")
+    return Fact(f"{subject} does not begin with the prompt that the template renders for the same request")
 
 
 @rule("info", kind="replies")
@@ -46,20 +46,18 @@ def truncated_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
 
     An exchange is a reply with the prompt or the results before it.
     """
-    removal = f"{pluralize(exchanges, 'exchange')} at its end {'is' if exchanges == 1 else 'are'} left off"
+    removal = f"{pluralize(exchanges, 'exchange')} removed from its end"
     return Fact(f"the record had {tokens:,} tokens, more than {most:,}: {removal}")
 
 
 @rule("info", kind="replies")
 def restore_not_applied() -> Fact:
     """Reported when `--restore` is combined with `--samples` and has no effect."""
-    return Fact("the samples have the context that was sent, so --restore puts nothing back")
+    return Fact("samples have the context that the client sent, so --restore has no effect")
 
 
 @rule("error", kind="log")
 def output_growth(records: int, size: int, log: int, most: int) -> Fact:
     """Reported when the records of a session would exceed `--max-output-growth`, so none is written."""
     times = size // max(log, 1)
-    return Fact(
-        f"{records:,} records with {times:,} times the bytes of the log: --max-output-growth {most} refuses them"
-    )
+    return Fact(f"{records:,} records with {times:,} times the bytes of the log exceed --max-output-growth {most}")

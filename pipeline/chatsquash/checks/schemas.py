@@ -39,8 +39,8 @@ def arguments_invalid(view: View) -> Iterator[Fact]:
     that of the record.
     """
     for call, wrong in view.once(_argument_checks).wrong:
-        text = f"arguments of {quote(call.name)} do not fit its definition, {wrong}"
-        yield Fact(f"{text}: see whether the call worked and should be trained on", call.at)
+        text = f"arguments of {quote(call.name)} do not match its definition, {wrong}"
+        yield Fact(f"{text}: check whether the call worked and should be trained on", call.at)
 
 
 @check("info", kind="arguments")
@@ -134,8 +134,8 @@ def _check_value(validator: Any, value: Json, *, is_small: bool) -> tuple[str, s
             validator.validate(value)
     except Exception as problem:  # noqa: BLE001 - errors of the library for unsupported texts and numbers
         kind = getattr(problem, "kind", None)
-        return (_describe_error(problem), "") if kind else ("", f"they cannot be looked at ({type(problem).__name__})")
-    return "in a place that is not looked for, since there is too much", ""
+        return (_describe_error(problem), "") if kind else ("", f"they cannot be checked ({type(problem).__name__})")
+    return "at a place that was not determined, because there is too much data", ""
 
 
 def first_problem(schema: dict[str, Any], value: Json) -> str:
@@ -193,9 +193,9 @@ def _compile(schema: dict[str, Any]) -> _Schema:
         )
     except Exception as problem:  # noqa: BLE001 - errors of the library for arbitrary schemas in logs
         if type(getattr(problem, "kind", None)).__name__.endswith("Referencing"):
-            return _Schema(why="the schema refers to what it does not have, and nothing is fetched")
+            return _Schema(why="the schema refers to something that it does not contain, and nothing is fetched")
         place = "/".join(["", *map(str, getattr(problem, "instance_path", ()))])
-        return _Schema(why=f"the schema is none, or has a pattern that takes too long, at {quote(place)}")
+        return _Schema(why=f"the schema is invalid, or has a pattern that takes too long, at {quote(place)}")
     return _Schema(validator)
 
 
@@ -269,7 +269,7 @@ class Steps:
             yield from ((each, levels) for each in value)
             return
         if value is not self._schema and any(isinstance(value.get(name), str) for name in _OTHER_BASES):
-            raise _UnusableError("the schema refers by names")
+            raise _UnusableError("the schema uses references by name")
         for name, part in value.items():
             if name == "$ref" and isinstance(part, str):
                 yield self._referenced(part), levels

@@ -14,7 +14,7 @@ _KINDS = 12  # the most kinds in a finding
 @rule("error")
 def no_assistant_turn() -> Fact:
     """Reported when a conversation has no assistant message, so presets for training exclude it."""
-    return Fact("no assistant message, so there is nothing to train on: see whether replies were logged")
+    return Fact("no assistant message, so there is nothing to train on: check whether replies were logged")
 
 
 @rule("error")
@@ -24,7 +24,9 @@ def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
     The record ends before the call; if there is no earlier reply, it is excluded. `sharegpt` and `text` write the
     arguments as a JSON string if the conversation continues.
     """
-    return Fact(f"arguments of {quote(name)} are {seen}, not a JSON object: --preset openai keeps them as text", at)
+    return Fact(
+        f"arguments of {quote(name)} are {seen}, but must be a JSON object: --preset openai keeps them as text", at
+    )
 
 
 @rule("error")
@@ -36,7 +38,7 @@ def integer_too_large(spelled: str) -> Fact:
 @rule("error")
 def lone_surrogate(text: str) -> Fact:
     """Reported when a text has half of a UTF-16 pair, so the record is excluded."""
-    return Fact(f"a lone surrogate in {quote(text)}: see where the logger cuts texts")
+    return Fact(f"a lone surrogate in {quote(text)}: check where the logger truncates texts")
 
 
 @rule("error")
@@ -53,17 +55,17 @@ def media_dropped(what: str, at: int) -> Fact:
     """Reported when a preset does not support an image, audio, video or file, so the record is excluded.
 
     This is what `--media refuse` requests. `--media keep` does the same for anything but images with data, and all
-    presets do for a reply that consists of media alone.
+    presets do for a reply that consists only of media.
     """
-    hint = "--media text puts a placeholder in its place, --media drop leaves it out of the record"
-    return Fact(f"{escape(what)}: {hint}, --preset chat keeps all", at)
+    hint = "--media text replaces it with a placeholder, --media drop removes it"
+    return Fact(f"{escape(what)}: {hint}, --preset chat keeps it", at)
 
 
 @rule("warning")
 def media_replaced(kinds: Mapping[str, int]) -> Fact:
     """Reported when images, audio, video or files are replaced by placeholders such as `[image]`."""
-    hint = "--media keep with --preset hf keeps images that the log contains, --media refuse leaves the record out"
-    return Fact(f"placeholders stand for media: {_list_kinds(kinds)} ({hint})")
+    hint = "--media keep with --preset hf keeps images that the log contains, --media refuse excludes the record"
+    return Fact(f"media replaced by placeholders: {_list_kinds(kinds)} ({hint})")
 
 
 @rule("warning")
@@ -72,21 +74,21 @@ def user_after_result(count: int, at: int | None = None) -> Fact:
 
     ms-swift drops the record, torchtune stops, LLaMA-Factory skips it; others accept it.
     """
-    where = f"{pluralize(count, 'message')} of the user right behind a result"
-    fails = "ms-swift deletes such a record, torchtune stops, LLaMA-Factory passes over it"
-    return Fact(f"{where}: {fails} (--bridge-results join makes it a part of the result)", at)
+    where = f"{pluralize(count, 'user message')} right after a result"
+    fails = "ms-swift deletes such records, torchtune stops, LLaMA-Factory skips them"
+    return Fact(f"{where}: {fails} (--bridge-results join appends their text to the result)", at)
 
 
 @rule("error")
 def unsupported_shape(what: str, at: int | None, hint: str = "") -> Fact:
     """Reported when the preset does not support the form of a message or definition; the record is excluded."""
-    return Fact(f"{escape(what)}, which the preset cannot hold: {hint}--preset chat keeps it", at)
+    return Fact(f"{escape(what)}, which the preset does not support: {hint}--preset chat keeps it", at)
 
 
 @rule("warning")
 def shape_dropped(kinds: Mapping[str, int]) -> Fact:
     """Reported when a preset drops content that it does not support, such as a refusal."""
-    return Fact(f"the preset has no place for: {_list_kinds(kinds)} (--preset chat keeps them)")
+    return Fact(f"the preset does not support: {_list_kinds(kinds)} (--preset chat keeps them)")
 
 
 @rule("info")
@@ -99,9 +101,9 @@ def shape_changed(kinds: Mapping[str, int]) -> Fact:
 def float_rounded(spellings: Sequence[str], count: int) -> Fact:
     """Reported when the loader of Hugging Face datasets rounds a number when it parses JSON."""
     some = ", ".join(spellings[:3]) + (", …" if count > 3 else "")
-    return Fact(f"{pluralize(count, 'number')} that datasets rounds when it loads them: {some} (log them as strings)")
+    return Fact(f"{pluralize(count, 'number')} that datasets rounds on loading: {some} (log them as strings)")
 
 
 def _list_kinds(kinds: Mapping[str, int]) -> str:
     parts = [f"{escape(kind[:MAX_QUOTED])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
-    return ", ".join([*parts, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])
+    return ", ".join([*parts, *([f"{len(kinds) - _KINDS} more kinds"] if len(kinds) > _KINDS else [])])

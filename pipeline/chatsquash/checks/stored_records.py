@@ -21,7 +21,7 @@ def unreadable_by_trainer(trainer: str, preset: str, why: str) -> Fact:
 @rule("error")
 def empty_dataset() -> Fact:
     """Reported when `chatsquash check` reads a file without records."""
-    return Fact("the file has no records: see what wrote it")
+    return Fact("the file has no records: check what wrote it")
 
 
 @rule("warning")
@@ -30,7 +30,7 @@ def address_not_redacted(count: int, at: int | None) -> Fact:
 
     Once per message, and once for the tool definitions. Pseudonyms and addresses of nobody are ignored.
     """
-    return Fact(f"{pluralize(count, 'e-mail address', 'e-mail addresses')} left: convert --anonymize replaces them", at)
+    return Fact(f"{pluralize(count, 'e-mail address', 'e-mail addresses')}, which convert --anonymize replaces", at)
 
 
 @rule("warning")
@@ -46,7 +46,7 @@ def personal_data_found(kind: str, count: int, at: int | None) -> Fact:
 @rule("error")
 def unsearched_line(reason: str) -> Fact:
     """Reported when `chatsquash redact` skips a line that is not JSON."""
-    return Fact(f"the line is left out, {escape(reason)}: what cannot be searched is not written")
+    return Fact(f"the line is skipped, {escape(reason)}: text that cannot be searched is not written")
 
 
 @rule("error")
@@ -55,5 +55,5 @@ def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
 
     Case and punctuation are ignored.
     """
-    more = f", and {pluralize(messages - 1, 'message')} behind it with others" if messages > 1 else ""
+    more = f", and {pluralize(messages - 1, 'message')} after it with others" if messages > 1 else ""
     return Fact(f"the message shares {words} words in a row with {escape(place)}{more}", at)

@@ -28,8 +28,8 @@ def tool_call_tags(view: View) -> Iterator[Fact]:
         # Tags within arguments do not count, so complete blocks are replaced by empty pairs.
         if not _alternate(f"{CALL_OPEN}{CALL_CLOSE}".join(_texts_between_blocks(text))):
             open_count, close_count = text.count(CALL_OPEN), text.count(CALL_CLOSE)
-            seen = f"{open_count} {CALL_OPEN} and {close_count} {CALL_CLOSE} do not take turns"
-            yield Fact(f"{seen}: see whether the text or an argument holds one", at)
+            seen = f"{open_count} {CALL_OPEN} and {close_count} {CALL_CLOSE} do not alternate"
+            yield Fact(f"{seen}: check whether the text or an argument contains one", at)
 
 
 @check("error", kind="inlined")
@@ -38,7 +38,7 @@ def tool_calls_with_markup(view: View) -> Iterator[Fact]:
     places = [at for at, message in enumerate(view.messages) if chat.calls(message)]
     if places and has_markup(view.messages):
         for at in places:
-            yield Fact("tool_calls are left in a record with markup: give every call a function name", at)
+            yield Fact("tool_calls remain in a record with markup: give each call a function name", at)
 
 
 @check("error", kind="inlined")
@@ -47,7 +47,7 @@ def tool_result_tags(view: View) -> Iterator[Fact]:
     for at, message in enumerate(view.messages):
         if message.get("role") == "tool" and _result_content(message.get("content")) is None:
             text = f'the result is not wrapped in {RESULT_OPEN} tool_call_id="...">...{RESULT_CLOSE}'
-            yield Fact(f"{text}: see whether the log has its tool_call_id", at)
+            yield Fact(f"{text}: check whether the log has its tool_call_id", at)
 
 
 @check("warning", kind="inlined")
@@ -64,7 +64,7 @@ def markup_collision(view: View) -> Iterator[Fact]:
             else _first_tag(chat.text(view.logged_messages[at]) or "")
         )
         if tag:
-            yield Fact(f"the text itself holds {tag}: look at the message, or convert with native calls", at)
+            yield Fact(f"the text itself contains {tag}: look at the message, or convert with native calls", at)
 
 
 def has_markup(messages: list[Message]) -> bool:

@@ -74,8 +74,8 @@ def template_error(trial: Trial) -> Iterator[Fact]:
 def template_tool_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a tool definition is missing from the rendering."""
     if missing := trial.missing_kinds("tool"):
-        definitions = pluralize(len(missing), "definition")
-        yield Fact(f"{definitions} of tools missing in the rendering: {_names(missing)}")
+        definitions = pluralize(len(missing), "tool definition")
+        yield Fact(f"{definitions} missing from the rendering: {_names(missing)}")
 
 
 _PARTS: dict[Kind, str] = {"property": "names of arguments", "enum": "values of enum", "$defs": "parts of $defs"}
@@ -94,7 +94,7 @@ def template_definition_lost(trial: Trial) -> Iterator[Fact]:
         counts = Counter(place.kind for place in missing)
         kinds = ", ".join(f"{words} {counts[kind]}" for kind, words in _PARTS.items() if counts[kind])
         tools = list({place.at: place for place in missing}.values())
-        yield Fact(f"missing in the rendering of {pluralize(len(tools), 'definition')}: {kinds} ({_names(tools)})")
+        yield Fact(f"missing from the rendering of {pluralize(len(tools), 'definition')}: {kinds} ({_names(tools)})")
 
 
 @check("error", "template")
@@ -103,7 +103,7 @@ def template_call_lost(trial: Trial) -> Iterator[Fact]:
     for at, missing in _by_message(trial.missing_kinds("call")):
         count = len(chat.calls(trial.messages[at]))
         which = ", ".join(f"{place.number + 1} ({quote(place.name)})" for place in missing)
-        yield Fact(f"of {pluralize(count, 'call')} in the message, missing in the rendering: {which}", at)
+        yield Fact(f"of {pluralize(count, 'call')} in the message, missing from the rendering: {which}", at)
 
 
 @check("error", "template")
@@ -111,8 +111,8 @@ def template_text_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when the text of a message is missing from the rendering."""
     for place in trial.missing_kinds("text"):
         message = trial.messages[place.at]
-        what = "the text beside calls" if chat.has_calls(message) else f"the text of role {quote(message['role'])}"
-        yield Fact(f"{what} is missing in the rendering", place.at)
+        what = "the text next to calls" if chat.has_calls(message) else f"the text of role {quote(message['role'])}"
+        yield Fact(f"{what} is missing from the rendering", place.at)
 
 
 @check("error", "template")
@@ -120,14 +120,14 @@ def template_system_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a system prompt or `developer` message is missing from the rendering."""
     for place in trial.missing_kinds("system"):
         role = quote(trial.messages[place.at]["role"])
-        yield Fact(f"the message of role {role} is missing in the rendering", place.at)
+        yield Fact(f"the message of role {role} is missing from the rendering", place.at)
 
 
 @check("error", "template")
 def template_result_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a tool result is missing from the rendering."""
     for place in trial.missing_kinds("result"):
-        yield Fact("the result is missing in the rendering", place.at)
+        yield Fact("the result is missing from the rendering", place.at)
 
 
 @check("info", "template")
@@ -138,7 +138,7 @@ def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
     """
     if missing := trial.missing_kinds("reasoning"):
         first = f"first that of messages[{missing[0].at}]"
-        yield Fact(f"the reasoning of {pluralize(len(missing), 'message')} is missing in the rendering, {first}")
+        yield Fact(f"the reasoning of {pluralize(len(missing), 'message')} is missing from the rendering, {first}")
 
 
 @check("error", "template")
@@ -152,9 +152,9 @@ def template_arguments_twice(trial: Trial) -> Iterator[Fact]:
 def template_python(trial: Trial) -> Iterator[Fact]:
     """Reported when arguments or content appear as Python literals, as in `{'path': 'a'}`."""
     for at, places in _by_message(trial.spelled):
-        what = "arguments are" if places[0].kind == "call" else "the content is"
-        them = "them" if places[0].kind == "call" else "it"
-        yield Fact(f"{what} printed as Python spells {them}", at)
+        is_call = places[0].kind == "call"
+        where = "arguments are printed as Python literals" if is_call else "the content is printed as a Python literal"
+        yield Fact(where, at)
 
 
 @check("error", "template")
@@ -171,14 +171,14 @@ def template_null(trial: Trial) -> Iterator[Fact]:
 def template_tools_flat(trial: Trial) -> Iterator[Fact]:
     """Reported when flat tool definitions are rendered differently than those wrapped in `function`."""
     if trial.flat:
-        yield Fact("tools that are not wrapped print otherwise than the wrapped ones that models are trained with")
+        yield Fact("flat tool definitions render differently than the wrapped ones that models are trained with")
 
 
 @check("warning", "template")
 def template_tools_empty(trial: Trial) -> Iterator[Fact]:
     """Reported when an empty tool list is rendered differently than no list."""
     if trial.empty:
-        yield Fact("an empty list of tools prints something that no list does not")
+        yield Fact("an empty list of tools renders differently than no list")
 
 
 def _by_message(places: Iterable[Expectation]) -> list[tuple[int, list[Expectation]]]:

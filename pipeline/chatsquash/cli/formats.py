@@ -44,11 +44,11 @@ def document_formats() -> Iterator[FormatRow]:
 
 
 def _describe(name: str) -> FormatRow:
-    form = conversations.named(name)
+    form = conversations.named_format(name)
     streams = isinstance(form, Format)
     what = " ".join(form.doc.strip().partition("\n\n")[0].split()).removesuffix(".")
     package = plugins.versions().get(name)
-    return FormatRow(name, name in conversations.writable(), streams, documents.has_tools(name), what, package)
+    return FormatRow(name, name in conversations.writable_formats(), streams, documents.has_tools(name), what, package)
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:

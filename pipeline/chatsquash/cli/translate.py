@@ -23,7 +23,7 @@ def _formats() -> tuple[str, ...]:
 def _written_formats() -> tuple[str, ...]:
     from chatsquash.translate import conversations
 
-    return conversations.writable()
+    return conversations.writable_formats()
 
 
 @click.command(cls=Command, epilog="Example: chatsquash translate chat.json --to anthropic --output chats")

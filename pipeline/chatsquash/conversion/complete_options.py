@@ -1,4 +1,4 @@
-"""Options as a run uses them: checked, and with what they leave to files."""
+"""Options as a run uses them: validated, and with the contents of the files that they name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from chatsquash.redaction.requests import content, with_kinds
 
 
 def with_key(options: Options) -> Options:
-    """The options with the key that they leave to the key file."""
+    """Validate options and complete them, including the key from the key file.
+
+    Raises:
+        UsageError: If an option is invalid or the key file cannot be used.
+    """
     if options.trainer is not None:
-        from chatsquash.dataset import trainers  # which few runs need
+        from chatsquash.dataset import trainers  # rarely needed
 
         options = trainers.complete(options)
     refuse_wrong(options)
@@ -24,31 +28,31 @@ def with_key(options: Options) -> Options:
         unpack(options.template)
     options = with_kinds(options)
     if options.join and options.writes_last:
-        options = replace(options, conversations="main")  # which the agent's file knows, whatever came last
+        options = replace(options, conversations="main")  # the agent's file identifies it, whatever came last
     if not options.has_key or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())
 
 
 def file_contents(options: Options) -> dict[str, Any]:
-    """The contents of the files that options name, by the options."""
+    """Read the files that options name; return their contents by option."""
     contents: dict[str, Any] = {}
     if options.tools_file or options.system_file:
         from chatsquash.session.stages import supplied_definitions
 
         readers = {"tools_file": supplied_definitions.tools, "system_file": supplied_definitions.system}
-        named = {name: getattr(options, name) for name in readers if getattr(options, name)}
-        if named.get("tools_file") == supplied_definitions.SHIPPED:
+        paths = {name: getattr(options, name) for name in readers if getattr(options, name)}
+        if paths.get("tools_file") == supplied_definitions.SHIPPED:
             contents["tools_file"] = supplied_definitions.shipped()
-            del named["tools_file"]
-        contents |= {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
+            del paths["tools_file"]
+        contents |= {name: supplied_definitions.read(path, readers[name]) for name, path in paths.items()}
     for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
         if isinstance(path := getattr(options, name), str):
             contents[name] = content(path)
     if options.template:
-        from chatsquash.templates.source import packed
+        from chatsquash.templates.source import pack
 
-        contents["template"] = packed(str(options.template))
+        contents["template"] = pack(str(options.template))
     if options.tokenizer or (options.template and options.max_tokens is not None):
         from chatsquash.templates import counting
 

@@ -1,4 +1,4 @@
-"""A directory of session logs to a dataset: the whole run."""
+"""A complete run: from session logs to a dataset."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from chatsquash.dataset.dataset import Dataset
 
 Keeps = Callable[["Session"], bool]
-"""Whether the records of a session are wanted."""
-_KEPT = "reports/rejected-lines.jsonl"
+"""Returns whether the records of a session are written."""
+_REJECTED_LINES = "reports/rejected-lines.jsonl"
 
 
 def convert(
@@ -59,26 +59,26 @@ def convert(
     options: Options | None = None,
     progress: Observer | None = None,
     *,
-    filter: Keeps | None = None,  # noqa: A002 - as everybody calls it
+    filter: Keeps | None = None,  # noqa: A002 - the usual name
 ) -> Summary:
     """Convert session logs into a dataset folder.
 
     Args:
         logs: Directories, files, globs or URLs, in order.
-        output: The folder for records and reports, or its URL in a store; made if it is not there.
-        options: What to do; by default what the command does, in this process.
+        output: The folder for records and reports, or its URL in a store; created if it does not exist.
+        options: The options; by default those of the command, but in a single process.
         progress: Called after each session with its log, its outcome and the bytes of all logs.
-        filter: Called with each session that has a record: whether its records are written. What
-            it raises ends the run, and nothing is written.
+        filter: Called with each session that has a record; returns whether its records are written. An
+            exception ends the run, and nothing is written.
 
     Returns:
         The counts that the command's summary shows.
 
     Raises:
-        UsageError: A wrong option, nothing to read, an output folder or key file that cannot be used, or an old result
-            that would be replaced by nothing or by that of other logs.
+        UsageError: An option is invalid, there is nothing to read, the output folder or key file cannot be used, or an
+            earlier result would be replaced by an empty one or by one of other logs.
         StoppedError: ``strict`` or ``on_invalid="abort"`` ended the run; nothing new was written.
-        ShortageError: A log cannot be read for want of room or descriptors; nothing new was written.
+        ShortageError: A log cannot be read because disk space or file descriptors ran out; nothing new was written.
         OSError: Writing failed, for example on a full disk.
 
     >>> import tempfile, pathlib
@@ -103,16 +103,16 @@ def convert(
 def _convert(
     discovery: Discovery, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
 ) -> Summary:
-    """The summary of a run into an output folder, which is given up at its end."""
+    """Run a conversion into an output folder, and discard the output at the end."""
     incremental = Incremental(out, options, describe(options))
     summary = summary_of(options)
     try:
         refuse_misplaced(options, out, discovery)
         same = incremental.unchanged(discovery)
-        if same and asks[1] is None:  # what a function wants, nobody remembers
+        if same and asks[1] is None:  # the results of a filter function are not stored
             return replace(same, output=printable(out.display_path), seconds=time.monotonic() - started)
         if "kingfisher" in options.redacts:
-            from chatsquash.conversion import scanner_rules  # which few runs need
+            from chatsquash.conversion import scanner_rules  # rarely needed
 
             scanner_rules.make(options, out.path)
         old = old_result(out)
@@ -139,34 +139,34 @@ def _convert(
     return summary
 
 
-def _unaware(options: Options) -> list[str]:
-    """The trainers that do not read the flags of the records."""
+def _trainers_ignoring_flags(options: Options) -> list[str]:
+    """Return the trainers that ignore the loss flags of the records."""
     if options.trainer is None:
         return presets.unaware(options)
-    from chatsquash.dataset import trainers  # which few runs need
+    from chatsquash.dataset import trainers  # rarely needed
 
     return trainers.trainers_ignoring_flags(options)
 
 
 def refuse_misplaced(options: Options, out: Output, discovery: Discovery) -> None:
-    """Refuse files outside of the output folder that no run may write; raises as ``elsewhere.refuse_misplaced``."""
+    """Refuse files outside the output folder that must not be written; raises as ``elsewhere.refuse_misplaced``."""
     if options.names_files:
-        from chatsquash.conversion import elsewhere  # which few runs need
+        from chatsquash.conversion import elsewhere  # rarely needed
 
         elsewhere.refuse_misplaced(options, out.path, discovery.logs)
 
 
 def old_result(out: Output) -> OldResult | None:
-    """What an earlier run left in the output folder, where that has records."""
-    if (left := out.result()) is None:
+    """Return the result of an earlier run in the output folder; ``None`` if it has no records."""
+    if (previous := out.result()) is None:
         return None
-    from chatsquash.conversion import previous_result as known  # which a new folder does not need
+    from chatsquash.conversion import previous_result as known  # not needed for a new folder
 
-    return known.old_result(out.display_path, *left)
+    return known.old_result(out.display_path, *previous)
 
 
 class Conversion:
-    """Takes outcomes in order and writes what they hold; ``options_json`` are the options as ``run.json`` has them."""
+    """Writes outcomes, in order, to the output; ``options_json`` are the options as in ``run.json``."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class Conversion:
     ) -> None:
         self._options = options
         self.keeps: Keeps | None = None
-        """Says which sessions are written, where somebody asks to choose."""
+        """The filter function of the API."""
         self._out = out
         self._observer = observer
         self._summary = summary
@@ -188,68 +188,70 @@ class Conversion:
         self._rows: Counter[str] = Counter()
         self._sizes: Counter[str] = Counter()
         self._statistics = Statistics()
-        self._choice = self._new_choice(options)
-        self._given: SessionInputs | None = None
+        self._selector = self._new_selector(options)
+        self._inputs: SessionInputs | None = None
         self._dataset: Dataset | None = None
         if options.folder:
-            from chatsquash.dataset.dataset import Dataset  # which takes time to import
+            from chatsquash.dataset.dataset import Dataset  # slow to import
 
             self._dataset = Dataset(options, out)
-        self._names = self._choice.names
+        self._names = self._selector.names
         self._known: set[str] = set()
-        """The hashes of the values that were found, where they are asked for."""
+        """The hashes of private values, if ``--write-known`` requests them."""
         self.options_json = self._names.options(options_json)
-        """The options as ``run.json`` has them."""
+        """The options as in ``run.json``."""
         self.manifest = Manifest(out, self.options_json)
-        """Gathers what ``run.json`` says."""
-        out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
+        """Collects the content of ``run.json``."""
+        out.refuse_foreign(RUN, _REJECTED_LINES)  # fails before the conversion rather than after it
         self._reports = Reports(out, options)
 
-    def _new_choice(self, options: Options) -> Selector:
+    def _new_selector(self, options: Options) -> Selector:
         return Selector(options)
 
     def all(self, inputs: SessionInputs) -> None:
         """Write every session."""
-        self._given = inputs
+        self._inputs = inputs
         if self._options.needs_all_records:
-            self._choice.run_pre_pass(self._ahead(inputs), self._out.scratch)
-        self._choice.begin(inputs.logs)
+            self._selector.run_pre_pass(self._ahead(inputs), self._out.scratch)
+        self._selector.begin(inputs.logs)
         for log, outcome in islice(inputs.sessions(), self._options.limit):
-            named, renamed = self._choice.rename(log, outcome)
-            self._take(log, named, renamed, inputs)
+            display_log, display_outcome = self._selector.rename(log, outcome)
+            self._take(log, display_log, display_outcome, inputs)
             if not self._options.needs_all_records:
                 self._report(log, outcome, inputs)
             if self._options.sessions_by != "chain":
                 self.manifest.add(
-                    named, outcome.account.digest, renamed.privacy.log_names.digest if renamed.privacy.log_names else ""
+                    display_log,
+                    outcome.account.digest,
+                    display_outcome.privacy.log_names.digest if display_outcome.privacy.log_names else "",
                 )
         for log, digest in inputs.inputs():
             self.manifest.add(*self._input(log, digest))
         self._reports.render()
 
     def _input(self, log: Log, digest: str) -> tuple[Log, str, str]:
-        """A log that holds parts of sessions, as the manifest has it."""
-        shown = self._choice.path(log.display_path)
-        if shown == log.display_path:
+        """Return a log with parts of sessions, as listed in the manifest."""
+        display_path = self._selector.path(log.display_path)
+        if display_path == log.display_path:
             return log, digest, ""
-        return structs.replace(log, display_path=shown), digest, self._names.digest(printable(log.display_path))
+        return structs.replace(log, display_path=display_path), digest, self._names.digest(printable(log.display_path))
 
     def _report(self, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
-        """Tell others of a session that was converted."""
+        """Report a converted session to the inputs and the observer."""
         inputs.acknowledge(log, outcome)
         if self._observer:
             needs_records = getattr(self._observer, "needs_records", True)
             self._observer(log, inputs.fill(outcome) if needs_records else outcome, inputs.size)
 
     def _ahead(self, inputs: SessionInputs) -> Iterator[tuple[Log, Outcome]]:
-        """All sessions before any is written."""
+        """Yield all sessions before the first is written."""
         for log, outcome in islice(inputs.ahead(), self._options.limit):
             stop_for(outcome, log.display_path, self._options)
             self._report(log, outcome, inputs)
             yield log, outcome
 
     def close(self, discovery: Discovery, started: float) -> None:
-        """Add up, assert the sums, and write ``run.json``."""
+        """Complete the summary, check its sums, and write the card and ``run.json``."""
         summary = self._summary
         others = Counter({self._names.text(what): count for what, count in discovery.others.items()})
         summary.logs, summary.others, summary.passed_over = self.manifest.logs, others, discovery.passed_over
@@ -257,10 +259,10 @@ class Conversion:
             self._add(self._hide(each))
         for what, count in sorted(others.items()):
             if what == EARLIER_OUTPUT:
-                continue  # each has a finding of its own
+                continue  # each has its own finding
             self._note(reading.file_not_read(what, count))
-        if unaware := _unaware(self._options):
-            self._note(dataset.loss_not_read(self._options.flag, unaware))
+        if ignoring := _trainers_ignoring_flags(self._options):
+            self._note(dataset.loss_not_read(self._options.flag, ignoring))
         for source, count in sorted(summary.without_tools.items()):
             self._note(dataset.source_without_tools(source, count))
         if self._dataset:
@@ -285,9 +287,9 @@ class Conversion:
         self.manifest.write(summary)
 
     def write_named(self) -> None:
-        """Write the files outside of the output folder that options name."""
+        """Write the files outside the output folder that options name."""
         if self._options.names_files:
-            from chatsquash.conversion import elsewhere  # which few runs need
+            from chatsquash.conversion import elsewhere  # rarely needed
             from chatsquash.redaction.lists import hash_list
 
             elsewhere.write_named(self._options, self._out, lambda: hash_list(self._known))
@@ -295,18 +297,18 @@ class Conversion:
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         stop_for(outcome, source.display_path, self._options)
         self.manifest.records_made.add(outcome.records)
-        chosen = self._choice.select(source, log, outcome)
-        if self.keeps and chosen.outcome.records and not self._is_kept(log, chosen, inputs):
-            count = len(chosen.outcome.records)
-            chosen = chosen._replace(outcome=reject_all(chosen.outcome, log), filtered=("filter",) * count)
-        self.write(source, log, chosen, inputs)
+        selection = self._selector.select(source, log, outcome)
+        if self.keeps and selection.outcome.records and not self._is_kept(log, selection, inputs):
+            count = len(selection.outcome.records)
+            selection = selection._replace(outcome=reject_all(selection.outcome, log), filtered=("filter",) * count)
+        self.write(source, log, selection, inputs)
 
-    def write(self, source: Log, log: Log, chosen: Selection, inputs: SessionInputs) -> None:
-        """Write what was chosen of a session."""
-        kept = 0
-        if self._options.keep_rejected and chosen.outcome.report.rejected:
-            chosen, kept = self._keep(source, log, chosen, inputs)
-        outcome = self._choice.with_cluster(log, chosen.outcome)
+    def write(self, source: Log, log: Log, selection: Selection, inputs: SessionInputs) -> None:
+        """Write the selected records of a session."""
+        line_count = 0
+        if self._options.keep_rejected and selection.outcome.report.rejected:
+            selection, line_count = self._keep(source, log, selection, inputs)
+        outcome = self._selector.with_cluster(log, selection.outcome)
         group = ""
         if outcome.records:
             group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))
@@ -314,17 +316,17 @@ class Conversion:
         if self._dataset:
             self._dataset.add_pairs(outcome)
         self._known.update(each.digest for record in outcome.records for each in record.redactions if each.digest)
-        self._summary.add(log, outcome, chosen.filtered, chosen.duplicates, chosen.record_count)
-        self._reports.add(ProcessedSession(log, chosen, outcome, places, group, kept))
+        self._summary.add(log, outcome, selection.filtered, selection.duplicates, selection.record_count)
+        self._reports.add(ProcessedSession(log, selection, outcome, places, group, line_count))
 
-    def _is_kept(self, log: Log, chosen: Selection, inputs: SessionInputs) -> bool:
-        from chatsquash.dataset.choice import session_of  # which only programs need
+    def _is_kept(self, log: Log, selection: Selection, inputs: SessionInputs) -> bool:
+        from chatsquash.dataset.choice import session_of  # only needed for the API
 
-        filled = chosen._replace(outcome=inputs.fill(chosen.outcome))
-        return bool(self.keeps and self.keeps(session_of(log, filled)))
+        with_lines = selection._replace(outcome=inputs.fill(selection.outcome))
+        return bool(self.keeps and self.keeps(session_of(log, with_lines)))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
-        """Write the records: what is known of their session then, and where they stand."""
+        """Write the records; return the outcome with findings about splits, and the places of the records."""
         places: list[Place] = []
         usages = count_once(record.usage for record in outcome.records)
         for record, usage in zip(outcome.records, usages, strict=True):
@@ -335,8 +337,8 @@ class Conversion:
                 continue
             name = f"{group}.jsonl"
             offset = self._sizes[name]
-            if record.line_place and self._given:
-                self._out.join(name, self._given.descriptor(record.line_place), record.line_place)
+            if record.line_place and self._inputs:
+                self._out.join(name, self._inputs.descriptor(record.line_place), record.line_place)
             else:
                 self._out.append(name, record.line)
             self._rows[name] += 1
@@ -345,35 +347,38 @@ class Conversion:
         return outcome, places
 
     def _hide(self, about: Finding) -> Finding:
-        """A finding about a file; the name of its session is that of the file without a suffix, which may hide much."""
+        """Replace private values in a finding about a file.
+
+        If the path changes, the session is named after the replaced path.
+        """
         file, text = map(self._names.text, (about.file, about.text))
         session = about.session if file == about.file else stem(Log(file, file, file, 0))
         return about._replace(session=self._names.text(session), file=file, text=text)
 
     def _note(self, fact: Violation) -> None:
-        """A fact about no session."""
+        """Add a fact that is not about a session."""
         self._add(finding(fact, "", ""))
 
     def _add(self, finding: Finding) -> None:
-        """A finding that is in no outcome."""
+        """Add a finding that is not part of an outcome."""
         self._summary.findings[finding.severity, finding.code] += 1
         self._reports.note(finding)
 
-    def _keep(self, source: Log, log: Log, chosen: Selection, inputs: SessionInputs) -> tuple[Selection, int]:
-        """Copy lines that could not be read, and count them; private, since what is broken may hide anything.
+    def _keep(self, source: Log, log: Log, selection: Selection, inputs: SessionInputs) -> tuple[Selection, int]:
+        """Copy malformed lines to a private file, and count them; add a finding if the log was removed.
 
-        The outcome has one finding more if the log is gone.
+        The file is private because secrets in malformed lines may go undetected.
         """
         count = 0
         try:
-            for pieces in inputs.rejected(source, chosen.outcome):
-                self._out.append_private(_KEPT, pieces)
+            for pieces in inputs.rejected(source, selection.outcome):
+                self._out.append_private(_REJECTED_LINES, pieces)
                 count += 1
         except FileNotFoundError:  # it was there when the session was converted
-            return chosen._replace(outcome=vanish(log, chosen.outcome)), count
-        return chosen, count
+            return selection._replace(outcome=vanish(log, selection.outcome)), count
+        return selection, count
 
 
 def vanish(log: Log, outcome: Outcome) -> Outcome:
-    """The outcome of a log that is gone since it was converted."""
+    """Add the finding that a log was removed since it was converted."""
     return outcome.with_finding(finding(reading.changed_log("vanished"), outcome.session, log.display_path))

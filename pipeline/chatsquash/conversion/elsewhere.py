@@ -1,4 +1,4 @@
-"""The files that a run writes outside of its output folder, because an option names them."""
+"""The files that a run writes outside its output folder because an option names them."""
 
 from __future__ import annotations
 
@@ -28,27 +28,28 @@ class _NamedFile(NamedTuple):
 
     @property
     def place(self) -> Path:
-        """Its absolute path, where no folder is a link."""
+        """Its absolute path, with links in folders resolved."""
         return Path(os.path.realpath(self.path.absolute().parent), self.path.name)
 
     def refusal(self, why: str) -> UsageError:
-        """The error for a file that cannot be written, or must not be replaced."""
-        return UsageError(f"{self.option} {self.path}: {why}; name another file")
+        """Return the error for a file that cannot be written or must not be replaced."""
+        return UsageError(f"{self.option} {self.path}: {why}; choose another file")
 
 
 def _named_files(options: Options) -> list[_NamedFile]:
-    named = (
+    options_and_paths = (
         ("--write-known", options.write_known, _PRIVATE),
         ("--tool-report-path", options.tool_report_path, _PUBLIC),
     )
-    return [_NamedFile(option, Path(path), mode) for option, path, mode in named if path]
+    return [_NamedFile(option, Path(path), mode) for option, path, mode in options_and_paths if path]
 
 
 def refuse_misplaced(options: Options, out: Path, logs: Iterable[Log]) -> None:
-    """Refuse files that are no outputs of their own, before any work is done.
+    """Refuse files that must not be written, before the conversion starts.
 
-    Raises ``UsageError`` for a log, a file in the output folder, anything but a regular file, such as a link, and a
-    file that two options name; ``OSError`` if its folder cannot be used.
+    Raises:
+        UsageError: If a file is a log, is in the output folder, is not a regular file, or is named by two options.
+        OSError: If its folder cannot be used.
     """
     options_by_place: dict[Path, str] = {}
     for each in _named_files(options):
@@ -64,7 +65,7 @@ def refuse_misplaced(options: Options, out: Path, logs: Iterable[Log]) -> None:
 
 
 def _refuse_replacing(file: _NamedFile, logs: Iterable[Log]) -> None:
-    """Refuse a file that would take the place of a log, or of anything but a regular file."""
+    """Refuse a file that would replace a log, or anything except a regular file."""
     try:
         status = file.place.lstat()
     except FileNotFoundError:
@@ -73,7 +74,7 @@ def _refuse_replacing(file: _NamedFile, logs: Iterable[Log]) -> None:
         raise file.refusal("exists and is not a regular file")
     for log in logs:
         archive = container(log.display_path)
-        with suppress(OSError, ValueError):  # a log that is gone, or is in a store
+        with suppress(OSError, ValueError):  # the log was removed or is in a store
             if os.path.samestat(status, Path(archive[0] if archive else log.display_path).stat()):
                 raise file.refusal("is a log")
 
@@ -82,7 +83,7 @@ def write_named(options: Options, out: Output, hashes: Callable[[], bytes]) -> N
     """Write the files that options name; raises ``OSError``.
 
     Args:
-        options: Those of the run.
+        options: The options of the run.
         out: The output of the run, with all its reports.
         hashes: The content of ``--write-known``.
     """

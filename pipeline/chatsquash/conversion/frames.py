@@ -22,7 +22,7 @@ from chatsquash.core.outcome import LinePlace, Outcome
 
 T = TypeVar("T")
 _MANY = 1000
-"""Pieces above which they are joined: the system writes at most 1024 at once."""
+"""More pieces than this are joined, since the system writes at most 1024 at once."""
 _decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 """The decoders of types, each built on first use because that takes time."""
 _SIZES = Struct("<QQ")
@@ -33,7 +33,7 @@ _SIZES = Struct("<QQ")
 
 
 def pack(value: object) -> bytes:
-    """The payload of a value, whose first byte is its encoding."""
+    """Encode a value as a payload; its first byte is the encoding."""
     try:
         return b"m" + msgspec.msgpack.encode(value)
     except UnicodeEncodeError:  # a file name need not be valid text
@@ -41,14 +41,14 @@ def pack(value: object) -> bytes:
 
 
 def unpack(data: bytes, kind: type[T]) -> T:
-    """The value of a payload; raises ``ValueError`` or ``RecursionError`` if it is damaged."""
+    """Decode a payload; raises ``ValueError`` or ``RecursionError`` if it is damaged."""
     if data[:1] == b"m":
         return decode(memoryview(data)[1:], kind)
     return msgspec.convert(jsonio.loads(data[1:]), kind)
 
 
 def decode(data: bytes | memoryview, kind: type[T]) -> T:
-    """A value from MessagePack; raises ``msgspec.MsgspecError`` if it is damaged."""
+    """Decode MessagePack; raises ``msgspec.MsgspecError`` if it is damaged."""
     decoder = _decoders.get(kind) or _decoders.setdefault(kind, msgspec.msgpack.Decoder(kind))
     value: T = decoder.decode(data)
     return value
@@ -58,19 +58,19 @@ def decode(data: bytes | memoryview, kind: type[T]) -> T:
 
 
 def without_lines(outcome: Outcome) -> Outcome:
-    """An outcome whose records have only the lengths of their lines."""
+    """Replace the lines of records by their lengths."""
     records = [replace(each, line=b"", line_place=LinePlace("", 0, len(each.line) + 1)) for each in outcome.records]
     return outcome.with_records(records) if records else outcome
 
 
 def lines(outcome: Outcome) -> list[bytes]:
-    """The lines of its records with their line feeds."""
+    """Return the lines of an outcome's records, with line feeds."""
     pieces = [piece for each in outcome.records for piece in (each.line, b"\n")]
     return pieces if len(pieces) < _MANY else [b"".join(pieces)]
 
 
 def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:
-    """An outcome without lines, whose records refer to their lines in a journal, one after the other."""
+    """Refer the records of an outcome without lines to consecutive lines in a journal."""
     if not outcome.records:
         return outcome
     sizes = [each.line_place.size if each.line_place else 0 for each in outcome.records]
@@ -80,14 +80,14 @@ def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:
 
 
 def fill(outcome: Outcome, read: Callable[[LinePlace], bytes]) -> Outcome:
-    """An outcome with its lines, which are read from their places; raises ``OSError`` if one is incomplete."""
+    """Read the lines of an outcome's records from their places; raises ``OSError`` if one is incomplete."""
     records = []
     for record in outcome.records:
         place = record.line_place
         if place is not None:
             line = read(place)
             if len(line) != place.size:
-                raise OSError(EIO, "the journal of this run is not whole any more")
+                raise OSError(EIO, "the journal of this run is incomplete")
             record = replace(record, line=line.removesuffix(b"\n"), line_place=None)  # noqa: PLW2901
         records.append(record)
     return outcome.with_records(records)
@@ -107,8 +107,8 @@ class Spool:
         self._file.write(packed_outcome)
 
     def read(self) -> Iterator[tuple[Log, Outcome]]:
-        """All of them."""
+        """Read all outcomes, with their logs."""
         self._file.seek(0)
         while sizes := self._file.read(_SIZES.size):
             log, outcome = map(self._file.read, _SIZES.unpack(sizes))
-            yield pickle.loads(log), unpack(outcome, Outcome)  # noqa: S301 - of a file that only this process has
+            yield pickle.loads(log), unpack(outcome, Outcome)  # noqa: S301 - only this process can write the file

@@ -1,4 +1,4 @@
-"""How lines are grouped into sessions if no option says it and the logger numbers calls, not sessions."""
+"""The default grouping of lines into sessions for loggers that number calls instead of sessions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from chatsquash.sources.find import Discovery
 def choose_grouping(discovery: Discovery, options: Options) -> Options:
     """Return the options with ``sessions_by`` as ``chain`` if the logs have a new trace id for each call.
 
-    Such an id names no session, and the histories alone say which calls belong together. All sampled logs must be rows
-    of LiteLLM without session ids. The choice is a finding of the discovery.
+    Such an id does not identify a session, so calls can only be grouped by their histories. All sampled logs must be
+    rows of LiteLLM without session ids. The choice is reported as a finding of the discovery.
     """
     if options.sessions_by is not None or options.from_format is not None or not are_call_ids(discovery.logs, options):
         return options

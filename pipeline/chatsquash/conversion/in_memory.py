@@ -1,4 +1,4 @@
-"""Sessions without an output folder: all of one source as outcomes, or those of logs one at a time."""
+"""Conversion without an output folder: one source as outcomes, or logs as an iterator of sessions."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ def convert_session(
 ) -> list[Outcome]:
     """Convert one log or document: the path of a file, or its lines.
 
-    There is one outcome for each session that ``convert`` sees in such a file with the same options: mostly one,
-    several where a document holds several conversations, or a log mixes sessions.  Options that choose logs, name files
-    or divide records into splits change nothing.  Nothing is written but a temporary file that only its owner can read,
-    where lines hold several sessions.
+    There is one outcome per session, as with ``convert`` and the same options: usually one, but several if a document
+    contains several conversations or a log mixes sessions. Options that select logs, name files or divide records into
+    splits have no effect. Only if lines contain several sessions, a temporary private file is written.
 
-    An outcome holds the record's bytes, or none with the code of the finding for which the session was left out, all
-    findings, and what became of each line.  Raises ``OSError`` for a file that cannot be opened and ``UsageError`` for
-    a wrong option and for a key file that cannot be used.
+    An outcome contains the bytes of the record, or the code of the finding for which the session was skipped; all
+    findings; and the outcomes of the lines.
+
+    Raises:
+        OSError: The file cannot be opened.
+        UsageError: An option is invalid, or the key file cannot be used.
 
     >>> line = b'{"session_id": "s", "timestamp": 1.5, "request": {"messages": [{"role": "user", "content": "hi"}]}}'
     >>> [outcome.record for outcome in convert_session([line], Options(anonymize=False))]
@@ -51,7 +53,7 @@ def convert_session(
     pairs = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
     pairs = islice(pairs, options.limit)
     if options.needs_all_records:
-        from chatsquash.dataset.pre_pass import run_pre_pass  # which few runs need
+        from chatsquash.dataset.pre_pass import run_pre_pass  # rarely needed
 
         pairs = list(pairs)
         run_pre_pass(pairs, filters, options, io.BytesIO)
@@ -59,14 +61,14 @@ def convert_session(
 
 
 def _of_path(path: Path, options: Options) -> Iterator[tuple[Log, Outcome]]:
-    with path.open("rb"):  # so that what cannot be opened is an error and no outcome
+    with path.open("rb"):  # a file that cannot be opened is an error, not an outcome
         pass
     return outcomes([Log(str(path), str(path), path.name, path.stat().st_size)], options)
 
 
 def _of_lines(lines: Iterable[str | bytes], options: Options) -> Iterable[tuple[Log, Outcome]]:
     if isinstance(lines, bytes | bytearray):
-        raise UsageError("the source is bytes: give the lines, as in data.splitlines(), or the path of a file")
+        raise UsageError("the source is bytes: pass lines, as in data.splitlines(), or the path of a file")
     encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in lines)
     data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
     log = Log("", "session", "session", len(data))
@@ -78,8 +80,8 @@ def _of_lines(lines: Iterable[str | bytes], options: Options) -> Iterable[tuple[
 
 
 def _split(data: bytes, log: Log, options: Options) -> list[tuple[Log, Outcome]]:
-    """The sessions in a file with these lines, which is there meanwhile, for its owner alone."""
-    from tempfile import NamedTemporaryFile  # which takes long to import, and few sources need it
+    """Convert lines with several sessions, which are written to a temporary private file."""
+    from tempfile import NamedTemporaryFile  # slow to import, and rarely needed
 
     with NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(data)
@@ -90,20 +92,20 @@ def _split(data: bytes, log: Log, options: Options) -> list[tuple[Log, Outcome]]
 def read(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]], options: Options | None = None
 ) -> Iterator[Session]:
-    """Iterate over the sessions of logs, each with the records that ``convert`` would write of it.
+    """Iterate over the sessions of logs, each with the records that ``convert`` would write.
 
-    A session is converted when the loop gets to it, so that a loop may end early and few are in memory.  Nothing is
-    written but temporary files that only their owner can read.  Options that name or arrange files change nothing.
+    Each session is converted when it is reached, so that a loop can end early and few sessions are in memory. Only
+    temporary private files are written. Options that name or arrange files have no effect.
 
     Args:
         logs: Directories, files, globs or URLs, in order.
-        options: What to do; by default what the command does, in this process.
+        options: The options; by default those of the command, but in a single process.
 
     Yields:
-        Sessions in the order of the logs, those without a record among them: ``refused`` says why.
+        Sessions in the order of the logs, including those without a record; ``refused`` is the reason.
 
     Raises:
-        UsageError: A wrong option, nothing to read, or a key file that cannot be used.
+        UsageError: An option is invalid, there is nothing to read, or the key file cannot be used.
         StoppedError: ``strict`` or ``on_invalid="abort"`` ends the iteration.
         OSError: A temporary file cannot be written.
 
@@ -113,7 +115,7 @@ def read(
     >>> [session.records for session in read(folder, Options(anonymize=False))]
     [[{'messages': [{'role': 'user', 'content': 'hi'}], 'tools': []}]]
     """
-    from tempfile import TemporaryDirectory, TemporaryFile  # not where a folder is written
+    from tempfile import TemporaryDirectory, TemporaryFile  # slow to import, and not needed by convert
 
     options = with_key(options or Options())
     with TemporaryDirectory(prefix="chatsquash-") as name, closing(Folder(Path(name))) as folder, ExitStack() as files:
@@ -125,17 +127,17 @@ def read(
         discovery = find(logs, Path(name), options, lambda: expanded)
         options = choose_grouping(discovery, options)
         inputs = Sessions(discovery.logs, options, expanded, scratch, None)
-        choice = Selector(options)
+        selector = Selector(options)
         if options.needs_all_records:
-            choice.run_pre_pass(_unstopped(inputs.ahead(), options), scratch)
-        choice.begin(discovery.logs)
+            selector.run_pre_pass(_unstopped(inputs.ahead(), options), scratch)
+        selector.begin(discovery.logs)
         for log, outcome in _unstopped(inputs.sessions(), options):
-            named, renamed = choice.rename(log, outcome)
-            yield session_of(named, choice.select(log, named, renamed))
+            display_log, display_outcome = selector.rename(log, outcome)
+            yield session_of(display_log, selector.select(log, display_log, display_outcome))
 
 
 def _unstopped(sessions: Iterator[tuple[Log, Outcome]], options: Options) -> Iterator[tuple[Log, Outcome]]:
-    """As many sessions as are asked for; raises for one that the options stop for."""
+    """Yield sessions up to ``--limit``; raises ``StoppedError`` as ``stop_for``."""
     for log, outcome in islice(sessions, options.limit):
         stop_for(outcome, log.display_path, options)
         yield log, outcome

@@ -1,4 +1,4 @@
-"""What a run takes over from the one before it, and what it remembers for the next."""
+"""Incremental runs: reuse of the previous run, and the memory for the next one."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary
 from chatsquash.sources.find import Discovery
 from chatsquash.sources.identity import identify
-from chatsquash.sources.relatives import is_same
+from chatsquash.sources.relatives import is_unchanged
 
 
 class Memory(Struct):
-    """What a run leaves for the next."""
+    """The memory of a run for the next one."""
 
     logs: bytes
-    """The hash of all logs, as ``Incremental.see`` sees them, and of all options; empty where a log was not read."""
+    """The hash of all logs and options; empty if a log was not read."""
     journals: list[str]
     summary: Summary
     relatives: list[Relative] = []
-    """The other files that outcomes were made of."""
+    """Other files on which outcomes depend."""
 
 
 class Incremental:
-    """One run into an output folder that may have seen others."""
+    """A run into an output folder that may contain the journals of earlier runs."""
 
-    def __init__(self, out: Output, options: Options, described: Mapping[str, object]) -> None:
+    def __init__(self, out: Output, options: Options, options_json: Mapping[str, object]) -> None:
         self._out = out
         self._options = options
-        self._start = msgspec.json.encode([code_version(), described], order="sorted")
-        self.journals = Journals(JournalWriter(out.journal, f"{time.time_ns():020}", identity(described)))
+        self._start = msgspec.json.encode([code_version(), options_json], order="sorted")
+        self.journals = Journals(JournalWriter(out.journal, f"{time.time_ns():020}", identity(options_json)))
         self._seen = xxh3_128(self._start)
         self._last = ""
         self._memory = b""
@@ -52,15 +52,13 @@ class Incremental:
         self._relatives: dict[Relative, None] = {}
 
     def unchanged(self, discovery: Discovery) -> Summary | None:
-        """The summary of the last run, where nothing changed since: no log, no option, no file that it wrote.
+        """Return the summary of the last run if no log, option or output file changed; else load its journals.
 
-        A run that writes a file elsewhere (``--write-known``, ``--tool-report-path``) writes it anew.
-
-        Else gets ready to take from it what is still true.
+        Runs that write a file elsewhere (``--write-known``, ``--tool-report-path``) always write it again.
         """
         data, is_as_left = self._out.read_memory()
-        memory = _remembered(data)
-        is_known = memory and is_as_left and not self._options.full and all(map(is_same, memory.relatives))
+        memory = _decode(data)
+        is_known = memory and is_as_left and not self._options.full and all(map(is_unchanged, memory.relatives))
         if memory and is_known and not self._options.names_files and memory.logs == self._hash(discovery):
             return replace(memory.summary, unchanged=True)
         known = memory.journals if memory else ()
@@ -71,21 +69,21 @@ class Incremental:
             self.journals.load(name for name in names if name not in known)
         return None
 
-    def take(self, outcome: Outcome) -> None:
-        """Take note of a session that was converted."""
+    def add_session(self, outcome: Outcome) -> None:
+        """Record a converted session."""
         if outcome.account.relatives:
             self._relatives.update(dict.fromkeys(outcome.account.relatives))
 
-    def see(self, log: Log) -> None:
-        """Take note of a log that was converted; its sessions follow each other."""
+    def add_log(self, log: Log) -> None:
+        """Record a converted log; the sessions of a log are consecutive."""
         seen = self.journals.writer.seen.pop(log.display_path, None)
         if log.display_path != self._last:
             self._last = log.display_path
-            is_all = self._options.sessions_by != "chain"  # else what was seen is a session of several files
+            is_all = self._options.sessions_by != "chain"  # a chain may span several files
             self._seen.update((seen if is_all else None) or _identity(log))
 
     def memory(self, summary: Summary, discovery: Discovery) -> bytes:
-        """What the next run wants to know."""
+        """Return the encoded memory for the next run, and determine the journals to delete."""
         passing = is_passing(code for _, code in (*summary.findings, *summary.filtered_findings))
         logs = b"" if passing else _digest(self._seen, discovery)
         names = self.journals.settle()
@@ -96,25 +94,25 @@ class Incremental:
         return self._memory
 
     def delete_useless(self) -> None:
-        """Delete the journals that are of no more use."""
+        """Delete the journals that are no longer needed."""
         self.journals.forget(self._useless)
 
-    def interrupt(self, problem: BaseException, taken: int) -> None:
-        """Keep what a run finished that was interrupted, and say with the exception how to go on.
+    def interrupt(self, problem: BaseException, finished: int) -> None:
+        """Keep the finished sessions of an interrupted run, and add a note to the exception on how to continue.
 
-        A run that stopped by itself leaves no trace, unless the machine lacked something.
+        A run that stopped because of an error leaves no journal, unless the machine ran out of resources.
         """
         self.journals.close()
         if isinstance(problem, ChatsquashError) and not isinstance(problem, ShortageError):
             self.journals.forget(self.journals.own())
         elif self._memory and self._out.read_memory()[0] == self._memory:
-            problem.add_note("all was written before")
+            problem.add_note("the output was already complete")
         elif self._out.is_decided():
-            problem.add_note("all is converted, the same command puts the files in their places")
+            problem.add_note("all sessions are converted; run the same command again to finish writing")
         elif self._out.resumes and (self.journals.own() or self.journals.reused):
-            # Of none that was taken in order, others behind it may be done all the same.
-            done = f"{pluralize(taken, 'session')} done, " if taken else ""
-            problem.add_note(f"{done}nothing new written; the same command with --resume goes on from there")
+            # Later sessions may be finished even if the first one in order is not.
+            done = f"{pluralize(finished, 'session')} done, " if finished else ""
+            problem.add_note(f"{done}nothing new was written; run the same command with --resume to continue")
 
     def _hash(self, discovery: Discovery) -> bytes:
         seen = xxh3_128(self._start)
@@ -138,12 +136,12 @@ def _digest(seen: xxh3_128, discovery: Discovery) -> bytes:
     return whole.digest()
 
 
-def _remembered(data: bytes) -> Memory | None:
+def _decode(data: bytes) -> Memory | None:
     if not data:
-        return None  # without looking through the type of a memory, which takes time
+        return None  # avoids building a decoder, which takes time
     try:
         return msgspec.msgpack.decode(data, type=Memory, dec_hook=_counter)
-    except (msgspec.MsgspecError, ValueError, RecursionError):  # what is damaged may be no text
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # damaged data may not be valid text
         return None
 
 

@@ -1,4 +1,4 @@
-"""Where the outcomes of a run come from: sessions that it converts, or that an earlier run did."""
+"""The inputs of a run: sessions that are converted, or reused from an earlier run."""
 
 from __future__ import annotations
 
@@ -30,45 +30,51 @@ if TYPE_CHECKING:
 
 
 class SessionInputs(Protocol):
-    """The sessions of a run in order, and what became of each."""
+    """The sessions of a run, in order, with their outcomes."""
 
     @property
     def logs(self) -> Sequence[Log]:
-        """All logs, those at least whose sessions were given."""
+        """The logs; at least those of the sessions returned so far."""
 
     @property
     def size(self) -> int:
         """Bytes of all logs."""
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
-        """Each session before ``sessions`` gives it; what lines of records stand elsewhere may be missing."""
+        """Yield each session for the pre-pass, before ``sessions``; lines of records in journals may be missing."""
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
-        """Each session; of records that stand elsewhere it says where."""
+        """Yield each session; records in journals have the places of their lines."""
 
     def acknowledge(self, log: Log, outcome: Outcome) -> None:
-        """Take note that a session was written."""
+        """Record that a session was written."""
 
     def inputs(self) -> Iterable[tuple[Log, str]]:
-        """The logs with their hashes, where sessions stand in several of them; else nothing."""
+        """Return the logs with their hashes if sessions can span several logs; else nothing."""
 
     def fill(self, outcome: Outcome) -> Outcome:
-        """An outcome with the lines of its records."""
+        """Return an outcome with the lines of its records."""
 
     def descriptor(self, place: LinePlace) -> int:
-        """That of the open file in which a record's line stands."""
+        """Return the descriptor of the open file that contains a record's line."""
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
-        """Each line of a log that could not be read, in pieces, without credentials and what is to be replaced.
+        """Yield the malformed lines of a log, in pieces, with credentials and private values replaced.
 
-        Raises ``FileNotFoundError`` where it is gone.
+        Raises:
+            FileNotFoundError: If the log was removed.
         """
 
 
 class Sessions:
-    """The sessions of logs, converted as they are asked for; see ``SessionInputs``.
+    """The sessions of logs, converted on demand; see ``SessionInputs``.
 
-    ``expanded`` is the folder for copies of compressed logs, ``scratch`` gives a file without a name.
+    Args:
+        logs: The logs, in order.
+        options: The options of the run.
+        expanded: The folder for copies of compressed logs.
+        scratch: Returns a new temporary file.
+        journals: The journals of earlier runs.
     """
 
     def __init__(
@@ -77,17 +83,17 @@ class Sessions:
         self.logs, self.size = logs, logs.size
         self._options, self._expanded, self._scratch, self._journals = options, expanded, scratch, journals
         self._lineages = Lineages(logs, options)
-        self._found = None
+        self._chains = None
         if options.sessions_by == "chain":
-            from chatsquash.session.chains import chain_logs  # which few runs need
+            from chatsquash.session.chains import chain_logs  # rarely needed
 
-            self._found = chain_logs(logs, options, expanded)
+            self._chains = chain_logs(logs, options, expanded)
         self._spool: Spool | None = None
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
         """See ``SessionInputs``."""
         self._spool = Spool(self._scratch())
-        # Lines that cannot be read are read once more when they are kept.
+        # With --keep-rejected, malformed lines are read again later, so expanded copies must stay.
         for log, outcome in self._convert() if self._options.keep_rejected else self._cleared(self._convert()):
             self._spool.add(log, outcome)
             yield log, outcome
@@ -104,7 +110,7 @@ class Sessions:
         return self._journals.fill(outcome) if self._journals else outcome
 
     def _convert(self) -> Iterator[tuple[Log, Outcome]]:
-        logs = self._found.sessions() if self._found else None
+        logs = self._chains.sessions() if self._chains else None
         return outcomes(
             self.logs,
             self._options,
@@ -116,21 +122,21 @@ class Sessions:
         )
 
     def _joins(self) -> Joins | None:
-        """What is joined, where that is asked for."""
+        """Return the joins if ``--join`` requests them."""
         if not self._options.join:
             return None
-        from chatsquash.session.join.sessions import find_joins  # which few runs need
+        from chatsquash.session.join.sessions import find_joins  # rarely needed
 
-        sessions = self._found.sessions() if self._found else self.logs
+        sessions = self._chains.sessions() if self._chains else self.logs
         return find_joins(sessions, self._options, self._expanded, self._lineages)
 
     def _cleared(self, pairs: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
-        """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""
-        return pairs if self._found else remove_finished(pairs, self._expanded)
+        """Remove expanded copies of finished logs; chains may need any log until the end."""
+        return pairs if self._chains else remove_finished(pairs, self._expanded)
 
 
 class Converting(Sessions):
-    """Sessions that are converted now, or that the journals of earlier runs know."""
+    """Sessions that are converted, or reused from the journals of earlier runs."""
 
     def __init__(self, logs: Logs, options: Options, incremental: Incremental, out: Output) -> None:
         super().__init__(logs, options, out.expanded, out.scratch, incremental.journals)
@@ -139,15 +145,15 @@ class Converting(Sessions):
 
     def acknowledge(self, log: Log, outcome: Outcome) -> None:
         """See ``SessionInputs``."""
-        self._incremental.take(outcome)
-        if not self._found:
-            self._incremental.see(log)
+        self._incremental.add_session(outcome)
+        if not self._chains:
+            self._incremental.add_log(log)
 
     def inputs(self) -> Iterator[tuple[Log, str]]:
         """See ``SessionInputs``."""
-        for log, digest in zip(self.logs, self._found.digests, strict=True) if self._found else ():
+        for log, digest in zip(self.logs, self._chains.digests, strict=True) if self._chains else ():
             yield log, digest
-            self._incremental.see(log)
+            self._incremental.add_log(log)
 
     def descriptor(self, place: LinePlace) -> int:
         """See ``SessionInputs``."""
@@ -164,9 +170,16 @@ def find(
     options: Options,
     expanded: Callable[[], Folder] | None = None,
 ) -> Discovery:
-    """The session logs in directories, files and globs; raises ``UsageError`` where there are none.
+    """Find the session logs in directories, files and globs.
 
-    ``expanded`` gives the folder for copies of compressed archives, as ``discover`` has it.
+    Args:
+        logs: The paths, globs or URLs.
+        out: The output, which is not searched.
+        options: The options of the run.
+        expanded: Returns the folder for copies of compressed archives.
+
+    Raises:
+        UsageError: If there are no logs.
     """
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     forget_documents()
@@ -177,13 +190,13 @@ def find(
 
 
 def _days(log: Log, options: Options) -> list[str]:
-    from chatsquash.session.parts import days_logged  # which only a choice by day needs
+    from chatsquash.session.parts import days_logged  # only needed to select days
 
     return days_logged(options, log)
 
 
 def forget_documents() -> None:
-    """Let go of documents of an earlier run, if there was one that read any."""
+    """Release cached documents of an earlier run."""
     if documents := sys.modules.get("chatsquash.reading.identify"):
         documents.forget()
     if homes := sys.modules.get("chatsquash.session.parent_sessions"):
@@ -191,6 +204,6 @@ def forget_documents() -> None:
 
 
 def _is_readable(path: str, options: Options) -> bool | str:
-    from chatsquash.reading.identify import is_readable  # which logs do not need
+    from chatsquash.reading.identify import is_readable  # not needed for logs
 
     return is_readable(path, options)

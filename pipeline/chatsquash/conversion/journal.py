@@ -1,9 +1,9 @@
-"""What finished sessions gave, kept in the output folder so that a later run need not find it again.
+"""Journals: the outcomes of finished sessions, stored in the output folder for later runs.
 
-Each process of a run appends to a journal of its own, in one write per session, so that a run that is killed leaves
-all that it finished.  A session is known by its log (path, size, time of change, hash of head and tail), by the options
-that decide its outcome, by the fingerprint of the key and by the code that converts; its outcome by a hash.  What does
-not agree is converted again.
+Each process of a run appends to its own journal, with one write per session, so that a killed run loses no finished
+session. A session is identified by its log (path, size, modification time, hash of head and tail), the options that
+affect its outcome, the fingerprint of the key and the version of the code; its outcome is verified by a hash. Sessions
+that do not match are converted again.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import list_options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.version import code_version
-from chatsquash.sources.identity import Hashed, identify
-from chatsquash.sources.relatives import is_same
+from chatsquash.sources.identity import LogHash, identify
+from chatsquash.sources.relatives import is_unchanged
 from chatsquash.storage.folder import Folder
 
 _FRAME = struct.Struct("<QQ16s8s")
-"""The length of an outcome, that of its records' lines behind it, the key of its session, and the hash of it all."""
+"""The length of an outcome, the length of the record lines after it, the key of its session, and a hash of all."""
 _OF_THE_RUN = frozenset(each.name for each in list_options() if each.decides == "output")
-"""Options that choose logs or say what is done with outcomes, and change none."""
+"""Options that select logs or arrange outcomes, without effect on any outcome."""
 _PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
-"""Codes of findings that the next run may not make, though the log is the same."""
+"""Codes of findings that the next run may not report again even if the log is unchanged."""
 _MANY = 32
-"""Journals above which they are put together."""
+"""More journals than this are merged into one."""
 _OPEN_FILES = 16
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class Frame(Struct, frozen=True):
-    """Where the outcome of a session stands."""
+    """The place of a session's outcome."""
 
     journal: str
     offset: int
@@ -49,90 +49,93 @@ class Frame(Struct, frozen=True):
 
 
 class PackedOutcome(NamedTuple):
-    """An outcome as it is kept, which is also the fastest way to hand it to another process."""
+    """An encoded outcome, as stored in a journal and sent to other processes."""
 
     seen: bytes
-    """What ``identify`` told of its log."""
+    """The result of ``identify`` for its log."""
     payload: bytes
     journal: str
-    """Where it was appended to; empty where that failed."""
+    """The journal that contains it; empty if appending failed."""
     offset: int
-    """Where the lines of its records stand there."""
+    """The offset of the lines of its records in the journal."""
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome itself, whose records are held by the journal."""
+        """The decoded outcome, with record lines in the journal."""
         return frames.place_lines(frames.decode(self.payload, Outcome), self.journal, self.offset)
 
 
-def identity(described: Mapping[str, object]) -> bytes:
-    """What decides outcomes beside the logs: options as ``run.json`` holds them, and the code."""
-    deciding = {name: value for name, value in described.items() if name not in _OF_THE_RUN}
+def identity(options_json: Mapping[str, object]) -> bytes:
+    """Return a hash of everything except logs that affects outcomes: options as in ``run.json``, and the code."""
+    deciding = {name: value for name, value in options_json.items() if name not in _OF_THE_RUN}
     return xxh3_128_digest(orjson.dumps([code_version(), deciding], option=orjson.OPT_SORT_KEYS))
 
 
 def is_passing(codes: Iterable[str]) -> bool:
-    """Whether one of these findings may be gone in the next run, though the log is the same."""
+    """Whether one of these findings may not be reported again even if the log is unchanged."""
     return not _PASSING.isdisjoint(codes)
 
 
 class JournalWriter(Struct):
-    """Appends to the journal of the process that it was sent to."""
+    """Appends to the journal of the current process; can be sent to another process before its first use."""
 
     folder: Folder
     run: str
     identity: bytes
     descriptor: int | None = None
     size: int = 0
-    """Bytes of the journal."""
+    """Size of the journal in bytes."""
     failed: bool = False
     seen: dict[str, bytes] = field(default_factory=dict)
-    """What ``identify`` told of logs that were converted, by their shown paths, until somebody takes it."""
+    """Results of ``identify`` for converted logs, by display path, until they are consumed."""
 
     def key(self, log: Log, seen: bytes) -> bytes:
-        """The key of a session, of which ``identify`` tells so much."""
+        """Return the key of a session, given the result of ``identify`` for its log."""
         part = log.spans.tobytes() + str(log.cut).encode() if log.spans else str(log.part).encode() + (log.unit or b"")
-        joined = repr(log.join).encode("utf-8", "backslashreplace") if log.join else b""
-        return xxh3_128_digest(self.identity + seen + part + joined)
+        join = repr(log.join).encode("utf-8", "backslashreplace") if log.join else b""
+        return xxh3_128_digest(self.identity + seen + part + join)
 
-    def look(self, log: Log, file: BinaryIO, hashed: Hashed | None = None) -> None:
-        """Identify a log while it is open; ``add`` does it where that failed."""
+    def identify_open(self, log: Log, file: BinaryIO, hashed: LogHash | None = None) -> None:
+        """Identify a log while it is open; if this fails, ``add`` tries again."""
         with suppress(OSError, UnicodeEncodeError):
             self.seen[log.display_path] = identify(log, file, hashed)
 
     def add(self, log: Log, outcome: Outcome) -> PackedOutcome | None:
-        """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
+        """Append an outcome; returns ``None`` if it must not or cannot be stored.
+
+        Errors, for example a full disk, are ignored here, since writing the output will report them.
+        """
         seen = self.seen.pop(log.display_path, None)
         findings = outcome.findings
         if self.failed or log.modified is None or (findings and is_passing([finding.code for finding in findings])):
             return None
         try:
             seen = seen or identify(log)
-            key, packed = self.key(log, seen), _encode(frames.without_lines(outcome))
+            key, payload = self.key(log, seen), _encode(frames.without_lines(outcome))
         except (OSError, UnicodeEncodeError):
-            return None  # the log is gone, or its name is no text: it will be converted again
+            return None  # the log was removed or its name is not valid text: it is converted again
         try:
-            offset = self._append(key, packed, frames.lines(outcome))
+            offset = self._append(key, payload, frames.lines(outcome))
         except OSError:
-            self.failed = True  # what stood behind half a frame would never be found
-            return PackedOutcome(seen, packed, "", 0)
-        return PackedOutcome(seen, packed, "", 0) if self.failed else PackedOutcome(seen, packed, self._name, offset)
+            self.failed = True  # frames after an incomplete one could never be read
+            return PackedOutcome(seen, payload, "", 0)
+        return PackedOutcome(seen, payload, "", 0) if self.failed else PackedOutcome(seen, payload, self._name, offset)
 
     @property
     def _name(self) -> str:
         return f"{self.run}-{os.getpid()}"
 
-    def _append(self, key: bytes, packed: bytes, lines: list[bytes]) -> int:
-        """Append a frame; where the lines in it begin."""
+    def _append(self, key: bytes, payload: bytes, lines: list[bytes]) -> int:
+        """Append a frame; return the offset of its lines."""
         if self.descriptor is None:
             self.folder.make(mode=0o700)
             self.descriptor = self.folder.create(self._name, 0o600)
-        size = len(packed), sum(map(len, lines))
-        frame = _FRAME.pack(*size, key, _digest(key, *size, packed, *lines))
+        size = len(payload), sum(map(len, lines))
+        frame = _FRAME.pack(*size, key, _digest(key, *size, payload, *lines))
         begin = self.size
-        self.size += os.writev(self.descriptor, (frame, packed, *lines))
+        self.size += os.writev(self.descriptor, (frame, payload, *lines))
         self.failed = self.size < begin + len(frame) + sum(size)
-        return begin + len(frame) + len(packed)
+        return begin + len(frame) + len(payload)
 
     def close(self) -> None:
         """Close the journal."""
@@ -142,46 +145,46 @@ class JournalWriter(Struct):
 
 
 class Journals(Struct):
-    """The journals of an output folder: those that earlier runs left, and that of this one."""
+    """The journals of an output folder: those of earlier runs and of this one."""
 
     writer: JournalWriter
     reused: int = 0
-    """Sessions that were taken from them."""
+    """Number of reused sessions."""
     _frames: dict[bytes, Frame] = field(default_factory=dict)
-    _used: dict[str, dict[int, int]] = field(default_factory=dict)
-    """Of each journal where the frames are that were taken, and their sizes."""
+    _reused_frames: dict[str, dict[int, int]] = field(default_factory=dict)
+    """The offsets and sizes of reused frames, by journal."""
     _open: dict[str, int] = field(default_factory=dict)
-    """The descriptors of the journals that hold lines of this run."""
+    """Descriptors of open journals with lines of this run."""
 
     @property
     def folder(self) -> Folder:
-        """Where they are."""
+        """The folder of the journals."""
         return self.writer.folder
 
     def is_empty(self) -> bool:
-        """Whether nothing is known."""
+        """Whether no outcomes are available."""
         return not self._frames
 
     def names(self) -> list[str]:
-        """All that are there, in the order in which they were begun."""
+        """Return the names of all journals, oldest first."""
         with suppress(OSError):
             return sorted(self.folder.names())
         return []
 
     def load(self, names: Iterable[str]) -> None:
-        """Look up what these hold; of a session that stands in several, the last counts."""
+        """Index the frames of journals; the last frame of a session counts."""
         for name in names:
             with suppress(OSError):
                 self._frames.update(_frames(self.folder, name))
 
     def find(self, log: Log) -> Frame | None:
-        """Where the outcome of a session stands, if it is known."""
+        """Return the frame of a session; ``None`` if it is unknown."""
         with suppress(OSError):
             return self._frames.get(self.writer.key(log, identify(log)))
         return None
 
     def get(self, frame: Frame, is_current: Callable[[Outcome], bool] | None = None) -> Outcome | None:
-        """An outcome; ``None`` where it is damaged, and where another file that it was made of changed."""
+        """Read an outcome; ``None`` if it is damaged or another file on which it depends has changed."""
         try:
             data = _read(self.folder, frame)
             size, beside, key, digest = _FRAME.unpack_from(data)
@@ -194,14 +197,14 @@ class Journals(Struct):
             )
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
-        if not all(map(is_same, outcome.account.relatives)) or (is_current and not is_current(outcome)):
+        if not all(map(is_unchanged, outcome.account.relatives)) or (is_current and not is_current(outcome)):
             return None
         self.reused += 1
-        self._used.setdefault(frame.journal, {})[frame.offset] = frame.size
+        self._reused_frames.setdefault(frame.journal, {})[frame.offset] = frame.size
         return outcome
 
     def descriptor(self, place: LinePlace) -> int:
-        """That of the journal that holds a line."""
+        """Return the descriptor of the journal that contains a line."""
         if place.journal not in self._open:
             if len(self._open) >= _OPEN_FILES:
                 os.close(self._open.pop(next(iter(self._open))))
@@ -209,7 +212,7 @@ class Journals(Struct):
         return self._open[place.journal]
 
     def fill(self, outcome: Outcome) -> Outcome:
-        """An outcome with the lines of its records, where another process wrote them."""
+        """Read the lines of records that another process wrote."""
         return frames.fill(outcome, lambda place: os.pread(self.descriptor(place), place.size, place.offset))
 
     def close(self) -> None:
@@ -219,36 +222,36 @@ class Journals(Struct):
             os.close(self._open.popitem()[1])
 
     def settle(self) -> list[str]:
-        """The names of the journals to keep for the next run: this run's own, and those that it took something from.
+        """Return the journals to keep for the next run: those of this run and those with reused frames.
 
-        Where most of what they hold is of no more use, or they are many, what is of use is put into one.
+        If most of their content is unused, or there are many, the reused frames are copied to a new journal.
         """
         self.close()
         own = self.own()
-        total = sum(status.st_size for name in self._used if (status := self.folder.status(name)))
-        useful = sum(sum(frames.values()) for frames in self._used.values())
-        if len(self._used) <= _MANY and 2 * useful >= total:
-            return [*self._used, *own]
-        joined = f"{self.writer.run}-joined"
+        total = sum(status.st_size for name in self._reused_frames if (status := self.folder.status(name)))
+        useful = sum(sum(frames.values()) for frames in self._reused_frames.values())
+        if len(self._reused_frames) <= _MANY and 2 * useful >= total:
+            return [*self._reused_frames, *own]
+        merged_name = f"{self.writer.run}-joined"
         try:
-            with open(self.folder.create(joined, 0o600), "wb") as file:
-                for name, frames in self._used.items():
+            with open(self.folder.create(merged_name, 0o600), "wb") as file:
+                for name, frames in self._reused_frames.items():
                     file.writelines(_read(self.folder, Frame(name, *frame)) for frame in frames.items())
-        except OSError:  # no room: it is done another time
-            return [*self._used, *own]
-        return [joined, *own]
+        except OSError:  # not enough space: try again in the next run
+            return [*self._reused_frames, *own]
+        return [merged_name, *own]
 
     def forget(self, names: Iterable[str]) -> None:
-        """Delete these; the folder, too, where nothing is left."""
+        """Delete journals, and the folder if it is empty."""
         self.close()
         for name in names:
             with suppress(OSError):
                 self.folder.remove(name)
         with suppress(OSError):
-            self.folder.remove_folder()  # does nothing to one that is not empty
+            self.folder.remove_folder()  # fails for a folder that is not empty
 
     def own(self) -> list[str]:
-        """Those that this run wrote."""
+        """Return the journals of this run."""
         return [name for name in self.names() if name.startswith(f"{self.writer.run}-")]
 
 
@@ -265,7 +268,7 @@ def _read(folder: Folder, frame: Frame) -> bytes:
 
 
 def _frames(folder: Folder, name: str) -> Iterator[tuple[bytes, Frame]]:
-    """The frames of a journal, up to one that is not whole."""
+    """Yield the frames of a journal, up to an incomplete one."""
     with open(folder.open(name), "rb", buffering=0) as file:
         end = os.fstat(file.fileno()).st_size
         offset = 0

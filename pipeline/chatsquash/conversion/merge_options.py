@@ -1,4 +1,4 @@
-"""The options of results that are merged: the same, but for those that only chose logs."""
+"""The options of merged results, which may differ only in options that select logs or name other files."""
 
 from __future__ import annotations
 
@@ -17,30 +17,33 @@ _FREE = (
     *("since", "until", "limit", "include", "exclude", "follow_links", "strict"),
     *("write_known", "tool_report_path"),
 )
-"""Options that choose logs or name files elsewhere: the results may differ in them."""
+"""Options that select logs or name files elsewhere; results that differ in them can be merged."""
 
 
 def merged_options(results: Sequence[FinishedResult], options: Options) -> tuple[Options, dict[str, Any]]:
-    """The options of the results as one run, and as its ``run.json`` has them.
+    """Combine the options of results; return them as options and as JSON for ``run.json``.
 
-    ``options.duplicates`` replaces theirs. Raises ``UsageError`` for the first option in which they differ.
+    ``options.duplicates`` replaces that of the results.
+
+    Raises:
+        UsageError: If the results differ in an option; the first one is named.
     """
     duplicates = {"duplicates": options.duplicates, "drop_duplicates": None} if options.duplicates else {}
     first, *others = results
     for other in others:
         _refuse_different(first, other, {*_FREE, *duplicates})
-    recorded = {**first.options, **duplicates, _KEY: _key(results)}
+    options_json = {**first.options, **duplicates, _KEY: _key(results)}
     for name in _FREE:
-        if any(other.options.get(name) != recorded.get(name) for other in others):
-            recorded[name] = describe(Options())[name]
-    return _as_options(recorded), recorded
+        if any(other.options.get(name) != options_json.get(name) for other in others):
+            options_json[name] = describe(Options())[name]
+    return _as_options(options_json), options_json
 
 
-def _as_options(recorded: dict[str, Any]) -> Options:
-    """Options as ``run.json`` has them; a hash takes the place of what a file contains."""
+def _as_options(options_json: dict[str, Any]) -> Options:
+    """Parse the options in ``run.json``; the contents of files are replaced by their hashes."""
     groups = {each.group for each in list_options()}
-    values = parse_options(recorded, groups)
-    values |= {each.name: str(recorded[each.name]).encode() for each in _contents() if recorded.get(each.name)}
+    values = parse_options(options_json, groups)
+    values |= {each.name: str(options_json[each.name]).encode() for each in _contents() if options_json.get(each.name)}
     return Options(**{**values, **dict.fromkeys(("since", "until", "limit", "write_known", "tool_report_path"))})
 
 
@@ -53,13 +56,13 @@ def _refuse_different(first: FinishedResult, other: FinishedResult, free: set[st
     for name in dict.fromkeys([*first.options, *other.options]):
         if name == _KEY or name in free or first.options.get(name) == other.options.get(name):
             continue
-        made = f"{other.path} was made {_spelled(other, name)}, {first.path} {_spelled(first, name)}"
-        again = "choose one with merge --duplicates" if name in _ALIKE else "convert the logs of one of them again"
-        raise UsageError(f"{made}: only results with the same options can be merged; {again}")
+        difference = f"{other.path} was written {_spelled(other, name)}, {first.path} {_spelled(first, name)}"
+        again = "choose a mode with merge --duplicates" if name in _ALIKE else "convert the logs of one of them again"
+        raise UsageError(f"{difference}: only results with the same options can be merged; {again}")
 
 
 def _spelled(result: FinishedResult, name: str) -> str:
-    """How a result was made, as far as one option says."""
+    """Describe the value of an option with which a result was written."""
     value = result.options.get(name)
     option = next((each for each in list_options() if each.name == name), None)
     flag = option.flag if option else name
@@ -73,10 +76,10 @@ def _spelled(result: FinishedResult, name: str) -> str:
 
 
 def _key(results: Sequence[FinishedResult]) -> str | None:
-    """The fingerprint of the key; raises ``UsageError`` if several keys replaced something."""
-    made = {each.options.get(_KEY): each.path for each in results if each.is_keyed}
-    if len(made) > 1:
-        paths = " and ".join(list(made.values())[:2])
-        why = "one value would have two placeholders; convert the logs of one again with the key of the other"
-        raise UsageError(f"{paths} were made with different keys: {why} (--anonymize-key-file)")
-    return next(iter(made), results[0].options.get(_KEY))
+    """Return the fingerprint of the key; raises ``UsageError`` if values were replaced with different keys."""
+    paths_by_key = {each.options.get(_KEY): each.path for each in results if each.is_keyed}
+    if len(paths_by_key) > 1:
+        paths = " and ".join(list(paths_by_key.values())[:2])
+        why = "equal values would have different placeholders; convert the logs of one again with the key of the other"
+        raise UsageError(f"{paths} were written with different keys: {why} (--anonymize-key-file)")
+    return next(iter(paths_by_key), results[0].options.get(_KEY))

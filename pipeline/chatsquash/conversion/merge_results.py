@@ -1,4 +1,4 @@
-"""Finished results to one: the sessions of each in turn, without duplicates, and the sums of their accounts."""
+"""Merges finished results into one, without duplicate sessions and records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from chatsquash.sources.logs import Logs
 def merge_results(
     results: Sequence[str], out: Path | str, options: Options, observer: Observer | None = None
 ) -> Summary:
-    """Write the sessions of finished results to an output folder, as one run over the logs of all of them would.
+    """Write the sessions of finished results to an output folder, as one run over all of their logs would.
 
     Args:
         results: Output folders of ``convert`` or ``merge``, in order; they are only read.
@@ -50,23 +50,23 @@ def merge_results(
     """
     started = time.monotonic()
     if len(results) < 2:
-        raise UsageError(f"{results[0]}: is one result; name another to merge it with")
-    with ExitStack() as opened:
-        finished = [opened.enter_context(closing(FinishedResult(path))) for path in results]
-        merged, described = merged_options(finished, options)
+        raise UsageError(f"{results[0]}: is a single result; add another one to merge it with")
+    with ExitStack() as stack:
+        finished = [stack.enter_context(closing(FinishedResult(path))) for path in results]
+        merged, options_json = merged_options(finished, options)
         _refuse_inside(out, results)
         output = output_in(out, force=options.force)
-        opened.callback(output.discard)
-        opened.push(lambda _, problem, __: name_full_folder(problem, output.path))
+        stack.callback(output.discard)
+        stack.push(lambda _, problem, __: name_full_folder(problem, output.path))
         if (old := old_result(output)) and not options.replace:
             old.refuse()
         summary = summary_of(merged)
         inputs = _Inputs(finished, merged)
-        run = _Merging(merged, output, observer, summary, described)
+        run = _Merging(merged, output, observer, summary, options_json)
         run.all(inputs)
         for each in finished:
             run.manifest.records_made.add_counts(each.run["records_made"])
-        summary.size = inputs.size  # of sessions that are in several files, none is known
+        summary.size = inputs.size  # sessions in several files have no size
         run.close(inputs.discovery, started)
         output.commit()
         output.clear(output.journal)
@@ -74,24 +74,24 @@ def merge_results(
 
 
 def _refuse_inside(out: Path | str, results: Sequence[str]) -> None:
-    """Refuse an output folder that is one of the results, or in one."""
+    """Refuse an output folder that is, or is inside, one of the results."""
     for path in results:
         if isinstance(out, Path) and Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
             raise UsageError(f"{out}: is in {path}, which is only read; choose another folder with --output")
 
 
 class _Inputs:
-    """The sessions of the results in order, see ``SessionInputs``; a log that several results have is taken once."""
+    """The sessions of the results, in order; a log in several results is used once. See ``SessionInputs``."""
 
     def __init__(self, results: Sequence[FinishedResult], options: Options) -> None:
         self.logs = Logs()
         self.size = sum(each["size"] for result in results for each in result.run["inputs"])
         self.discovery = Discovery()
-        """What else the runs met."""
-        self.stored: StoredSession
-        """The session that was given last."""
+        """Other facts from the discoveries of the runs."""
+        self.current: StoredSession
+        """The session that was returned last."""
         self._results, self._options = results, options
-        self._kept: Iterator[bytes] = iter(())
+        self._rejected_lines: Iterator[bytes] = iter(())
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
         """See ``SessionInputs``."""
@@ -106,33 +106,33 @@ class _Inputs:
 
     def _sessions(self, discovery: Discovery) -> Iterator[tuple[Log, Outcome]]:
         earlier: set[int] = set()
-        repeated: set[str] = set()
+        duplicates: set[str] = set()
         number, last = -1, None
         for result in self._results:
             discovery.others.update(result.counts["other_files"])
             discovery.passed_over += result.counts["passed_over"]
-            self._kept, present = result.kept_lines(), set[int]()
+            self._rejected_lines, present = result.kept_lines(), set[int]()
             for each in result.sessions(self._options):
                 if isinstance(each, Finding):
                     discovery.findings.append(each)
                     continue
                 if (key := _key(each)) in earlier:
-                    repeated.add(each.log.path)
-                    deque(islice(self._kept, each.kept_lines), maxlen=0)
+                    duplicates.add(each.log.path)
+                    deque(islice(self._rejected_lines, each.kept_lines), maxlen=0)
                     continue
                 present.add(key)
                 if last != (result, each.log.path):
                     number, last = number + 1, (result, each.log.path)
-                self.stored = each
+                self.current = each
                 yield each.log.log(number), each.outcome
             earlier |= present
-        discovery.others.update({SAME_FILE: len(repeated)} if repeated else {})
+        discovery.others.update({SAME_FILE: len(duplicates)} if duplicates else {})
 
     def acknowledge(self, log: Log, outcome: Outcome) -> None:
         """See ``SessionInputs``: there is nothing to remember."""
 
     def inputs(self) -> Iterator[tuple[Log, str]]:
-        """See ``SessionInputs``; the manifest of a run by chain names logs, others name sessions."""
+        """See ``SessionInputs``; runs with ``--sessions-by chain`` list logs, others list sessions."""
         if self._options.sessions_by != "chain":
             return
         inputs = (each for result in self._results for each in result.run["inputs"])
@@ -148,34 +148,34 @@ class _Inputs:
         raise AssertionError(place)
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
-        """See ``SessionInputs``; they are those of the session that was given last."""
+        """See ``SessionInputs``; the lines are those of the session that was returned last."""
         del log, outcome
-        return ([line] for line in islice(self._kept, self.stored.kept_lines))
+        return ([line] for line in islice(self._rejected_lines, self.current.kept_lines))
 
 
-def _key(stored: StoredSession) -> int:
-    """By what a session of the same log is recognised in another result: its name and a hash of its lines."""
-    outcome, log = stored.outcome, stored.log
-    named = outcome.privacy.log_names.digest if outcome.privacy.log_names else ""
-    known = (log.path, log.pieces, log.part, named, outcome.session, outcome.account.digest)
+def _key(session: StoredSession) -> int:
+    """Return the key that identifies a session across results: its log, its name and a hash of its lines."""
+    outcome, log = session.outcome, session.log
+    path_digest = outcome.privacy.log_names.digest if outcome.privacy.log_names else ""
+    known = (log.path, log.pieces, log.part, path_digest, outcome.session, outcome.account.digest)
     return xxh3_64_intdigest(repr(known).encode())
 
 
 class _Merging(Conversion):
-    """Writes sessions that were converted before: only duplicates among all of them are still to be found."""
+    """Writes sessions that were converted before; only duplicates across results are removed."""
 
-    def _new_choice(self, options: Options) -> Selector:
+    def _new_selector(self, options: Options) -> Selector:
         groups = ("filters", "days", "privacy", "addresses")
         done = {each.name: each.default for each in list_options() if each.group in groups and not each.secret}
         return Selector(replace(options, **{**done, "anonymize": False}))
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         assert isinstance(inputs, _Inputs)
-        stored, chosen = inputs.stored, self._choice.select(source, log, outcome)
-        duplicates = stored.duplicates + chosen.duplicates
+        session, selection = inputs.current, self._selector.select(source, log, outcome)
+        duplicates = session.duplicates + selection.duplicates
         self.write(
             source,
             log,
-            Selection(chosen.outcome, stored.record_count, stored.turns, stored.filtered, duplicates),
+            Selection(selection.outcome, session.record_count, session.turns, session.filtered, duplicates),
             inputs,
         )

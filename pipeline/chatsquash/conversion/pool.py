@@ -1,4 +1,4 @@
-"""Worker processes: each has one batch of jobs at a time, and one that dies is replaced."""
+"""A pool of worker processes; each works on one batch of jobs at a time, and is replaced if it dies."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 _NO_MEMORY = 70
-"""The exit code of a worker process that ran out of memory, where the system did not kill it."""
+"""The exit code of a worker process that ran out of memory without being killed by the system."""
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 class Batch(Struct, Generic[Job], frozen=True):
-    """What one process works on at a time."""
+    """The jobs that a process works on at a time."""
 
     number: int
     jobs: tuple[Job, ...]
     alone: bool = False
-    """Whether it is one of those that were under way when a process died, and no other is under way beside it."""
+    """Whether this is a retry after a process died, during which no other batch runs."""
 
 
 class Pool(Generic[Job, Result]):
-    """Worker processes, each with a connection; one that dies is replaced.
+    """Worker processes, each with a connection; a process that dies is replaced.
 
-    ``prepare`` is called with the arguments once in each process, and returns the function that does a job there.
+    Args:
+        prepare: Called once in each process; returns the function that does a job.
+        arguments: The arguments of ``prepare``.
     """
 
     def __init__(self, prepare: Callable[..., Callable[[Job], Result]], *arguments: Any) -> None:
@@ -47,10 +49,8 @@ class Pool(Generic[Job, Result]):
         self.under_way: dict[Connection, Batch[Job]] = {}
 
     def run(self, queue: Queue[Job, Result], workers: int) -> Iterator[list[tuple[Job, Result]]]:
-        """The results of batches, in their order, from so many processes, which end with the last of them.
-
-        There is no thread on this side, so that a fork copies none and an interrupt meets none.
-        """
+        """Yield the results of batches, in order; the processes end after the last one."""
+        # This process uses no threads: they must not be copied by a fork or hit by an interrupt.
         try:
             self.start(workers)
             while True:
@@ -68,8 +68,8 @@ class Pool(Generic[Job, Result]):
             self.close()
 
     def start(self, count: int) -> None:
-        """Start so many processes."""
-        # Imported here, since it takes longer than to convert a small log.
+        """Start processes."""
+        # Imported here, since the import takes longer than the conversion of a small log.
         from multiprocessing import get_context
 
         method = platform.start_method()
@@ -77,29 +77,30 @@ class Pool(Generic[Job, Result]):
         with platform.uninterrupted():
             for _ in range(count):
                 ours, theirs = context.Pipe()
-                # A fork copies our ends; a worker that kept them would not notice when this process is gone.
-                copied = [*self._workers, ours] if method == "fork" else []
+                # A worker with open copies of our ends, which a fork makes, would not notice the end of this process.
+                inherited = [*self._workers, ours] if method == "fork" else []
                 process = context.Process(  # type: ignore[attr-defined]
-                    target=_serve, args=(theirs, copied, *self._work), daemon=True
+                    target=_serve, args=(theirs, inherited, *self._work), daemon=True
                 )
                 process.start()
                 theirs.close()
                 self._workers[ours] = process
 
     def idle(self) -> list[Connection]:
-        """The workers that have nothing to do."""
+        """Return the idle workers."""
         return [each for each in self._workers if each not in self.under_way]
 
     def send(self, connection: Connection, batch: Batch[Job]) -> None:
-        """Give a batch to a worker that is idle."""
+        """Send a batch to an idle worker."""
         self.under_way[connection] = batch
-        with suppress(BrokenPipeError, ConnectionResetError):  # which waiting for it will tell
+        with suppress(BrokenPipeError, ConnectionResetError):  # wait() will notice that the worker died
             connection.send(batch.jobs)
 
     def wait(self) -> Iterator[tuple[Batch[Job], list[tuple[Job, Result]] | str]]:
-        """Wait; then the batches that came back, with their results, or with how the process ended.
+        """Wait, and yield finished batches with their results, or with the reason for which the process ended.
 
-        Raises ``ShortageError`` where a process met one.
+        Raises:
+            ShortageError: If it was raised in a process.
         """
         from multiprocessing.connection import wait
 
@@ -107,10 +108,10 @@ class Pool(Generic[Job, Result]):
             batch = self.under_way.pop(connection)
             results: list[tuple[Job, Result]] | str
             try:
-                received = connection.recv()
-                if isinstance(received, str):
-                    raise ShortageError(received)
-                results = list(zip(batch.jobs, received, strict=True))
+                answer = connection.recv()
+                if isinstance(answer, str):
+                    raise ShortageError(answer)
+                results = list(zip(batch.jobs, answer, strict=True))
             except (EOFError, OSError):
                 code = self._end(connection)
                 self.start(1)
@@ -124,22 +125,22 @@ class Pool(Generic[Job, Result]):
                 self._end(connection)
 
     def _end(self, connection: Connection) -> int:
-        """End a process, which may have ended already; its exit code."""
+        """End a process, unless it has ended already, and return its exit code."""
         process = self._workers.pop(connection)
-        process.kill()  # what it writes is read up to where it is whole
+        process.kill()  # safe at any time, since readers ignore an incomplete frame
         process.join()
         connection.close()
         return process.exitcode or 0
 
 
 def _serve(
-    connection: Connection, copied: list[Connection], prepare: Callable[..., Callable[[Any], Any]], arguments: Any
+    connection: Connection, inherited: list[Connection], prepare: Callable[..., Callable[[Any], Any]], arguments: Any
 ) -> None:
-    """A worker process: batches in, results out, until the other side is gone."""
+    """Run a worker process: receive batches and send results until the parent ends."""
     platform.leave_interrupts_to_parent()
     platform.collect_less()
     platform.end_with_parent()
-    for each in copied:
+    for each in inherited:
         each.close()
     work = prepare(*arguments)
     with suppress(EOFError, ConnectionError):
@@ -147,7 +148,7 @@ def _serve(
             try:
                 results = [work(job) for job in connection.recv()]
             except MemoryError:
-                os._exit(_NO_MEMORY)  # each of them is tried once more, alone
+                os._exit(_NO_MEMORY)  # the parent retries each job separately
             except ShortageError as problem:
                 connection.send(str(problem))
                 return
@@ -155,33 +156,36 @@ def _serve(
 
 
 class Queue(Generic[Job, Result]):
-    """Batches on their way, only so far ahead of the one whose turn it is, since what is done waits in memory.
+    """Orders batches and their results; at most ``ahead`` batches run ahead of the next one, to bound memory.
 
-    ``lost`` gives the result of a job that ended two processes, by how the last one ended.  Some batches go first, of
-    which there are so few that all of them may wait: their records do not.
+    Args:
+        todo: The jobs of each batch, in order.
+        ahead: Maximum number of batches that are running or waiting for their turn.
+        lose: Returns the result of a job that ended two processes, given how the last one ended.
+        first: Batches to start first; they must be few, since all of their results may have to wait.
     """
 
     def __init__(
         self,
         todo: Iterable[tuple[Job, ...]],
         ahead: int,
-        lost: Callable[[Job, str], Result],
+        lose: Callable[[Job, str], Result],
         first: Sequence[Batch[Job]] = (),
     ) -> None:
-        self._lost = lost
+        self._lost = lose
         self._first = deque(first)
         self._early = {batch.number for batch in first}
-        self._waiting = 0  # of those that went first
+        self._waiting = 0  # batches of ``first`` that were started
         self._todo = (batch for batch in starmap(Batch[Job], enumerate(todo)) if batch.number not in self._early)
         self._ahead = ahead
         self._under_way = 0
         self._turn = 0
         self._done: dict[int, list[tuple[Job, Result]]] = {}
         self._retries: deque[Batch[Job]] = deque()
-        self._missing: Counter[int] = Counter()  # of batches whose jobs are tried alone
+        self._missing: Counter[int] = Counter()  # jobs of retried batches that are not done
 
     def take(self) -> Batch[Job] | None:
-        """What to do next; ``None`` while there is nothing that may begin."""
+        """Return the next batch; ``None`` if none may start now."""
         batch: Batch[Job] | None = None
         if self._retries:
             batch = None if self._under_way else self._retries.popleft()
@@ -194,9 +198,9 @@ class Queue(Generic[Job, Result]):
         return batch
 
     def put(self, batch: Batch[Job], results: list[tuple[Job, Result]] | str) -> None:
-        """Take the results of a batch, or how the process ended that had it.
+        """Add the results of a batch, or the reason for which its process ended.
 
-        Each of its jobs is then tried once more alone, and is lost if that, too, ends a process.
+        In the latter case each of its jobs is retried separately, and is lost if that ends a process again.
         """
         self._under_way -= 1
         if isinstance(results, str):
@@ -210,11 +214,11 @@ class Queue(Generic[Job, Result]):
             self._missing[batch.number] -= 1
 
     def is_next_done(self) -> bool:
-        """Whether the batch whose turn it is has all its results."""
+        """Whether all results of the next batch in order are available."""
         return self._turn in self._done and not self._missing[self._turn]
 
     def next_done(self) -> list[tuple[Job, Result]]:
-        """The results of the batch whose turn it is."""
+        """Return the results of the next batch in order."""
         self._waiting -= self._turn in self._early
         self._turn += 1
         return self._done.pop(self._turn - 1)

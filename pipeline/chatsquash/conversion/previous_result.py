@@ -1,4 +1,4 @@
-"""What a run may put in the place of the result that an earlier one left in its output folder."""
+"""The result of an earlier run in the output folder, and checks whether it may be replaced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatsquash.dataset.summary import Summary
 from chatsquash.results.types import Input
 from chatsquash.sources.open import raw
 
-_NAMED = 3  # folders of an old result, in an error
+_MAX_FOLDERS = 3  # folders named in an error
 
 
 class _OldWritten(Struct):
@@ -29,11 +29,11 @@ class _OldWritten(Struct):
 class _OldCounts(Struct):
     sessions: _OldWritten
     conversations: _OldWritten | None = None
-    """Those of before had one for each session."""
+    """Missing in results of old versions, which had one conversation per session."""
 
 
 class _OldRun(Struct):
-    """What counts of an old ``run.json``."""
+    """The relevant members of an old ``run.json``."""
 
     counts: _OldCounts
     inputs: list[Input]
@@ -41,23 +41,25 @@ class _OldRun(Struct):
 
 
 class OldResult(NamedTuple):
-    """What an earlier run left in an output folder; one without records is none."""
+    """The result of an earlier run with at least one record."""
 
     folder: str
     records: int
     logs: list[Input]
-    written: datetime
+    time: datetime
     options: dict[str, object]
 
     def other_options(self, options: dict[str, object]) -> list[str]:
-        """The options that it was made with other values of."""
+        """Return the options that had other values."""
         now = msgspec.json.decode(msgspec.json.encode(options))
         return [name for name, value in self.options.items() if name in now and now[name] != value]
 
     def refuse_other_logs(self, candidates: Iterable[Log], digest: Callable[[str], str]) -> None:
-        """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold.
+        """Raise ``UsageError`` if none of its logs is among the candidates, by path or by content.
 
-        ``digest`` tells paths apart in which something private was replaced.
+        Args:
+            candidates: The logs of this run.
+            digest: Returns the digest of a path, which identifies paths with replaced private values.
         """
         hidden = {each.path_digest for each in self.logs} - {""}
         if hidden and any(digest(printable(log.display_path)) in hidden for log in candidates):
@@ -68,42 +70,44 @@ class OldResult(NamedTuple):
         hashes = {(each.size, each.xxh3_128) for each in self.logs}
         sizes = {size for size, _ in hashes}
         if not any(log.size in sizes and (log.size, _hash(log)) in hashes for log in candidates):
-            raise UsageError(f"{self._said()}, and none of those logs is among the ones found now; {_HINT}")
+            raise UsageError(f"{self._said()}, and none of these logs is among those of this run; {_HINT}")
 
     def refuse(self) -> None:
-        """Raise ``UsageError``, since nothing may replace it unasked."""
+        """Raise ``UsageError``, since the result may only be replaced on request."""
         raise UsageError(f"{self._said()}; {_HINT}")
 
     def refuse_nothing(self, summary: Summary) -> None:
-        """Raise ``UsageError`` where a run has no records."""
+        """Raise ``UsageError`` if the new run has no records."""
         if not summary.written:
             now = pluralize(summary.sessions, "session")
-            raise UsageError(f"{self._said()}, and {now} found now gave no record; {_HINT}")
+            raise UsageError(f"{self._said()}, and {now} of this run produced no record; {_HINT}")
 
     def _said(self) -> str:
         folders = list(dict.fromkeys(os.path.dirname(each.path) or "." for each in self.logs))  # noqa: PTH120
         roots = _roots(folders)
-        logs = ", ".join(roots[:_NAMED]) + (f" and {len(roots) - _NAMED} more" if len(roots) > _NAMED else "")
-        when = f"{self.written:%Y-%m-%d %H:%M} UTC"
-        return f"{self.folder}: holds {pluralize(self.records, 'record')} of {logs}, written at {when}"
+        logs = ", ".join(roots[:_MAX_FOLDERS]) + (
+            f" and {len(roots) - _MAX_FOLDERS} more" if len(roots) > _MAX_FOLDERS else ""
+        )
+        when = f"{self.time:%Y-%m-%d %H:%M} UTC"
+        return f"{self.folder}: contains {pluralize(self.records, 'record')} of {logs}, written at {when}"
 
 
 def _roots(folders: list[str]) -> list[str]:
-    """The folder in which all of these are, or the first ones that they are in."""
+    """Return the common parent folder, or else the top-level folders."""
     try:
         common = os.path.commonpath(folders)
-    except ValueError:  # some are named from the root, others from where one is
+    except ValueError:  # a mixture of absolute and relative paths
         return folders
     return [common] if common else list(dict.fromkeys(folder.split("/")[0] for folder in folders))
 
 
-_HINT = "nothing was replaced: choose another folder with --output, or replace it with --replace"
+_HINT = "nothing was replaced: choose another folder with --output, or add --replace"
 
 
-def old_result(folder: str, written: bytes, changed: float) -> OldResult | None:
-    """The result in an output folder by its ``run.json``, changed at that time; ``None`` where it has no records."""
+def old_result(folder: str, manifest: bytes, changed: float) -> OldResult | None:
+    """Parse the ``run.json`` of a result, with its modification time; ``None`` if it has no records."""
     try:
-        run = msgspec.json.decode(written, type=_OldRun)
+        run = msgspec.json.decode(manifest, type=_OldRun)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     records = (run.counts.conversations or run.counts.sessions).written
@@ -113,7 +117,7 @@ def old_result(folder: str, written: bytes, changed: float) -> OldResult | None:
 
 
 def _hash(log: Log) -> str:
-    """The hash of a log's bytes; empty where it cannot be read, which converting it will say."""
+    """Return the hash of a log; empty if it cannot be read, which its conversion reports."""
     try:
         with raw(log.path) as file:
             return hashlib.file_digest(file, xxh3_128).hexdigest()

@@ -1,4 +1,4 @@
-"""What is shown while a conversion runs."""
+"""The progress of a conversion: a bar on terminals, else lines of text or JSON."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escape, pluralize
 
 Observer = Callable[[Log, Outcome, int], None]
-"""Told each session's log and outcome in order, and the bytes of all logs."""
+"""Called after each session, in order, with its log, its outcome and the bytes of all logs."""
 _SECOND, _HALF_MINUTE = 1, 30
-"""Seconds between two lines on progress: for programs, and for people who read them later."""
+"""Seconds between two progress lines: for programs, and for people who read them later."""
 _VISIBLE = 1e6
-"""Bytes a second from which on the rate is shown."""
+"""Minimum rate that is shown, in bytes per second."""
 
 
 class Bar:
-    """A bar of bytes on a terminal."""
+    """A progress bar of bytes on a terminal."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._bar: Any = None
-        self._wanted = not quiet and bool(sys.stderr) and sys.stderr.isatty()
+        self._is_shown = not quiet and bool(sys.stderr) and sys.stderr.isatty()
 
     def __enter__(self) -> Self:
         return self
@@ -38,28 +38,28 @@ class Bar:
             self._bar.close()
 
     def observe(self, size: int, total: int) -> None:
-        """So many bytes more are done, of so many in all."""
-        if self._wanted and self._bar is None:
+        """Advance the bar by ``size`` of ``total`` bytes."""
+        if self._is_shown and self._bar is None:
             from tqdm import tqdm
 
-            tqdm.monitor_interval = 0  # no thread beside worker processes
+            tqdm.monitor_interval = 0  # no thread, since worker processes are forked
             self._bar = tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1000, file=sys.stderr, leave=False)
         if self._bar is not None:
             self._bar.update(size)
 
     def note(self, text: str) -> None:
-        """What stands behind the bar, if there is one."""
+        """Set the text after the bar, if there is one."""
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
 
     def begin(self) -> None:
-        """Begin another bar, from nothing."""
+        """Start a new bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
 
     def say(self, line: str) -> None:
-        """A line beside the bar."""
+        """Print a line above the bar."""
         if self._bar is not None:
             self._bar.write(line, file=sys.stderr)
         else:
@@ -67,25 +67,25 @@ class Bar:
 
 
 class Watch(Bar):
-    """Progress of a conversion, and the traces of sessions with errors: told each session, it says how far it is.
+    """Shows the progress of a conversion and the tracebacks of sessions with errors.
 
-    On a terminal that is a bar; where nobody watches, a line now and then; as JSON lines, one a second.
+    Progress is a bar on a terminal and a line every half minute otherwise; as JSON, one line per second.
     """
 
     needs_records = False
-    """Whether it looks at the lines of records, which cost time to read again."""
+    """Whether the observer needs the lines of records, which take time to read again."""
 
     def __init__(
         self, *, quiet: bool, verbose: bool, as_json: bool = False, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(quiet=quiet or as_json)
         self._verbose, self._as_json, self._clock = verbose, as_json, clock
-        self._tells = not quiet and not self._wanted
-        self._began = self._told = clock()
+        self._tells = not quiet and not self._is_shown
+        self._began = self._last_report = clock()
         self._size = self._total = self._sessions = 0
         self._findings: Counter[str] = Counter()
         self.observer: Observer | None = self if verbose or not quiet else None
-        """What to tell each session's outcome to; ``None`` where nothing is to be shown."""
+        """The observer for ``convert``; ``None`` if nothing is to be shown."""
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
@@ -93,14 +93,14 @@ class Watch(Bar):
             self.say(self._line())
 
     def __call__(self, log: Log, outcome: Outcome, total: int) -> None:
-        """One session more is done, of so many bytes in all."""
+        """Count a finished session, and show the progress."""
         self._size, self._total, self._sessions = self._size + log.size, total, self._sessions + 1
         self._findings.update(each.severity for each in outcome.findings)
-        if self._wanted:
+        if self._is_shown:
             self.observe(log.size, total)
             self.note(self._counts())
-        if self._tells and self._clock() - self._told >= (_SECOND if self._as_json else _HALF_MINUTE):
-            self._told = self._clock()
+        if self._tells and self._clock() - self._last_report >= (_SECOND if self._as_json else _HALF_MINUTE):
+            self._last_report = self._clock()
             self.say(self._line())
         if self._verbose and outcome.report.trace:
             self.say(f"{escape(log.display_path)}: {escape(outcome.report.trace)}")
@@ -112,7 +112,7 @@ class Watch(Bar):
     def _line(self) -> str:
         seconds = self._clock() - self._began
         rate = self._size / seconds if seconds else 0.0
-        left = (self._total - self._size) / rate if rate else None
+        remaining = (self._total - self._size) / rate if rate else None
         if self._as_json:
             members = {
                 "bytes": self._size,
@@ -120,11 +120,11 @@ class Watch(Bar):
                 "sessions": self._sessions,
                 "seconds": round(seconds, 1),
                 "bytes_per_second": round(rate),
-                "seconds_left": None if left is None else round(max(left, 0.0), 1),
+                "seconds_left": None if remaining is None else round(max(remaining, 0.0), 1),
                 "findings": dict(sorted(self._findings.items())),
             }
             return json.dumps(members)
-        ahead = "" if left is None else f", {max(left, 0.0):,.0f} s left"
+        ahead = "" if remaining is None else f", {max(remaining, 0.0):,.0f} s left"
         done = f"{self._size / 1e6:,.1f} of {self._total / 1e6:,.1f} MB"
         speed = f", {rate / 1e6:,.0f} MB/s" if rate >= _VISIBLE else ""
         return f"{done}{speed}{ahead}: {self._counts()}"

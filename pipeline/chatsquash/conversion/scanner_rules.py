@@ -1,6 +1,6 @@
-"""The rules of the scanner as they are compiled, kept in an output folder, where they are read in a tenth of the time.
+"""The compiled rules of the scanner, stored in the output folder because loading them takes a tenth of the time.
 
-What lies in such a folder may be anybody's, so it is held to a digest that takes the key of the run to make.
+Others may have written to the folder, so the files are verified by a digest that requires the key of the run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RULES, _DIGEST = "kingfisher", "kingfisher.digest"
 
 
 def make(options: Options, out: Path) -> None:
-    """Compile the rules into an output folder, unless they are there; does nothing where no scanner is asked for."""
+    """Compile the rules into an output folder, unless they exist; does nothing without ``--redact kingfisher``."""
     if "kingfisher" not in options.redacts:
         return
     with closing(Folder(out)) as folder:
@@ -34,7 +34,7 @@ def make(options: Options, out: Path) -> None:
 
 
 def take(options: Options, out: Path) -> None:
-    """Have this process read the rules that another one compiled."""
+    """Load the rules that another process compiled."""
     if "kingfisher" in options.redacts:
         with closing(Folder(out)) as folder, suppress(OSError):
             ours = folder.folder(OURS)
@@ -51,7 +51,7 @@ def _is_ours(ours: Folder, rules: Folder, options: Options) -> bool:
 
 
 def _digest(rules: Folder, options: Options) -> bytes:
-    """A digest of all files; raises ``OSError`` for a link among them."""
+    """Return a digest of all files; raises ``OSError`` if one of them is a link."""
     digest = hmac.new(options.anonymize_key or b"", b"rules of a scanner", "sha256")
     for name in sorted(rules.names()):
         data = rules.read(name)

@@ -1,4 +1,4 @@
-"""The sessions of an output folder or of logs, each with what people recognise it by."""
+"""Lists the sessions of an output folder or of logs, with their distinguishing properties."""
 
 from __future__ import annotations
 
@@ -26,29 +26,39 @@ if TYPE_CHECKING:
     import polars as pl
 
 FIELDS = ("id", "day", "agent", "model", "replies", "tokens", "outcome", "prompt", "session", "log")
-"""What is listed of a session."""
+"""The properties listed for a session."""
 Row = dict[str, Any]
 
 
 def list_sessions(
     paths: Sequence[str], options: Options, *, where: str | None = None, sort: str | None = None
 ) -> list[dict[str, Any]]:
-    """The sessions of an output folder, or of logs, that meet a condition; each has the members of ``FIELDS``.
+    """List the sessions of an output folder or of logs that match a condition.
 
-    Raises ``UsageError`` for a source, a condition or a column that cannot be used.
+    Args:
+        paths: An output folder, or logs.
+        options: The options for reading logs.
+        where: An SQL condition on the session table.
+        sort: A column, with ``-`` for descending order.
+
+    Returns:
+        A dictionary with the members of ``FIELDS`` for each session.
+
+    Raises:
+        UsageError: If a source, the condition or the column cannot be used.
     """
     _refuse_unknown(sort)
-    chosen = _condition(where)
+    condition = _condition(where)
     if len(paths) == 1 and is_output(Path(paths[0])):
         with closing(Folder(Path(paths[0]))) as folder:
-            frame = _numbered(frame_of(folder))
+            frame = _with_numbers(frame_of(folder))
             prefixes = _prefixes(frame["session"])
-            rows = _rows(frame, chosen)
+            rows = _rows(frame, condition)
             prompts = _prompts(folder, rows)
     else:
         frame, known = _of_logs(paths, options)
         prefixes = _prefixes(frame["session"])
-        rows = _rows(frame, chosen)
+        rows = _rows(frame, condition)
         prompts = {row["nth"]: known[row["nth"]] for row in rows}
     entries = [(row, _entry(row, prefixes[row["session"]], prompts.get(row["nth"]))) for row in rows]
     return [entry for _, entry in _sorted(entries, sort)]
@@ -63,13 +73,13 @@ def _refuse_unknown(sort: str | None) -> None:
 def _condition(where: str | None) -> pl.Expr | None:
     if where is None:
         return None
-    from chatsquash.dataset.where import condition_of  # which takes time to import
+    from chatsquash.dataset.where import condition_of  # slow to import
 
     return condition_of(where, include_late=True)
 
 
 def _of_logs(paths: Sequence[str], options: Options) -> tuple[pl.DataFrame, list[str | None]]:
-    """The session table of logs, and the first prompt of each session."""
+    """Return the session table of logs, and the first prompt of each session."""
     rows: list[Row] = []
     prompts: list[str | None] = []
     for session in read(paths, options):
@@ -78,8 +88,8 @@ def _of_logs(paths: Sequence[str], options: Options) -> tuple[pl.DataFrame, list
     return frame_of_rows(rows).with_row_index("nth"), prompts
 
 
-def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
-    """The session table with the number of the session in each row, since one may have several records."""
+def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add the number of the session to each row, since a session may have several records."""
     import polars as pl
 
     first = pl.all_horizontal(pl.col(name).fill_null(1) == 1 for name in ("record", "sample"))
@@ -87,22 +97,22 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(frame: pl.DataFrame, condition: pl.Expr | None) -> list[Row]:
-    """For each session its first row that meets a condition."""
+    """Return the first row of each session that matches a condition."""
     if condition is not None:
-        from chatsquash.dataset.where import matching  # which takes time to import
+        from chatsquash.dataset.where import matching  # slow to import
 
         frame = matching(frame, condition)
     return frame.unique("nth", keep="first", maintain_order=True).to_dicts()
 
 
 def _prompts(folder: Folder, rows: list[Row]) -> dict[int, str | None]:
-    """The first prompts of records, each file of which is read once."""
-    wanted: dict[str, dict[int, int]] = defaultdict(dict)
+    """Return the first prompts of records; each file is read once."""
+    numbers_by_file: dict[str, dict[int, int]] = defaultdict(dict)
     for row in rows:
         if row["file"] is not None:
-            wanted[row["file"]][row["row"]] = row["nth"]
+            numbers_by_file[row["file"]][row["row"]] = row["nth"]
     prompts: dict[int, str | None] = {}
-    for name, numbers in wanted.items():
+    for name, numbers in numbers_by_file.items():
         for each in places.rows(folder, name):
             if (nth := numbers.get(each.number)) is not None:
                 prompts[nth] = title_of_line(each.data)
@@ -126,15 +136,15 @@ def _entry(row: Row, prefix: str, prompt: str | None) -> dict[str, Any]:
 
 
 def _prefixes(sessions: Iterable[str]) -> dict[str, str]:
-    """The shortest beginning of each id that no other one has."""
+    """Return the shortest unique prefix of each id."""
     ids = sorted(set(sessions))
-    shared = [len(commonprefix(pair)) for pair in pairwise(ids)]  # noqa: RUF071 - characters are meant
-    beside = zip([0, *shared], [*shared, 0], strict=True)
+    common_lengths = [len(commonprefix(pair)) for pair in pairwise(ids)]  # noqa: RUF071 - characters are meant
+    beside = zip([0, *common_lengths], [*common_lengths, 0], strict=True)
     return {id_: id_[: max(SHORTEST - 1, *lengths) + 1] for id_, lengths in zip(ids, beside, strict=False)}
 
 
 def _sorted(entries: list[tuple[Row, dict[str, Any]]], sort: str | None) -> Iterator[tuple[Row, dict[str, Any]]]:
-    """Entries by a column, those without a value last."""
+    """Sort entries by a column; those without a value come last."""
     if sort is None:
         yield from entries
         return

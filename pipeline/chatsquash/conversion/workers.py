@@ -1,4 +1,4 @@
-"""Sessions to outcomes, in this process or several, in the order of the logs."""
+"""Converts sessions to outcomes, in one or several processes, in the order of the logs."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from chatsquash.session.join.sessions import Joins
 
 Done = tuple[Log, Outcome | None]
-"""A log and its outcome; ``None`` for a file that has to be split into its sessions first."""
-Sent = PackedOutcome | Outcome | None
+"""A log and its outcome; ``None`` for a file that must be split into its sessions first."""
+Result = PackedOutcome | Outcome | None
 """An outcome as a worker process sends it."""
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
 _TOGETHER = 1 << 20
-"""Bytes of lines above which an outcome of this process waits for no other."""
+"""Bytes of lines after which outcomes of this process are passed on."""
 _SHARES = 32
-"""Of one worker's part of all bytes a log is large that has more than one in so many."""
+"""A log is large if it has more than this fraction (1/32) of the bytes of one worker."""
 _WORTH_A_PROCESS = 8 << 20
-"""Bytes of logs below which starting a process takes longer than it saves."""
+"""Bytes of logs per process below which starting it takes longer than it saves."""
 
 
 def outcomes(  # noqa: PLR0913
@@ -44,22 +44,27 @@ def outcomes(  # noqa: PLR0913
     options: Options,
     journals: Journals | None = None,
     expanded: Folder | None = None,
-    grouped: Iterable[Log] | None = None,
+    grouping: Iterable[Log] | None = None,
     *,
     processes: int | None = None,
     joins: Joins | None = None,
     lineages: Lineages | None = None,
 ) -> Iterator[tuple[Log, Outcome]]:
-    """The outcome of every session, in the order of the logs, at most a few batches ahead of the one asked for.
+    """Yield the outcome of every session, in the order of the logs, converting at most a few batches ahead.
 
-    Outcomes in the journals are reused, others are added to them.  ``expanded`` is the folder for compressed logs that
-    are split, as ``split`` has it; ``grouped`` are the sessions in the logs, if they are known; ``processes`` is the
-    number of worker processes, by default as many of ``workers`` as pay off; ``joins`` selects the sessions to join;
-    ``lineages`` are those of the run, by default those among the logs.
+    Args:
+        logs: The logs, in order.
+        options: The options of the run.
+        journals: Journals from which outcomes are reused, and to which others are added.
+        expanded: The folder for expanded copies of logs that are split.
+        grouping: The sessions in the logs, if they are known.
+        processes: Number of worker processes; by default as many of ``--workers`` as are worthwhile.
+        joins: Selects the sessions to join.
+        lineages: The lineages of the run; by default those among the logs.
     """
     lineages = lineages or Lineages(logs, options)
     workers = _useful_workers(logs, options)
-    sessions = _sessions(logs, options, expanded, grouped)
+    sessions = _sessions(logs, options, expanded, grouping)
     sessions = joins.all(sessions) if joins else sessions
     writer = journals.writer if journals else None
     if workers <= 1 and processes is None:
@@ -74,53 +79,51 @@ def outcomes(  # noqa: PLR0913
         if outcome is not None:
             yield log, outcome
             continue
-        divided = _divide(log, options, expanded)
-        if isinstance(divided, Outcome):
-            yield log, divided
+        parts = _divide(log, options, expanded)
+        if isinstance(parts, Outcome):
+            yield log, parts
         else:
-            yield from outcomes(
-                divided, options, journals, expanded, processes=processes, joins=joins, lineages=lineages
-            )
+            yield from outcomes(parts, options, journals, expanded, processes=processes, joins=joins, lineages=lineages)
 
 
 def _sessions(
-    logs: Sequence[Log], options: Options, expanded: Folder | None, grouped: Iterable[Log] | None
+    logs: Sequence[Log], options: Options, expanded: Folder | None, grouping: Iterable[Log] | None
 ) -> Iterable[Log]:
-    """Return the sessions in the logs; ``grouped`` if they are known."""
+    """Return the sessions in the logs; ``grouping`` if it is known."""
     if options.sessions_by == "id":
         return (part for log in logs for part in _parts(log, options, expanded))
-    if options.sessions_by == "chain" and grouped is None:
-        from chatsquash.session.chains import chain_logs  # which few runs need
+    if options.sessions_by == "chain" and grouping is None:
+        from chatsquash.session.chains import chain_logs  # rarely needed
 
         return chain_logs(logs, options, expanded).sessions()
-    return logs if grouped is None else grouped
+    return logs if grouping is None else grouping
 
 
 def _useful_workers(logs: Sequence[Log], options: Options) -> int:
-    """As many of ``workers`` as pay off; the bytes of a document count once, whatever its number of conversations."""
+    """Return the useful number of workers; a document counts once, whatever its number of conversations."""
     size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
     jobs = size if options.sessions_by in ("id", "chain") else len(logs)
     return min(options.workers, size // _WORTH_A_PROCESS + 1, jobs)
 
 
 def _divide(log: Log, options: Options, expanded: Folder | None) -> list[Log] | Outcome:
-    """The sessions of a log that has several after all, or the outcome of one that cannot be divided."""
-    from chatsquash.session.parts import parts  # which few runs need
+    """Split a log that turned out to have several sessions; return an outcome if this is impossible."""
+    from chatsquash.session.parts import parts  # rarely needed
 
     try:
-        divided = parts(log, options, expanded)
+        sessions = parts(log, options, expanded)
     except MemoryError:
         return _no_memory(log)
-    if divided == [log]:
+    if sessions == [log]:
         return unreadable_outcome(log, OSError(EIO, "it changed while it was read"))
-    return divided
+    return sessions
 
 
 def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
-    """The sessions of a log, which may be one of those already; converting it will say why it has none."""
+    """Return the sessions of a log; the log itself if it is a part already or memory ran out."""
     if log.is_part:
         return [log]
-    from chatsquash.session.parts import parts  # which few runs need
+    from chatsquash.session.parts import parts  # rarely needed
 
     try:
         return parts(log, options, expanded)
@@ -131,9 +134,9 @@ def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
 def _known_or(
     convert: Callable[[Iterable[Log]], Iterator[Done]], logs: Iterable[Log], journals: Journals, converter: Converter
 ) -> Iterator[Done]:
-    """The outcomes that journals know, and between them those of the sessions that they do not."""
+    """Yield outcomes in order, reused from journals or converted."""
     waiting: deque[tuple[Log, Frame]] = deque()
-    ahead: deque[int] = deque()  # how many known ones stand before each of the others
+    ahead: deque[int] = deque()  # number of known sessions before each unknown one
 
     def unknown() -> Iterator[Log]:
         before = 0
@@ -148,7 +151,7 @@ def _known_or(
 
     def reuse(count: int) -> Iterator[Done]:
         for log, frame in (waiting.popleft() for _ in range(count)):
-            # One that is damaged is converted, as if it were not there.
+            # A damaged outcome is converted again.
             yield (
                 log,
                 journals.get(frame, partial(converter.is_current, log)) or attempt(converter, journals.writer, log)[0],
@@ -161,21 +164,21 @@ def _known_or(
 
 
 def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:
-    """Outcomes from this process; of many small sessions several at a time, since going to and fro takes longer."""
+    """Yield outcomes from this process; small sessions are converted several at a time, which is faster."""
     done: list[Done] = []
-    size = given = 0
+    size = yielded = 0
     for log in logs:
         try:
-            outcome, packed = attempt(converter, writer, log)
-            if writer and packed:
-                writer.seen[log.display_path] = packed.seen
+            outcome, packed_outcome = attempt(converter, writer, log)
+            if writer and packed_outcome:
+                writer.seen[log.display_path] = packed_outcome.seen
         except MemoryError:
             outcome = _no_memory(log)
         done.append((log, outcome))
         size += outcome.account.size if outcome else _TOGETHER
-        if size >= _TOGETHER or len(done) >= min(_BATCH_JOBS, given // _BATCH_JOBS):
+        if size >= _TOGETHER or len(done) >= min(_BATCH_JOBS, yielded // _BATCH_JOBS):
             yield from done
-            given += len(done)
+            yielded += len(done)
             done, size = [], 0
     yield from done
 
@@ -185,7 +188,7 @@ def _no_memory(log: Log) -> Outcome:
 
 
 def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
-    """Neighbouring logs, as many as are worth handing over: small files together, large ones alone."""
+    """Group consecutive logs into batches: small files together, large files in their own batches."""
     batch: list[Log] = []
     size = 0
     for log in logs:
@@ -201,37 +204,37 @@ def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
 def _spread(
     options: Options, workers: int, journals: Journals | None, lineages: Lineages, logs: Iterable[Log]
 ) -> Iterator[Done]:
-    """Outcomes from worker processes, each of which has one batch at a time.
+    """Yield outcomes from worker processes, each of which works on one batch at a time.
 
-    The lines of records stay in the journals of the workers where nobody looks at them here.
+    The lines of records stay in the journals of the workers unless this process needs them.
     """
     writer = journals.writer if journals else None
     looks = options.max_chars is not None if options.needs_all_records else options.inspects_lines
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     lineages.look_ahead()
-    queue: Queue[Log, Sent] = Queue(batches(logs), 2 * workers + 2, _lose, first)
+    queue: Queue[Log, Result] = Queue(batches(logs), 2 * workers + 2, _lose, first)
     pool = Pool(
         _prepare, options, lineages, writer and replace(writer, descriptor=None, size=0)
     )  # each has its own journal
     for results in pool.run(queue, workers):
-        for log, sent in results:
-            if isinstance(sent, PackedOutcome) and writer:
-                writer.seen[log.display_path] = sent.seen
-            outcome = sent.outcome if isinstance(sent, PackedOutcome) else sent
+        for log, result in results:
+            if isinstance(result, PackedOutcome) and writer:
+                writer.seen[log.display_path] = result.seen
+            outcome = result.outcome if isinstance(result, PackedOutcome) else result
             yield log, journals.fill(outcome) if journals and looks and outcome else outcome
 
 
-def _prepare(options: Options, lineages: Lineages, writer: JournalWriter | None) -> Callable[[Log], Sent]:
-    """What converts a log in a worker process."""
+def _prepare(options: Options, lineages: Lineages, writer: JournalWriter | None) -> Callable[[Log], Result]:
+    """Return the function that converts a log in a worker process."""
     if writer and "kingfisher" in options.redacts:
-        from chatsquash.conversion import scanner_rules  # which few runs need
+        from chatsquash.conversion import scanner_rules  # rarely needed
 
         scanner_rules.take(options, writer.folder.path.parents[1])
     converter = Converter(options, lineages)
 
-    def convert(log: Log) -> Sent:
-        outcome, packed = attempt(converter, writer, log)
-        return packed if packed and packed.journal else outcome
+    def convert(log: Log) -> Result:
+        outcome, packed_outcome = attempt(converter, writer, log)
+        return packed_outcome if packed_outcome and packed_outcome.journal else outcome
 
     return convert
 
@@ -243,16 +246,19 @@ def _lose(log: Log, how: str) -> Outcome:
 def attempt(
     converter: Converter, writer: JournalWriter | None, log: Log
 ) -> tuple[Outcome | None, PackedOutcome | None]:
-    """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
+    """Convert a session; return its outcome and the stored form.
+
+    The outcome is ``None`` for a file that must be split into its sessions first.
+    """
     try:
-        outcome = converter.convert(log, visit=writer.look if writer else None)
+        outcome = converter.convert(log, visit=writer.identify_open if writer else None)
     except OSError as problem:
         return unreadable_outcome(log, problem), None
     return outcome, writer.add(log, outcome) if writer and outcome else None
 
 
 def _largest(logs: Logs, workers: int) -> list[Batch[Log]]:
-    """Logs that are so large that one of them, begun last, would keep one worker busy alone; each is a batch."""
+    """Return batches of single logs that are so large that they should start first, to keep all workers busy."""
     least = max(_BATCH_BYTES, logs.size // (_SHARES * workers))
     if logs.largest <= least:
         return []

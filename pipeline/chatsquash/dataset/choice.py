@@ -78,7 +78,7 @@ class Selector:
 
     def rename(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
         """Replace private values in the paths of a log and, if it could not be read, in the texts of its findings."""
-        if outcome.privacy.log_names is None and not outcome.account.lines and self.names.hides:
+        if outcome.privacy.log_names is None and not outcome.account.lines and self.names.is_active:
             outcome = private_texts.hide_texts(outcome, log, self.names.text, self.names.digest)
         display_log = private_texts.with_log_names(log, outcome.privacy.log_names)
         if display_log is not log:

@@ -228,7 +228,7 @@ def _refuse_together(options: Options) -> None:
     if options.replaces or options.redact is not None or options.redact_rules is not None or options.allow is not None:
         from chatsquash.redaction import requests  # imported only if needed, since it is slow
 
-        requests.refuse_wrong(options)
+        requests.check_options(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
         raise UsageError(
             f"--unpaired-text: {options.unpaired_text!r} is not text that can be encoded as UTF-8; change it"

@@ -13,7 +13,7 @@ from msgspec import Struct
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import align_columns, hint, pluralize
 from chatsquash.formats import documents
-from chatsquash.sources.agent_files import AgentFile, files, place
+from chatsquash.sources.agent_files import AgentFile, expand_pattern, files
 from chatsquash.sources.compression import uncompressed
 
 _CLAUDE = "claude_code"
@@ -79,7 +79,7 @@ def paths(names: tuple[str, ...]) -> list[str]:
             raise UsageError(f"--agent {name}: {_unknown(name, known)}")
         agent_files = files(documents.get_format(name).LOCATIONS)
         if not agent_files:
-            folders = ", ".join(filter(None, map(place, documents.get_format(name).LOCATIONS)))
+            folders = ", ".join(filter(None, map(expand_pattern, documents.get_format(name).LOCATIONS)))
             raise UsageError(f"--agent {name}: no files found; searched {folders}{_elsewhere(name)}")
         paths_of_agents += [each.path for each in agent_files]
     return paths_of_agents
@@ -176,7 +176,7 @@ def _megabytes(files: list[AgentFile]) -> str:
 
 def _period() -> float:
     try:
-        with Path(place(_SETTINGS)).open("rb") as file:
+        with Path(expand_pattern(_SETTINGS)).open("rb") as file:
             settings = json.loads(file.read(_LONGEST))
     except (OSError, ValueError, RecursionError):
         return _DAYS

@@ -122,8 +122,8 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
         size=size,
         version=documents.version(content.format, content.objects),
         relatives=[
-            *([relatives.look(sidecar.pattern)] if sidecar else []),
-            *(map(relatives.look, beginning.patterns) if beginning else []),
+            *([relatives.inspect_relatives(sidecar.pattern)] if sidecar else []),
+            *(map(relatives.inspect_relatives, beginning.patterns) if beginning else []),
         ],
         units=content.units,
         line_count=content.line_count,
@@ -134,7 +134,7 @@ def _with_sessions(conversations: list[Conversation], form: str, path: object) -
     """Return conversations with the ids of their sessions; some formats have these only in the path of the file."""
     if form not in documents.names() or not isinstance(path, str) or not path:
         return conversations
-    inside = uncompressed(relatives.within(path))
+    inside = uncompressed(relatives.inner_path(path))
     result = list[Conversation]()
     for each in conversations:
         origin = origin_of(each)

@@ -274,7 +274,7 @@ def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
 
     Returns ``PART`` for a file that is part of another one. Only the first rows of a database are read.
     """
-    if any(map(relatives.is_there, documents.owners(path))):
+    if any(map(relatives.exists, documents.owners(path))):
         return PART
     try:
         with open_file(path, options) as file:

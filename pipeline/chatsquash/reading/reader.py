@@ -37,7 +37,7 @@ from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
 from chatsquash.sources.compression import ExpandedFile
-from chatsquash.sources.lines import Buffers, Line, at_hand, lines
+from chatsquash.sources.lines import Buffers, Line, lines, lookahead_end
 
 _PIECE = 1 << 20
 _ANSWERS = 4096
@@ -101,7 +101,7 @@ class Reader:
             stream = lines_of(file, log.spans, hashed, self._bounds.line)
         elif expanded:
             expanded.hashed = hashed  # the hash is that of the compressed file
-            stream = lines(file, self._bounds.line, room=self._buffers)
+            stream = lines(file, self._bounds.line, buffers=self._buffers)
         elif places is None and may_be_remembered(file):
             beginning = Beginning(file, hashed)
             stream = lines(file, self._bounds.line, beginning.pass_on, self._buffers)
@@ -317,7 +317,7 @@ def _lines_at_hand(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
     line = first
     for _ in range(AGREEING - 1):
         # Reading more would overwrite the buffer of the first line, which is still needed.
-        if line.buffer.find(b"\n", line.stop + 1, at_hand(first, line)) < 0:
+        if line.buffer.find(b"\n", line.stop + 1, lookahead_end(first, line)) < 0:
             return
         line = next(stream)
         yield line

@@ -19,7 +19,7 @@ from chatsquash.reading import envelopes
 from chatsquash.reading.identify import document_in, identify, units_of
 from chatsquash.reading.members import members
 from chatsquash.reading.split_files import unit_lines
-from chatsquash.sources.changes import as_found
+from chatsquash.sources.changes import limit_to_discovered_size
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import CHUNK, Line, lines
 from chatsquash.sources.names import MARK
@@ -58,7 +58,7 @@ def split(
             if parts := document_parts(log, file, options):
                 return parts
             if not isinstance(file, ExpandedFile) and getattr(file, "is_direct", True):
-                unchanged = as_found(file, log)
+                unchanged = limit_to_discovered_size(file, log)
                 parts = parts_of(log, unchanged, options)
                 # From a remote store, every session would request the entire log.
                 is_copied = len(parts) > 1 and is_remote(log.path) and log.size <= options.max_expanded

@@ -15,7 +15,7 @@ _Items = Generator[Entry | SkippedLine, None, str | None]
 
 def describe(head: LogHead, path: str) -> LogHead:
     """Return the head of a file for reports; without a reason if an agent keeps parts of a session at its location."""
-    is_part = not head.conflict and any(map(relatives.is_there, documents.owners(path)))
+    is_part = not head.conflict and any(map(relatives.exists, documents.owners(path)))
     return head._replace(why="") if is_part else head
 
 

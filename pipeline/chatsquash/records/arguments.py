@@ -99,7 +99,7 @@ def _parse(text: str, name: str, at: int, notes: Notes) -> Json:
         try:
             value = jsonio.loads(text)  # which knows what is rare
         except (ValueError, RecursionError):
-            raise UnparsableError(name, "no JSON", at) from None
+            raise UnparsableError(name, "not valid JSON", at) from None
         notes.floats += floats(value)
         return value
     if _met:

@@ -1,1 +1,5 @@
-"""What is taken out of a log before it is written: addresses, which get keyed pseudonyms, and credentials."""
+"""Detect secrets and personal data, and replace them by placeholders; e-mail addresses get keyed pseudonyms.
+
+Which kinds are detected is decided by the options (``requests``). Reporting what was replaced is not part of this
+package.
+"""

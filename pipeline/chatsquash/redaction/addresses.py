@@ -1,13 +1,13 @@
-"""Where e-mail addresses stand in a text: found from each at sign outwards, in time linear in the text.
+"""Detect e-mail addresses, working outwards from each at sign, in time linear in the text.
 
-What is left of the sign is only ever looked at through a window of ``_WINDOW`` characters; what is right of it ends at
-the next sign, and the pattern for it gives back whole labels only, so no character is read more than a few times.
+To the left of the sign, only a window of ``_WINDOW`` characters is examined; the match to the right ends at the next
+sign, and its pattern only backtracks by complete labels. So no character is read more than a few times.
 
-Finding must give the same again after addresses became pseudonyms (see ``_OURS``), which is why what follows a domain
-is never glued to the next address, and a domain never ends between two letters or digits.
+Detection must give the same result after addresses were replaced by pseudonyms (see ``_PSEUDONYM``). Therefore what
+follows a domain is never joined to the next address, and a domain never ends between two letters or digits.
 
-Where a sign is spelled as in URLs (``%40``), what stands around it is read so, too, and the text between two signs only
-once.  What stands before the host of a URL is no address (``userinfo``), though the user may be one.
+If the sign is percent-encoded (``%40``), the text around it is decoded as well, and the text between two signs only
+once. The userinfo of a URL is not an address (``userinfo``), although its user may be one.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from chatsquash.redaction.hits import Hit
 _LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
 _ESCAPE_MAX = 5  # u003c
 _WINDOW = _LOCAL_MAX + 1 + _ESCAPE_MAX
-"""A local part, one character that shows it is too long, and an escape before it."""
+"""A local part, one character by which it would be too long, and an escape before it."""
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Only what is no top-level domain, as py, md, rs, sh, pl, so, cc, ps, ml, tf, pub, zip, mov and app are.  (map and java
-# are on paper.)  Endings with a digit need no mention, since no top-level domain has one.
+# Excludes top-level domains such as py, md, rs, sh, pl, so, cc, ps, ml, tf, pub, zip, mov and app. (map and java are
+# delegated but unused.) No top-level domain has a digit, so such extensions are not listed.
 FILE_ENDINGS = _words("""
     apng avif bmp eps gif heic heif ico jpeg jpg jxl pdf png psd svg tga tif tiff webp
     aac avi flac flv mkv mpeg mpg ogg srt vtt wav webm wmv eot otf ttf woff
@@ -49,94 +49,94 @@ _RESERVED = _words("example invalid test localhost")  # RFC 2606
 _NO_DOMAIN_ENDS_IN = FILE_ENDINGS | SYSTEMD_UNITS | _RESERVED
 _RESERVED_NAMES = _words("example.com example.org example.net")
 
-_LETTER = (  # as in a character class: Latin, Greek, Cyrillic, Armenian; spelled out, to be the same in every Python
+_LETTER = (  # for a character class: Latin, Greek, Cyrillic, Armenian; explicit, so that it is the same in every Python
     r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u0374\u0376\u0377\u037a-\u037d\u037f\u0386\u0388-\u038a"
     r"\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f\u0531-\u0556\u0559\u0560-\u0588"
 )
 _WORD = rf"{_LETTER}0-9"
 _LOCAL = rf"{_WORD}._%+-"
-# What str.rstrip takes off; it looks for each character in turn, so frequent ones come first.
+# Argument of str.rstrip, which tries each character in turn, so frequent ones come first.
 _ASCII_RUN = "eaionrtslcdumhpgybfvkwjxzq.0123456789_-EAIONRTSLCDUMHPGYBFVKWJXZQ+%"
 
-# JSON, and source code, may spell the at sign as an escape, with two, four or eight backslashes inside more JSON.
+# JSON and source code may escape the at sign; nested JSON doubles the backslashes to two, four or eight.
 _SIGN = f"@(?<=[{_LOCAL}]@)"
 _ESCAPED_SIGN = rf"\\(?<=[{_LOCAL}]\\)\\{{0,7}}+u0040"
 _ENCODED_SIGN = rf"%{encodings.AGAIN}40"
-_OUR_DOMAIN = rf"(?:@|\\{{1,8}}+u0040|{_ENCODED_SIGN})[a-z0-9]{{8}}\.example(?![{_WORD}])"
+_PSEUDONYM_DOMAIN = rf"(?:@|\\{{1,8}}+u0040|{_ENCODED_SIGN})[a-z0-9]{{8}}\.example(?![{_WORD}])"
 _DOMAIN = (
     rf"(?:[{_WORD}][{_WORD}-]{{0,62}}+(?<!-)\.){{1,127}}"
     rf"(?:[xX][nN]--[{_WORD}-]{{0,58}}[{_WORD}]|[{_LETTER}]{{2,63}}+)(?![{_WORD}])"
-    # A pseudonym of letters only, after some other domain and a full stop, is not that domain's last label.
-    rf"(?!(?<=\.[a-z]{{16}}){_OUR_DOMAIN})"
+    # A pseudonym of only letters after another domain and a full stop is not the last label of that domain.
+    rf"(?!(?<=\.[a-z]{{16}}){_PSEUDONYM_DOMAIN})"
 )
 
 _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_URL = f"{_ADDRESS_IN_SOURCE}|(?P<encoded>{_ENCODED_SIGN})"
 _DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{encodings.AGAIN}40){encodings.AGAIN}[0-9A-Fa-f]{{2}})*+"
-_OURS_MAX = 40
-"""Characters of a sign and the domain of a pseudonym, at most."""
+_PSEUDONYM_MAX = 40
+"""Maximum length of the sign and domain of a pseudonym."""
 _LABEL = rb"[0-9A-Za-z\x80-\xff-]++"
 _LETTERS = rb"[A-Za-z\x80-\xff]{2}"
 _LIKE_AN_ADDRESS = re.compile(rb"@(?<! git@)%b(?:\.(?!%b)%b)*+\.%b" % (_LABEL, _LETTERS, _LABEL, _LETTERS))
-"""In JSON: a sign and labels behind it, the last of which begins with letters, as in every address.
+"""In JSON: a sign followed by labels, the last of which begins with letters, as in every address.
 
-A login for git, the most frequent thing that looks like one, names nobody.
+Git logins, the most frequent lookalike, do not identify anybody.
 """
 _FEW = 100
-"""Characters that are looked at one by one."""
-_compiled = cache(re.compile)  # when first needed: their large classes take longer than converting a small log
+"""Maximum number of characters that are checked individually."""
+_compiled = cache(re.compile)  # lazily: compiling the large classes takes longer than converting a small log
 _ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
-_OURS = rf"[a-z0-9]{{16}}{_OUR_DOMAIN}"
-"""A pseudonym, whatever stands around it; known by its form, so that a second run finds what the first one left."""
+_PSEUDONYM = rf"[a-z0-9]{{16}}{_PSEUDONYM_DOMAIN}"
+"""A pseudonym in any context; recognized by its form, so that a second run leaves those of the first one unchanged."""
 
 
 @cache
 def _run() -> str:
-    """All characters of local parts."""
+    """Return all characters of local parts."""
     return _ASCII_RUN + "".join(re.findall(f"[{_LETTER}]", "".join(map(chr, range(0x80, 0x590)))))
 
 
 class Address(NamedTuple):
-    """Where an address stands: its local part, its at sign as it is written, its domain."""
+    """The position of an address: its local part, its at sign as written, and its domain."""
 
     start: int
     sign: int
     domain: int
     end: int
     name: str
-    """The local part, decoded, in lower case; so is the host."""
+    """The decoded local part in lower case, like ``host``."""
     host: str
 
 
 def may_have_address(text: str) -> bool:
-    """Whether a text has an at sign, or the escape for one, at all."""
+    """Return whether a text contains an at sign or its escape."""
     return "@" in text or _has_escape(text) or _has_encoded(text)
 
 
-def may_hold_address(written: bytes) -> bool:
-    """Whether JSON whose letters are not escaped may hold an address; most that has a sign holds none."""
-    if b"u0040" in written or may_be_encoded(written):
+def may_contain_address(data: bytes) -> bool:
+    """Return whether JSON with unescaped letters may contain an address; most JSON with an at sign does not."""
+    if b"u0040" in data or may_be_encoded(data):
         return True
-    if b"@" not in written:
+    if b"@" not in data:
         return False
-    return bool(_LIKE_AN_ADDRESS.search(written)) or userinfo.may_hold_userinfo(written)
+    return bool(_LIKE_AN_ADDRESS.search(data)) or userinfo.may_contain_userinfo(data)
 
 
-def may_be_encoded(written: bytes) -> bool:
-    """Whether JSON may hold an address with its sign spelled as in URLs."""
-    at = written.find(b"%")
-    for _ in range(_FEW):  # which is ten times as fast as the search for more than one byte
+def may_be_encoded(data: bytes) -> bool:
+    """Return whether JSON may contain an address with a percent-encoded sign."""
+    at = data.find(b"%")
+    for _ in range(_FEW):  # ten times as fast as a search for more than one byte
         if at < 0:
             return False
-        if written.startswith((b"40", b"25"), at + 1):
+        if data.startswith((b"40", b"25"), at + 1):
             break
-        at = written.find(b"%", at + 1)
-    return b"%40" in written or b"2540" in written
+        at = data.find(b"%", at + 1)
+    return b"%40" in data or b"2540" in data
 
 
 def _has_escape(text: str) -> bool:
-    return "\\" in text and r"\u0040" in text  # one character is found 50 times as fast as six
+    return "\\" in text and r"\u0040" in text  # finding one character is 50 times as fast as six
 
 
 def _has_encoded(text: str) -> bool:
@@ -144,46 +144,48 @@ def _has_encoded(text: str) -> bool:
 
 
 def addresses(text: str) -> Iterator[Address]:
-    """All e-mail addresses in a text, from left to right, those aside that name nobody (``_is_person``)."""
-    return (address for address in private(text) if isinstance(address, Address))
+    """Yield the e-mail addresses of persons in a text from left to right (see ``_is_person``)."""
+    return (address for address in addresses_and_secrets(text) if isinstance(address, Address))
 
 
-def private(text: str) -> Iterator[Address | Hit]:
-    """All e-mail addresses in a text, and the secrets before the hosts of URLs, from left to right.
+def addresses_and_secrets(text: str) -> Iterator[Address | Hit]:
+    """Yield the e-mail addresses in a text and the secrets in the userinfo of URLs, from left to right.
 
-    No escape as in JSON is part of a local part or a domain, since any text may hold JSON; an escaped at sign counts.
+    Any text may contain JSON, so JSON escapes are not part of a local part or domain, but an escaped at sign counts.
     """
     pattern = _compiled(_pattern(text))
     if not userinfo.may_have_userinfo(text):
-        return _between(text, pattern, 0, len(text))
+        return _addresses_between(text, pattern, 0, len(text))
     return _around_userinfo(text, pattern)
 
 
 def _around_userinfo(text: str, pattern: re.Pattern[str]) -> Iterator[Address | Hit]:
     floor = 0
     for info in userinfo.userinfos(text):
-        yield from _between(text, pattern, floor, info.start)
-        yield from _between(text, pattern, info.start, info.user)
+        yield from _addresses_between(text, pattern, floor, info.start)
+        yield from _addresses_between(text, pattern, info.start, info.user)
         yield from info.secrets
         floor = info.end
-    yield from _between(text, pattern, floor, len(text))
+    yield from _addresses_between(text, pattern, floor, len(text))
 
 
-def _between(text: str, pattern: re.Pattern[str], floor: int, limit: int) -> Iterator[Address]:
-    """The addresses in a part of a text; ``floor`` moves behind each domain, before which no other address starts."""
+def _addresses_between(text: str, pattern: re.Pattern[str], floor: int, limit: int) -> Iterator[Address]:
+    """Yield the addresses in a part of a text; none starts before ``floor``, the end of the last domain."""
     at = floor
     while match := pattern.search(text, at, limit):
         sign = match.start()
-        if sign >= 16 and (ours := _compiled(_OURS).match(text, sign - 16)):
-            at = floor = ours.end()
+        if sign >= 16 and (pseudonym := _compiled(_PSEUDONYM).match(text, sign - 16)):
+            at = floor = pseudonym.end()
             continue
-        place = _url_address(text, floor, match) if match.lastgroup == "encoded" else _plain(text, floor, match)
-        if not place:
+        address = (
+            _url_address(text, floor, match) if match.lastgroup == "encoded" else _plain_address(text, floor, match)
+        )
+        if not address:
             at = match.end()
             continue
-        if place.start < sign and place.domain < place.end and _is_person(place.name, place.host):
-            yield place
-        at = floor = place.end
+        if address.start < sign and address.domain < address.end and _is_person(address.name, address.host):
+            yield address
+        at = floor = address.end
 
 
 def _pattern(text: str) -> str:
@@ -192,8 +194,8 @@ def _pattern(text: str) -> str:
     return _ADDRESS_IN_SOURCE if _has_escape(text) else _ADDRESS
 
 
-def _plain(text: str, floor: int, match: re.Match[str]) -> Address:
-    """An address as it is written, before whose sign or behind it nothing may be left."""
+def _plain_address(text: str, floor: int, match: re.Match[str]) -> Address:
+    """Return the address around a sign as written; its local part or domain may be empty."""
     sign, end = match.span()
     domain = match.end("sign")
     if end - domain > _DOMAIN_MAX:
@@ -203,24 +205,25 @@ def _plain(text: str, floor: int, match: re.Match[str]) -> Address:
 
 
 def _url_address(text: str, floor: int, match: re.Match[str]) -> Address | None:
-    """An address as in a URL; ``None`` if no domain is behind its sign."""
+    """Return a percent-encoded address; ``None`` if no domain follows the sign."""
     sign, domain = match.span()
     run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * encodings.LONGEST_ENCODED)
-    behind = run.end() if run else domain
-    plain, places = encodings.percent_decoded(text, domain, behind)
-    host = _compiled(_DOMAIN).match(plain + text[behind : behind + _OURS_MAX])
+    domain_end = run.end() if run else domain
+    plain, places = encodings.percent_decoded(text, domain, domain_end)
+    host = _compiled(_DOMAIN).match(plain + text[domain_end : domain_end + _PSEUDONYM_MAX])
     if not host:
         return None
     end = host.end() if host.end() <= _DOMAIN_MAX else _shorter_end(plain, 0)
     before, starts = encodings.percent_decoded(text, max(floor, sign - _WINDOW * encodings.LONGEST_ENCODED), sign)
     start = _local_start(before, 0, len(before))
     if start == 0 and starts[0] == floor > 0:
-        start = len(before) - len(before.lstrip("._+-"))  # but a % would make an escape of what follows it
+        # A remaining % would turn the following characters into an escape.
+        start = len(before) - len(before.lstrip("._+-"))
     return Address(starts[start], sign, domain, places[end], before[start:].lower(), plain[:end].lower())
 
 
 def _shorter_end(text: str, start: int) -> int:
-    """The end of the longest domain that is not too long, where there is one that is; ``start`` if there is none."""
+    """Return the end of the longest domain within the limit, or ``start``."""
     after = start + _DOMAIN_MAX + 1
     cut = max(text.rfind(".", start, after), text.rfind("-", start, after))
     shorter = _compiled(_DOMAIN).match(text, start, cut)
@@ -228,30 +231,30 @@ def _shorter_end(text: str, start: int) -> int:
 
 
 def _local_start(text: str, floor: int, sign: int) -> int:
-    """Where the local part before ``sign`` starts; ``sign`` itself if there is none or it is too long."""
+    """Return the start of the local part before ``sign``; ``sign`` itself if it is empty or too long."""
     window = text[max(floor, sign - _WINDOW) : sign]
     run = sign - len(window) + len(window.rstrip(_ASCII_RUN if window.isascii() else _run()))
-    # A window of only local characters is longer than an escape and a local part, so it cuts no escape in two.
+    # The window is longer than an escape plus a local part, so it never splits an escape.
     start = max(run, sign - _LOCAL_MAX - 1)
     if run > floor and text[run - 1] == "\\" and (escape := _ESCAPE.match(text, run, sign)):
         start = max(start, escape.end())
-    # Next to another domain nothing may join the two: a@b.com%20c@d.com.
+    # After another domain, separators must not join the two addresses: a@b.com%20c@d.com.
     leading = "._%+-" if start == floor > 0 else ".-"
     start = sign - len(text[start:sign].lstrip(leading))
     return start if sign - start <= _LOCAL_MAX else sign
 
 
 def _is_person(local: str, domain: str) -> bool:
-    """Whether an address may be somebody's: no login for git, no file or systemd unit, no reserved domain, no bot."""
+    """Return whether an address may belong to a person, rather than to Git, a file, a reserved domain or a bot."""
     last_labels = domain.rsplit(".", 2)[-2:]
     if local == "git" or last_labels[1] in _NO_DOMAIN_ENDS_IN or ".".join(last_labels) in _RESERVED_NAMES:
         return False
     return not is_nobody(local, domain)
 
 
-_UNREAD = frozenset(("noreply", "donotreply"))
-"""Local parts of addresses that nobody reads, without what may stand between their words."""
-_JOINTS = str.maketrans("", "", "-_.")
+_NO_REPLY = frozenset(("noreply", "donotreply"))
+"""Local parts of addresses that nobody reads, without separators."""
+_SEPARATORS = str.maketrans("", "", "-_.")
 BOTS = frozenset(
     (
         *("support@github.com", "support@dependabot.com", "copilot@github.com"),
@@ -262,22 +265,22 @@ BOTS = frozenset(
         *("openhands@all-hands.dev", "qwen-coder@alibabacloud.com"),
     )
 )
-"""Those in trailers of commits, such as ``Co-authored-by``, and in what programs that commit are set to."""
+"""Bots that appear in commit trailers such as ``Co-authored-by``, or as the configured committer of a program."""
 _GITHUB = "users.noreply.github.com"
 ACCOUNTS = frozenset(
     ("actions-user", "copilot", "dependabot", "github-actions", "github-actions-bot", "renovate", "renovate-bot")
 )
-"""Accounts of programs at GitHub; all others with such an address are people, unless their name ends in ``[bot]``."""
+"""GitHub accounts of programs; all others are people, unless the name ends in ``[bot]``."""
 _MARKS = ("[bot]", "%5bbot%5d")
 
 
 def is_nobody(local: str, domain: str) -> bool:
-    """Whether an address in lower case is no person's by its local part, as that of a program or of an example."""
-    if local.translate(_JOINTS) in _UNREAD or f"{local}@{domain}" in BOTS:
+    """Return whether the local part of a lower-case address shows that it belongs to a program or an example."""
+    if local.translate(_SEPARATORS) in _NO_REPLY or f"{local}@{domain}" in BOTS:
         return True
     if local == "user" and domain.startswith("example."):
         return True
     if domain == _GITHUB:
         return local.endswith(_MARKS) or local.rpartition("+")[2] in ACCOUNTS
-    # Of GitLab, wherever it runs: project_7_bot_0f3a@noreply.gitlab.com.
+    # GitLab on any host: project_7_bot_0f3a@noreply.gitlab.com.
     return domain.startswith("noreply.") and local.startswith(("project_", "group_")) and "_bot_" in local

@@ -1,4 +1,4 @@
-"""Passwords in the flags of commands: which command a flag belongs to."""
+"""Passwords in command-line flags: determine the command that a flag belongs to."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Iterable, Sequence
 from chatsquash.redaction.rules import Rule, words
 
 _REACH = 200
-"""Characters before a flag in which its command is looked for."""
-_NEAR = 16
-"""Those in which nearly all commands are that have no password."""
+"""Characters before a flag in which its command is searched for."""
+_NEARBY = 16
+"""Characters before a flag that contain most of the commands without passwords."""
 _BEFORE = frozenset(" \t\n\"'")
-"""What precedes a flag, also in a list of arguments."""
+"""Characters before a flag, including those in argument lists."""
 _PIECE = re.compile(r"[\w.@:=+-]+|[|;&\"']")
-"""A word of a command, and what separates or quotes."""
+"""A word of a command, a separator or a quote."""
 _VALUED = frozenset(("-u", "-U", "-h", "-H", "-D", "-d", "-n", "-a", "--user", "--username", "--host", "--name"))
-"""Flags whose values may be the name of a command: ``-u mysql``."""
+"""Flags whose values may equal the name of a command: ``-u mysql``."""
 _OTHERS = words("""
     ssh scp sftp rsync mkdir cp mv tar grep egrep zgrep curl wget make nc ncat netcat netstat lsof ps psql pg_dump
     pg_restore createdb git kubectl java python python3 node perl ruby run compose ssh-copy-id mosh install ping nmap
     tee read set export declare rmdir touch pgrep kill xargs systemctl chmod chown ip iptables
 """)
-"""Commands whose flags of the same letters take something else."""
+"""Commands in which the same flags have another meaning."""
 
 
 class Commands:
-    """Finds the rules of the command that a flag belongs to."""
+    """Finds the rules for the command of a flag."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._by_word: dict[str, list[tuple[str, Rule]]] = {}
@@ -38,10 +38,10 @@ class Commands:
                 self._by_word.setdefault(last, []).append((first, rule))
 
     def rules(self, text: str, at: int) -> Sequence[Rule]:
-        """The rules of the command before a place, none unless a flag may begin there."""
+        """Return the rules for the command before an offset; empty unless a flag may start there."""
         if not at or text[at - 1] not in _BEFORE:
             return ()
-        near = text[max(0, at - _NEAR) : at].split()
+        near = text[max(0, at - _NEARBY) : at].split()
         if not near or near[-1] in _OTHERS:
             return ()
         names = _names(text, at)
@@ -49,14 +49,14 @@ class Commands:
             if name in _OTHERS:
                 return ()
             entries = self._by_word.get(name, ())
-            fits = [rule for first, rule in entries if not first or first in names[place:]]
-            if fits:
-                return fits
+            matching = [rule for first, rule in entries if not first or first in names[place:]]
+            if matching:
+                return matching
         return ()
 
 
 def _names(text: str, at: int) -> list[str]:
-    """The words of the command before a place that may be its name, the nearest first."""
+    """Return the words before an offset that may be the name of the command, nearest first."""
     names: list[str] = []
     quotes = {'"': 0, "'": 0}
     pieces = _PIECE.findall(text, _line_start(text, at), at)
@@ -65,7 +65,7 @@ def _names(text: str, at: int) -> list[str]:
         if piece in quotes:
             quotes[piece] += 1
         elif piece in "|;&":
-            if not any(count % 2 for count in quotes.values()):  # else it is part of an argument in quotes
+            if not any(count % 2 for count in quotes.values()):  # otherwise it is inside a quoted argument
                 break
         elif not piece.startswith("-") and not (place and pieces[place - 1] in _VALUED):
             names.append(piece.partition(".")[0].lower())
@@ -73,7 +73,7 @@ def _names(text: str, at: int) -> list[str]:
 
 
 def _line_start(text: str, at: int) -> int:
-    """Where a line begins, as far as commands are looked for; a backslash continues it."""
+    """Return the start of the line within the search range; a trailing backslash continues a line."""
     start, end = max(0, at - _REACH), at
     while (cut := max(text.rfind("\n", start, end), text.rfind("\\n", start, end))) >= 0:
         if text[cut - 1 : cut] != "\\":

@@ -1,4 +1,4 @@
-"""Secrets that are known by what stands before them: what is a value there, and where it ends."""
+"""Secrets that are identified by the text before them: the rules for their values and ends."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from chatsquash.redaction.shapes import Bytes, kind_of, value_of
 
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
-_WHOLE_NAME = re.compile(r"[\w.-]{1,80}+")
-_GOES_ON = re.compile(
+_FULL_NAME = re.compile(r"[\w.-]{1,80}+")
+_VALUE_FOLLOWS = re.compile(
     rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?<![a-z0-9_. \\/-])key)"
     rb"[a-z0-9_.-]{1,80}+(?:\\{0,16}+[\"'`\])]{1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
     rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or|lautet|ist|est|es)[ :]|"
     rb"for [^\n]{1,80}|[\"'`v]|"
     rb"[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
 )
-"""What may stand between a word and its value, as far as one look tells; that of a key is said before it."""
+"""What may separate a word from its value, for a quick check; text about a key precedes the word ``key``."""
 _LONGEST_FLAG = 24
 _REST_OF_ESCAPE = re.compile(r"(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}")
 _WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")
@@ -30,11 +30,11 @@ _CLOSING = {")": "(", "]": "[", "}": "{"}
 _ENDS = re.compile(r"[,;|]|&(?=[\w.-]{1,40}=|amp;|quot;|lt;)|[)\]}](?![A-Za-z0-9])")
 _AFTER = re.compile(r"[ \t]{0,40}+(?:\\{0,16}[rn]|[\r\n#\0]|\Z|//|\\{0,16}[\"'`])")
 _BREAK = re.compile(r"\n[ \t]*[+>-]?[ \t]*")
-_ASSIGNED = re.compile(r"[\w.-]{1,40}(?=[=:])")
+_ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?=[=:])")
 _BREAKS = re.compile(r"\\{1,16}+[nr]|[\r\n]")
 _ESCAPED = re.compile(r"\\(.)")
 _DOUBLED = re.compile(r"(\\)\\")
-"""Backslashes between single quotes, which escape nothing else."""
+"""Doubled backslashes in single quotes, the only escape there."""
 
 
 _NATIVE = (
@@ -43,7 +43,7 @@ _NATIVE = (
     "\ube44\ubc00\ubc88\ud638",  # Korean
     "\u043f\u0430\u0440\u043e\u043b\u044c",  # Russian
 )
-"""Words for a password in other scripts."""
+"""Words for "password" in other scripts."""
 _NATIVE_VALUE = re.compile(
     r"\w{0,3}?[\"']?[ ]{0,2}(?:[:=\uff1a]|\u306f|\u662f|\u4e3a|\u70ba|\uc740|\ub294|\uff1d)[ ]{0,2}"
     r"[\"'\u300c]?(?P<secret>[!-~]{6,100})"
@@ -51,13 +51,13 @@ _NATIVE_VALUE = re.compile(
 
 
 def native_hits(text: str, data: Bytes) -> Iterator[Hit]:
-    """Passwords after the word for one in another script."""
-    for word in _NATIVE if b"??" in data.plain else ():  # two characters that are not ASCII
-        at = text.find(word) if word[0] in text else -1  # which is found sooner
+    """Yield the passwords that follow a word for "password" in another script."""
+    for word in _NATIVE if b"??" in data.plain else ():  # two non-ASCII characters
+        at = text.find(word) if word[0] in text else -1  # the single character is found faster
         while at >= 0:
             end = at + len(word)
             if match := _NATIVE_VALUE.match(text, end):
-                value = match["secret"][: _length(match["secret"])].strip("\"'")
+                value = match["secret"][: _unquoted_length(match["secret"])].strip("\"'")
                 if lookalikes.is_password(value):
                     start = match.start("secret") + match["secret"].index(value)
                     yield Hit(start, start + len(value), kind_of(value), "password-in-native-word", value)
@@ -65,7 +65,7 @@ def native_hits(text: str, data: Bytes) -> Iterator[Hit]:
 
 
 def hits(rule: Rule, text: str, at: int) -> list[Hit]:
-    """What fits a rule whose literal stands at a place."""
+    """Return the hits of a rule whose literal is at an offset."""
     starts = [at]
     if rule.before:
         low = max(0, at - rule.before)
@@ -76,35 +76,35 @@ def hits(rule: Rule, text: str, at: int) -> list[Hit]:
 
 
 def may_be_named(data: Bytes, at: int) -> bool:
-    """Whether a value may follow a name that the word at a place is part of, as one look tells."""
-    if _GOES_ON.match(data.lower, at):
+    """Return whether a value may follow the name that contains the word at an offset, by a quick check."""
+    if _VALUE_FOLLOWS.match(data.lower, at):
         return True
     low = max(0, at - _LONGEST_FLAG)
     return data.lower.rfind(b" -", low, at) >= 0 or data.lower.rfind(b'"-', low, at) >= 0
 
 
 def hits_by_name(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
-    """What has a name that the word at a place is part of; ``done`` says which names were looked at already."""
+    """Return the value of the name that contains the word at an offset; ``done`` contains the names already checked."""
     start = _name_start(text, at)
-    if start in done or not (name := _WHOLE_NAME.match(text, start)):
+    if start in done or not (name := _FULL_NAME.match(text, start)):
         return ()
     done.add(start)
-    if not rules.level(_said(text, start, name[0])):
+    if not rules.level(_full_name(text, start, name[0])):
         return ()
     match = rule.pattern.match(text, start, min(len(text), start + rule.reach))
     return _hit(rule, text, match) if match else ()
 
 
-def _said(text: str, start: int, name: str) -> str:
-    """A name with the words before it that belong to it: ``API key``."""
+def _full_name(text: str, start: int, name: str) -> str:
+    """Return a name with the words before it that belong to it: ``API key``."""
     if text[start - 1 : start] != " " or name.lower() not in ("key", "token"):
         return name
     before = _WORDS_BEFORE.search(text, max(0, start - _TWO_WORDS), start)
     return f"{before[0]}{name}" if before else name
 
 
-def _is_told(match: re.Match[str], text: str, end: int, value: str) -> bool:
-    """Whether somebody says what a secret is, or a list or settings do with nothing but spaces."""
+def _is_stated(match: re.Match[str], text: str, end: int, value: str) -> bool:
+    """Return whether a text states the secret, or a list or settings separate it from its name only by spaces."""
     if not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
     if not match["said"].isspace() or lookalikes.looks_random(value):
@@ -114,19 +114,19 @@ def _is_told(match: re.Match[str], text: str, end: int, value: str) -> bool:
 
 
 def _with_real_breaks(block: str) -> str:
-    """A block of a key as a file has it, however it was escaped or indented."""
+    """Return a key block with real line breaks, however it was escaped or indented."""
     lines = (line.strip(" \t\"'+|>#,") for line in _BREAKS.split(block))
     return "\n".join(line for line in lines if line)
 
 
-def login(text: str) -> list[Hit]:
-    """A name with a random password, as basic authorization encodes it, which nothing else may tell of."""
+def login_hits(text: str) -> list[Hit]:
+    """Return the hit of a decoded login with a random password, as in basic authorization, without other context."""
     value = lookalikes.password_of_login(text)
     return [Hit(0, 0, kind_of(value), "basic-authorization", value)] if value else []
 
 
 def before_run(rule: Rule, text: str, start: int, end: int) -> Iterator[Hit]:
-    """What fits a rule whose value is a run, or begins with it or in it."""
+    """Yield the hits of a rule whose value contains or starts with a run."""
     for match in rule.pattern.finditer(text, max(0, start - 100), min(len(text), end + rule.reach)):
         if match.start() > end:
             return
@@ -145,39 +145,39 @@ def _hit(rule: Rule, text: str, match: re.Match[str]) -> Iterator[Hit]:
     check = _check(rule, text, match)
     start, end, value = value_of(match)
     if check and groups.get("bare") is not None:
-        end = start + (0 if _is_assigned(value) else _length(value))
+        end = start + (0 if _is_assigned(value) else _unquoted_length(value))
         value = text[start:end]
-        if rule.named and not _is_bare(match, text, end, value):
+        if rule.begins_with_name and not _is_bare(match, text, end, value):
             return
-    if not check or not value or (groups.get("said") and not groups["env"] and not _is_told(match, text, end, value)):
+    if not check or not value or (groups.get("said") and not groups["env"] and not _is_stated(match, text, end, value)):
         return
-    value = _as_it_is(value, check, is_single=bool(groups.get("secret_b")))
+    value = _normalize(value, check, is_single=bool(groups.get("secret_b")))
     if lookalikes.CHECKS[check](value, rule.entropy):
         yield Hit(start, end, kind_of(value), rule.name, value)
 
 
 def _check(rule: Rule, text: str, match: re.Match[str]) -> Check | None:
-    """What tells whether the value of a match is a secret; ``None`` where the name says that it is none."""
+    """Return the check for the value of a match; ``None`` if the name excludes a secret."""
     name = match.groupdict().get("name")
     if not name:
         return rule.value
     start = match.start("name")
-    if not rule.named:
+    if not rule.begins_with_name:
         return rule.value if rules.level(name) else None
     is_urn = text[start - 1 : start] == ":" == text[match.end("name") : match.end("name") + 1]
     if name.startswith(".") or (is_urn and text[match.end("name") + 1 : match.end("name") + 2] not in " :"):
         return None  # as in arn:aws:secretsmanager:...:secret:name
-    return rules.level(_said(text, start, name)) or None
+    return rules.level(_full_name(text, start, name)) or None
 
 
 def _is_assigned(value: str) -> bool:
-    """Whether a value begins with the name of a secret, whose value is looked at by itself."""
-    inner = _ASSIGNED.match(value)
+    """Return whether a value starts with the name of another secret, whose value is checked separately."""
+    inner = _ASSIGNMENT.match(value)
     return bool(inner and rules.level(inner[0]))
 
 
-def _as_it_is(value: str, check: Check, *, is_single: bool) -> str:
-    """A value without what only its place adds, such as single quotes: breaks of lines, escapes, base64."""
+def _normalize(value: str, check: Check, *, is_single: bool) -> str:
+    """Decode a value: remove line breaks, escapes and base64 that its context added."""
     if "PRIVATE KEY" in value or "Private-Lines" in value:
         return _with_real_breaks(value)
     if "\n" in value and check == "password":
@@ -187,8 +187,8 @@ def _as_it_is(value: str, check: Check, *, is_single: bool) -> str:
     return lookalikes.decode_base64(value) if check in ("token", "password") else value
 
 
-def _length(value: str) -> int:
-    """The length of a value without quotes, whose end is told by what it cannot hold."""
+def _unquoted_length(value: str) -> int:
+    """Return the length of an unquoted value, which ends at characters that it cannot contain."""
     for match in _ENDS.finditer(value):
         opening = _CLOSING.get(match[0])
         if not opening or value.count(opening, 0, match.start()) < value.count(match[0], 0, match.end()):
@@ -198,14 +198,14 @@ def _length(value: str) -> int:
 
 
 def _is_opening(value: str) -> bool:
-    """Whether a value begins as a list, a call, a reference or a type does."""
+    """Return whether a value starts like a list, a call, a reference or a type."""
     return value.startswith(("(", "[", "{")) or (
         value.startswith(("*", "&", "|", "!")) and not lookalikes.looks_random(value)
     )
 
 
 def _is_bare(match: re.Match[str], text: str, end: int, value: str) -> bool:
-    """Whether a value without quotes may be one, and no name of a variable or a type."""
+    """Return whether an unquoted value may be a secret rather than the name of a variable or a type."""
     if (match["wrapped"] or "").startswith("$"):
         return True
     if match["wrapped"] or _is_opening(value):

@@ -1,4 +1,4 @@
-"""Texts within texts: escapes of URLs, JSON and XML, tokens that were broken over lines, and base64."""
+"""Encoded text: escapes of URLs, JSON and XML, tokens split across lines, and base64."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from functools import cached_property
 _HEX = "[0-9a-fA-F]"
 _PERCENT = "%(?:25)*+"
 _NEXT_BYTE = rf"(?:{_PERCENT}[89abAB]{_HEX})"
-# Any number of backslashes is one escape: JSON within JSON doubles them.  The first character is one of a class, which
-# is searched for four times as fast as alternatives are.
+# Any number of backslashes is one escape, since nested JSON doubles them. The first character is a class, which is
+# four times as fast to search for as alternatives.
 _ESCAPE = re.compile(
     rf"[\\%&](?:(?<=\\)(?<!\\\\)\\*+(?:u(?P<high>[dD][89abAB]{_HEX}{{2}})\\++u(?P<low>[dD][c-fC-F]{_HEX}{{2}})"
     rf"|u(?P<unit>(?![dD][89a-fA-F]){_HEX}{{4}})|x(?P<byte>{_HEX}{{2}})|(?P<mark>[nrt\"'/]))"
@@ -24,9 +24,9 @@ _ESCAPE = re.compile(
 )
 _ESCAPING = re.compile(r"\\[unrtx\"'/\\]|%[0-9a-fA-F]|&[alqg#]")
 _MARKS = {"n": "\n", "r": "\r", "t": "\t"}
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ROUNDS, _CUT = 6, 2
-"""Times that escapes are undone, each within what the one before gave, and that lines are joined to undo more."""
+"""Maximum depth of nested escapes, and of rejoining lines to decode more."""
 _BASE64 = "A-Za-z0-9+/_-"
 _LINE_END = r"(?:\r\n?+|\n)[ \t]{0,80}+"
 _SIGN = r"(?:[+>|#*-][ \t]{0,80}+)"
@@ -35,12 +35,12 @@ BREAKS = (
     re.compile(rf"{_LINE_END}{_SIGN}?+"),
     re.compile(rf"{_LINE_END}{_SIGN}{{0,2}}+"),
 )
-"""The end of a line with the indentation of the next one, and with the signs of diffs and quotes, one or two."""
-_BROKEN = rf"(?:\r\n(?<=[{_BASE64}]\r\n)|\n(?<=[{_BASE64}]\n))[ \t]{{0,80}}+"
+"""The end of a line with the indentation of the next one, and with one or two signs of diffs and quotes."""
+_BREAK_AFTER_BASE64 = rf"(?:\r\n(?<=[{_BASE64}]\r\n)|\n(?<=[{_BASE64}]\n))[ \t]{{0,80}}+"
 _BREAKS_IN_RUN = (
-    re.compile(rf"{_BROKEN}(?:{_LINE_END}){{0,2}}+(?=[={_BASE64}])"),
-    re.compile(rf"{_BROKEN}{_SIGN}?+(?:{_LINE_END}{_SIGN}?+){{0,2}}+(?=[={_BASE64}])"),
-    re.compile(rf"{_BROKEN}{_SIGN}{{0,2}}+(?:{_LINE_END}{_SIGN}{{0,2}}+){{0,2}}+(?=[={_BASE64}])"),
+    re.compile(rf"{_BREAK_AFTER_BASE64}(?:{_LINE_END}){{0,2}}+(?=[={_BASE64}])"),
+    re.compile(rf"{_BREAK_AFTER_BASE64}{_SIGN}?+(?:{_LINE_END}{_SIGN}?+){{0,2}}+(?=[={_BASE64}])"),
+    re.compile(rf"{_BREAK_AFTER_BASE64}{_SIGN}{{0,2}}+(?:{_LINE_END}{_SIGN}{{0,2}}+){{0,2}}+(?=[={_BASE64}])"),
 )
 _BREAK = rf"(?:{_LINE_END}{_SIGN}{{0,2}}+){{1,3}}+"
 _CUT_ESCAPE = re.compile(
@@ -49,7 +49,7 @@ _CUT_ESCAPE = re.compile(
     rf"|&[#a-zA-Z0-9]{{0,7}}+{_BREAK}[#a-zA-Z0-9;]"
 )
 _REST = re.compile(rf"(?:\\{{1,32}}+n)?+[ \t]{{0,80}}+{_SIGN}{{0,2}}+(?:u{_HEX}{{4}}|x{_HEX}{{2}})")
-"""What is left of an escape behind the break that cut it."""
+"""The rest of an escape after the line break that split it."""
 
 
 _SHORT = 15
@@ -58,36 +58,36 @@ _STANDARD, _URL_SAFE = str.maketrans("-_", "+/"), str.maketrans("+/", "-_")
 
 
 class Rendering:
-    """A text in another form, and where its pieces are in the source."""
+    """A transformed text, with a mapping to positions in the source."""
 
     text: str
 
     @cached_property
     def pieces(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """Where pieces of it begin, in order, and their spans in the source; an unchanged piece is as long there."""
+        """Sorted offsets of pieces and their spans in the source; unchanged pieces have the same length in both."""
         raise NotImplementedError
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The span in the source of a span of the text: whole escapes, and nothing around them."""
+        """Map a span of the text to the source; escapes are included completely."""
         return self._at(start)[0], self._at(end - 1)[1]
 
     def piece(self, place: int) -> tuple[int, int]:
-        """Where the piece that a place is in begins and ends."""
-        ours, _ = self.pieces
-        number = bisect_right(ours, place) - 1
-        return ours[number], ours[number + 1] if number + 1 < len(ours) else len(self.text)
+        """Return the span of the piece that contains an offset."""
+        starts, _ = self.pieces
+        number = bisect_right(starts, place) - 1
+        return starts[number], starts[number + 1] if number + 1 < len(starts) else len(self.text)
 
     def _at(self, place: int) -> tuple[int, int]:
         first, after = self.piece(place)
-        ours, theirs = self.pieces
-        start, end = theirs[bisect_right(ours, place) - 1]
+        starts, source_spans = self.pieces
+        start, end = source_spans[bisect_right(starts, place) - 1]
         if after - first != end - start:
             return start, end
         return start + place - first, start + place - first + 1
 
 
 class Substitution(Rendering):
-    """A text, or the part of one that begins at ``start``, with the matches of a pattern replaced."""
+    """A text, or a part of it from ``start``, in which the matches of a pattern are replaced."""
 
     def __init__(
         self, source: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str], start: int = 0
@@ -98,26 +98,26 @@ class Substitution(Rendering):
     @cached_property
     def pieces(self) -> tuple[list[int], list[tuple[int, int]]]:
         """As of any rendering; only computed if something is detected."""
-        ours: list[int] = []
-        theirs: list[tuple[int, int]] = []
+        starts: list[int] = []
+        source_spans: list[tuple[int, int]] = []
         done = length = 0
         before = self._start
         for match in re.finditer(self._pattern, self.source):
             start, end = match.span()
             for width, (first, last) in ((start - done, (done, start)), (len(self._plain(match)), (start, end))):
                 if width:
-                    ours.append(length)
-                    theirs.append((before + first, before + last))
+                    starts.append(length)
+                    source_spans.append((before + first, before + last))
                     length += width
             done = end
         if done < len(self.source):
-            ours.append(length)
-            theirs.append((before + done, before + len(self.source)))
-        return ours, theirs
+            starts.append(length)
+            source_spans.append((before + done, before + len(self.source)))
+        return starts, source_spans
 
 
 class UnescapedText:
-    """A text as it reads after several views of it, one upon the other."""
+    """A text after a chain of substitutions."""
 
     def __init__(self, text: str, views: tuple[Substitution, ...] = ()) -> None:
         self.text = text
@@ -125,20 +125,20 @@ class UnescapedText:
 
     @property
     def source(self) -> str:
-        """The text that all of the views are of."""
+        """The original text."""
         return self.views[0].source if self.views else self.text
 
     def then(self, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> UnescapedText:
-        """The reading after one more view; this one where the pattern is not in its text."""
+        """Apply another substitution; return this object if nothing matches."""
         view = Substitution(self.text, pattern, plain)
         return self if view.text == self.text else UnescapedText(view.text, (*self.views, view))
 
-    def spelled(self, text: str) -> UnescapedText:
-        """The reading with other characters, each in the place of one."""
+    def with_text(self, text: str) -> UnescapedText:
+        """Return the same mapping for a text of the same length."""
         return UnescapedText(text, self.views)
 
     def unescaped(self) -> UnescapedText:
-        """The reading without escapes, also those within others."""
+        """Decode all escapes, including nested ones."""
         reading = self
         for _ in range(_ROUNDS):
             if not _ESCAPING.search(reading.text):
@@ -150,46 +150,47 @@ class UnescapedText:
         return reading
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where what stands at a place of it stands in the first text."""
+        """Map a span to the original text."""
         for view in reversed(self.views):
             start, end = view.span(start, end)
         return start, end
 
 
-def nothing(match: re.Match[str]) -> str:
-    """What stands in the place of what is left out."""
+def remove(match: re.Match[str]) -> str:
+    """Replace a match by the empty string."""
     del match
     return ""
 
 
 def readings(text: str) -> list[UnescapedText]:
-    """A text as it is, without escapes, and without those that a break of the line had cut, as far as they differ."""
+    """Return the distinct readings of a text: unchanged, unescaped, and with escapes that were split by line breaks."""
     forms = [UnescapedText(text)]
-    if (whole := _without_cuts(forms[0])) is not forms[0]:
-        forms.append(whole)  # a break in the text itself, which must go before a backslash is read that it cut off
+    if (without_cuts := _join_cut_escapes(forms[0])) is not forms[0]:
+        # A break in the text itself must be removed before the backslash that it cut off is decoded.
+        forms.append(without_cuts)
     if (plain := forms[0].unescaped()) is not forms[0]:
         forms.append(plain)
     for _ in range(_CUT):
-        if (whole := _without_cuts(forms[-1])) is forms[-1]:
+        if (without_cuts := _join_cut_escapes(forms[-1])) is forms[-1]:
             break
-        forms.append(whole)
+        forms.append(without_cuts)
     return forms
 
 
-def _without_cuts(reading: UnescapedText) -> UnescapedText:
-    """A reading without breaks of the line and the escapes that they had cut; itself where they had cut none."""
-    return reading.then(BREAKS[-1], nothing).unescaped() if _CUT_ESCAPE.search(reading.text) else reading
+def _join_cut_escapes(reading: UnescapedText) -> UnescapedText:
+    """Join and decode escapes that were split by line breaks; return the same object if nothing was split."""
+    return reading.then(BREAKS[-1], remove).unescaped() if _CUT_ESCAPE.search(reading.text) else reading
 
 
 def short_base64(value: str) -> Iterator[str]:
-    """The base64 of a value that is too short to be decoded wherever it is, alone and with a break of the line."""
+    """Yield base64 forms of a value that is too short to be decoded anywhere, with and without a line feed."""
     for text in (value, f"{value}\n") if 6 <= len(value) <= _SHORT else ():
         encoded = base64.b64encode(text.encode()).decode()
         yield from (encoded, encoded.rstrip("="), encoded.rstrip("=").translate(_URL_SAFE))
 
 
 def plain_of_short(word: str) -> str:
-    """What a word of base64 stands for that is so short, if that is text."""
+    """Decode a short base64 word; empty unless it is printable text."""
     if not _SHORT_BASE64.fullmatch(word):
         return ""
     core = word.rstrip("=").translate(_STANDARD)
@@ -200,37 +201,37 @@ def plain_of_short(word: str) -> str:
     return plain if plain.isprintable() else ""
 
 
-def unbroken(reading: UnescapedText) -> list[UnescapedText]:
-    """A reading whose runs of base64 are not broken over lines, in each of the ways that differ."""
+def join_base64_lines(reading: UnescapedText) -> list[UnescapedText]:
+    """Return the distinct readings in which base64 that is split across lines is joined."""
     readings: list[UnescapedText] = []
     for pattern in _BREAKS_IN_RUN if "\n" in reading.text else ():
-        after = reading.then(pattern, nothing)
+        after = reading.then(pattern, remove)
         if after is not reading and not (readings and readings[-1].text == after.text):
             readings.append(after)
     return readings
 
 
 def _unescape(match: re.Match[str]) -> str:
-    """What an escape stands for."""
-    kind, spelled = match.lastgroup, match[str(match.lastgroup)]
+    """Decode one escape."""
+    kind, text = match.lastgroup, match[str(match.lastgroup)]
     if kind == "mark":
-        return _unescape_letter(spelled, len(match[0]) - 1, match)
+        return _unescape_letter(text, len(match[0]) - 1, match)
     if kind in ("url", "unit", "byte", "hex"):
-        return chr(int(spelled, 16))
+        return chr(int(text, 16))
     if kind == "number":
-        return chr(int(spelled))
+        return chr(int(text))
     if kind == "low":
-        return chr(0x10000 + (int(match["high"], 16) - 0xD800) * 0x400 + int(spelled, 16) - 0xDC00)
+        return chr(0x10000 + (int(match["high"], 16) - 0xD800) * 0x400 + int(text, 16) - 0xDC00)
     if kind == "name":
-        return _NAMED[spelled]
-    return "%" if kind == "percent" else _of_bytes(spelled)
+        return _ENTITIES[text]
+    return "%" if kind == "percent" else _decode_utf8(text)
 
 
 def _unescape_letter(letter: str, slashes: int, match: re.Match[str]) -> str:
-    """What a letter behind backslashes stands for.
+    """Decode a letter after backslashes.
 
-    JSON within JSON makes two backslashes of each, so that their number is a power of two, unless one stood there
-    before, as where a break of the line cut another escape in two.
+    Nested JSON doubles each backslash, so their number is a power of two, unless there was one in the original text,
+    for example where a line break split another escape.
     """
     if letter not in _MARKS:
         return letter
@@ -238,58 +239,58 @@ def _unescape_letter(letter: str, slashes: int, match: re.Match[str]) -> str:
     return f"\\{_MARKS[letter]}" if had_one else _MARKS[letter]
 
 
-def _of_bytes(encoded: str) -> str:
-    """The character that bytes in a URL are of; the bytes as they are where they are of none."""
-    spelled = re.sub("%(?:25)*+", "", encoded)
+def _decode_utf8(encoded: str) -> str:
+    """Decode percent-encoded UTF-8; invalid bytes are returned unchanged."""
+    digits = re.sub("%(?:25)*+", "", encoded)
     try:
-        return bytes.fromhex(spelled).decode()
+        return bytes.fromhex(digits).decode()
     except UnicodeDecodeError:
         return f"%{encoded}"
 
 
 # Parts of a text with escapes
 
-_OF_URLS = re.compile(rb"%(?:25){0,3}+[2-7][0-9a-f]")
-_OF_JSON = re.compile(rb"\\(?:u00[2-7][0-9a-f]|x[2-7][0-9a-f]|/)")
-_OF_XML = re.compile(rb"&(?:#|amp;|lt;|gt;|quot;|apos;)")
-_APART, _BEFORE, _BEHIND = 200, 120, 400
-"""Characters between two escapes of one zone, and those before and behind them that belong to it."""
+_URL_ESCAPES = re.compile(rb"%(?:25){0,3}+[2-7][0-9a-f]")
+_JSON_ESCAPES = re.compile(rb"\\(?:u00[2-7][0-9a-f]|x[2-7][0-9a-f]|/)")
+_XML_ESCAPES = re.compile(rb"&(?:#|amp;|lt;|gt;|quot;|apos;)")
+_MAX_GAP, _BEFORE, _AFTER = 200, 120, 400
+"""Maximum distance of escapes in one zone, and the characters before and after them that belong to it."""
 
 
 def zones(lower: bytes) -> Iterator[tuple[int, int]]:
-    """Where escapes stand that spell what is written plain elsewhere, with what stands around them."""
-    spans = [each.span() for each in _OF_URLS.finditer(lower)]
-    spans += [each.span() for each in _OF_JSON.finditer(lower)]
-    spans += [each.span() for each in _OF_XML.finditer(lower)]
+    """Yield the spans with escapes of ordinary characters, including their surroundings."""
+    spans = [each.span() for each in _URL_ESCAPES.finditer(lower)]
+    spans += [each.span() for each in _JSON_ESCAPES.finditer(lower)]
+    spans += [each.span() for each in _XML_ESCAPES.finditer(lower)]
     start = end = -1
     for first, last in sorted(spans):
         if start < 0:
             start = first
-        elif first - end > _APART:
-            yield max(0, start - _BEFORE), min(len(lower), end + _BEHIND)
+        elif first - end > _MAX_GAP:
+            yield max(0, start - _BEFORE), min(len(lower), end + _AFTER)
             start = first
         end = last
     if start >= 0:
-        yield max(0, start - _BEFORE), min(len(lower), end + _BEHIND)
+        yield max(0, start - _BEFORE), min(len(lower), end + _AFTER)
 
 
 def unescaped(text: str, start: int, end: int) -> Substitution:
-    """A part of a text without escapes, those within others aside."""
+    """Decode one level of escapes in a part of a text."""
     return Substitution(text[start:end], _ESCAPE, _unescape, start)
 
 
 # Percent-encoding
 
 AGAIN = "(?:25){0,3}"
-"""Behind a ``%``: how often it is spelled once more; what is spelled more often is left as it is."""
+"""After a ``%``: up to three further levels of encoding; deeper ones are not decoded."""
 _BYTE = re.compile(rf"%{AGAIN}([0-9A-Fa-f]{{2}})")
 _BYTES = re.compile(rf"(?:%{AGAIN}[0-9A-Fa-f]{{2}})++")
 LONGEST_ENCODED = 24
-"""Characters that may spell one of an alphabet, which UTF-8 has two bytes for, with room to spare."""
+"""Maximum length of one encoded letter (two bytes of UTF-8), with room to spare."""
 
 
 def percent_decoded(text: str, start: int, end: int) -> tuple[str, list[int]]:
-    """A part of a text without escapes, and where each of its characters begins in the text; behind these its end."""
+    """Decode percent-encoding in a part of a text; return it with the offsets of each character and of the end."""
     pieces: list[str] = []
     places: list[int] = []
     done = start
@@ -306,7 +307,7 @@ def percent_decoded(text: str, start: int, end: int) -> tuple[str, list[int]]:
 
 
 def _characters(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """The characters of a run of escapes in UTF-8, with their places; what is no UTF-8 is one each."""
+    """Yield the characters of a run of percent-encoded UTF-8 with their offsets; an invalid byte is one character."""
     escapes = [(match.start(), int(match[1], 16)) for match in _BYTE.finditer(text, start, end)]
     data, at = bytes(code for _, code in escapes), 0
     while at < len(data):

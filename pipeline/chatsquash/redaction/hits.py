@@ -1,4 +1,4 @@
-"""What a search for private data finds in a text."""
+"""The results of a search for private data."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import NamedTuple
 
 
 class Hit(NamedTuple):
-    """A value that is to be replaced, and where it stands."""
+    """A value to be replaced, and its position."""
 
     start: int
     end: int
-    """Offsets of the characters that a placeholder takes the place of: of an encoded value those that encode it."""
+    """Offsets of the characters that are replaced; for an encoded value, those of its encoded form."""
     kind: str
-    """The word of its placeholder, in upper case: ``AWS_ACCESS_KEY_ID``."""
+    """The kind in the placeholder, in upper case: ``AWS_ACCESS_KEY_ID``."""
     rule: str
-    """The name of the rule that found it: ``aws-access-key-id``."""
+    """Name of the rule: ``aws-access-key-id``."""
     value: str
-    """The value itself, decoded; the same value gets the same placeholder however it is written."""
+    """The decoded value; equal values get the same placeholder however they are written."""
 
 
 class Value(NamedTuple):
-    """A value that was found."""
+    """A detected value without its position."""
 
     kind: str
     rule: str
@@ -29,9 +29,9 @@ class Value(NamedTuple):
 
 
 def value_of(hit: Hit) -> Value:
-    """The value of a hit."""
+    """Return the value of a hit."""
     return Value(hit.kind, hit.rule, hit.value)
 
 
 Finder = Callable[[str], list[Hit]]
-"""Finds values in a text: in order, none within another.  It takes time linear in the text."""
+"""Finds values in a text: sorted, not nested, in time linear in the text."""

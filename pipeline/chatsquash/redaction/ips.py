@@ -1,4 +1,4 @@
-"""Public IP addresses; those of private networks, of documentation and of machines themselves are nobody's."""
+"""Public IP addresses; private, documentation and loopback addresses do not identify anybody."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from chatsquash.redaction.encodings import UnescapedText
-from chatsquash.redaction.forms import unescaped
+from chatsquash.redaction.forms import search_unescaped
 from chatsquash.redaction.hits import Hit
 
 RESOLVERS = frozenset(
@@ -17,74 +17,74 @@ RESOLVERS = frozenset(
         *("2606:4700:4700::1001", "2606:4700:4700::1111", "2620:fe::9", "2620:fe::fe"),
     )
 )
-"""Addresses of public resolvers, which everybody uses."""
-_FOUR = re.compile(r"[0-9]{1,3}+(?:(?:\.[0-9]{1,3}+){3}+(?![\w-]|\.[0-9])|(?P<dashed>(?:-[0-9]{1,3}+){3}+)(?=\.[a-z]))")
+"""Public DNS resolvers, which are the same for everybody."""
+_IPV4 = re.compile(r"[0-9]{1,3}+(?:(?:\.[0-9]{1,3}+){3}+(?![\w-]|\.[0-9])|(?P<dashed>(?:-[0-9]{1,3}+){3}+)(?=\.[a-z]))")
 _GROUP = "[0-9A-Fa-f]{0,4}+"
 _COLON = re.compile(rf":(?={_GROUP}:)")
 _HEX = "0123456789abcdefABCDEF"
-_SIX = re.compile(rf"(?:{_GROUP}:){{2,7}}(?:[0-9]{{1,3}}+(?:\.[0-9]{{1,3}}+){{3}}+|{_GROUP})(?![\w:]|\.[0-9])")
-_LEFT, _WINDOW = frozenset(".:-_"), 32
+_IPV6 = re.compile(rf"(?:{_GROUP}:){{2,7}}(?:[0-9]{{1,3}}+(?:\.[0-9]{{1,3}}+){{3}}+|{_GROUP})(?![\w:]|\.[0-9])")
+_JOINED_BEFORE, _WINDOW = frozenset(".:-_"), 32
 _HOST = re.compile(r"(?:\A|[^A-Za-z0-9])(?:ip|ec2|host|static|dynamic|dhcp|[a-z]{1,10}[0-9]?)-\Z")
 _VERSION = re.compile(
     r"(?:version|\bver\.?|release|\brev|build|assembly|==|>=|<=|~=|\^)[\s:=\"'>(]{0,4}\Z|[A-Za-z0-9]/\Z", re.IGNORECASE
 )
 _DEVICE = re.compile(r"/(?:tcp|udp)/\Z")
 _LOWEST = 20
-"""Of the four numbers of an address one is at least this; smaller ones are of a version or a section."""
+"""At least one of the four numbers is this large; smaller ones are versions or section numbers."""
 _GLOBAL = IPv6Network("2000::/3")
 
 
 def ips(text: str) -> list[Hit]:
-    """The public IP addresses in a text, in order; versions of four numbers are none, and public resolvers stay."""
-    return unescaped(text, _search)
+    """Return the public IP addresses in a text in order, without version numbers and public resolvers."""
+    return search_unescaped(text, _search)
 
 
 def _search(reading: UnescapedText) -> Iterator[Hit]:
     text = reading.text
-    for start, end, is_dashed in (*_fours(text), *_sixes(text)):
+    for start, end, is_dashed in (*_ipv4_spans(text), *_ipv6_spans(text)):
         before = text[max(0, start - _WINDOW) : start]
-        spelled = text[start:end].replace("-", ".")
-        if _may_stand_behind(before, is_dashed=is_dashed) and (address := _public(spelled)):
+        address_text = text[start:end].replace("-", ".")
+        if _may_follow(before, is_dashed=is_dashed) and (address := _public(address_text)):
             yield Hit(*reading.span(start, end), "IP_ADDRESS", "ip-address", address)
 
 
-def _fours(text: str) -> Iterator[tuple[int, int, bool]]:
-    for match in _FOUR.finditer(text):
+def _ipv4_spans(text: str) -> Iterator[tuple[int, int, bool]]:
+    for match in _IPV4.finditer(text):
         yield *match.span(), bool(match["dashed"])
 
 
-def _sixes(text: str) -> Iterator[tuple[int, int, bool]]:
-    """What may be an address of IPv6: looked for from its first colon, of which there are far fewer than of digits."""
+def _ipv6_spans(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield candidates for IPv6 addresses; the search starts at colons, which are much rarer than digits."""
     done = 0
     while colon := _COLON.search(text, done):
         before = text[max(done, colon.start() - 4) : colon.start()]
         start = colon.start() - (len(before) - len(before.rstrip(_HEX)))
-        match = _SIX.match(text, start)
+        match = _IPV6.match(text, start)
         done = match.end() if match else colon.end()
         if match:
             yield *match.span(), False
 
 
-def _may_stand_behind(before: str, *, is_dashed: bool) -> bool:
-    """Whether what is left of an address is no part of a longer word or number, and names no version."""
+def _may_follow(before: str, *, is_dashed: bool) -> bool:
+    """Return whether the text before an address is not part of a longer word or number and does not name a version."""
     if is_dashed:
         return bool(_HOST.search(before))
     last = before[-1:]
-    if last.isalnum() or last in _LEFT:
+    if last.isalnum() or last in _JOINED_BEFORE:
         return False
     return not _VERSION.search(before) or bool(_DEVICE.search(before))
 
 
-def _public(spelled: str) -> str | None:
-    """An address as it is written most often, if it is a public one."""
+def _public(address_text: str) -> str | None:
+    """Return the usual form of a public address; ``None`` for any other."""
     try:
-        address: IPv4Address | IPv6Address = ip_address(spelled)
+        address: IPv4Address | IPv6Address = ip_address(address_text)
     except ValueError:
         return None
     if isinstance(address, IPv6Address):
         mapped = address.ipv4_mapped
         if mapped is None and address not in _GLOBAL:
-            return None  # names of code such as a::b are none
+            return None  # identifiers such as a::b
         address = mapped or address
     if isinstance(address, IPv4Address) and max(address.packed) < _LOWEST:
         return None

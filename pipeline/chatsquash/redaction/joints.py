@@ -1,11 +1,11 @@
-"""Values written in pieces: strings that code joins or lists, events of a stream, lines in the box of a terminal."""
+"""Values that are split into pieces: concatenated strings, stream events, and lines in terminal boxes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from chatsquash.redaction.encodings import UnescapedText, nothing
+from chatsquash.redaction.encodings import UnescapedText, remove
 
 _TEXTS = (
     "text|content|delta|partial_json|arguments|thinking|reasoning|reasoning_content|value|token|chunk|data|output|line"
@@ -29,12 +29,12 @@ _JOINT = re.compile(
 
 
 def join_pieces(reading: UnescapedText) -> UnescapedText:
-    """A text with nothing between pieces that may belong together; itself if there are none."""
-    return reading.then(_JOINT, nothing)
+    """Join pieces that may belong together; otherwise return the same object."""
+    return reading.then(_JOINT, remove)
 
 
 def piece_spans(reading: UnescapedText, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the pieces of a part of a joined text are in the source."""
+    """Yield the spans in the source of the pieces of a joined text."""
     view = reading.views[-1]
     before = UnescapedText(view.source, reading.views[:-1])
     while start < end:

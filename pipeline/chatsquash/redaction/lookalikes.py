@@ -1,4 +1,4 @@
-"""What only looks like a secret: examples, masks, references, code, names, words, numbers and checksums."""
+"""Lookalikes of secrets: examples, masks, references, code, names, words, numbers and checksums."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ EXAMPLES = rules.words("""
     eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiYWRtaW4iOnRydWV9.TJVA95OrM7E2cBab30RMHrHDcEfxjoYZgeFONFh7HgQ
     eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk
 """)
-"""Those of documentations, whole."""
-_SAYS_SO = re.compile(
+"""Complete example values from documentation."""
+_MARKED_AS_EXAMPLE = re.compile(
     r"(?i:example|sample|placeholder|dummy|foobar|change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|with|this)|redacted|"
     r"removed|(?<![a-z])your[-_ ]?(?![a-z]{0,3}\d)|insert[-_ ]|enter[-_ ]|goes[-_ ]?here|(?<![a-z])here(?![a-z0-9])|"
     r"x{4}|lorem|not[-_ ]?a?[-_ ]?(?:real|secret|valid)|(?<![a-z])fake|(?<![a-z])mock|todo|fixme|undefined|deadbeef|"
@@ -38,7 +38,7 @@ _SAYS_SO = re.compile(
     r"\*{3}|\.{3}|…|•{3}|#{4}|0{8}"
 )
 _FORM = re.compile(r"[$%#@]\{|\$\(|\{\{|%\(|\$?\{[A-Za-z_][\w.]{0,60}+\}|%[A-Z_]{2,40}+%|<[A-Za-z][\w .:|-]{0,60}+>")
-"""What a template or a program puts something else in the place of, anywhere in a value."""
+"""A placeholder of a template or program anywhere in a value."""
 _REFERENCE = re.compile(
     r"\$[A-Za-z_]\w*+(?![!@#%^&*])|(?:arn|vault|op|secrets?|ssm|env|file|keyring|awssm|aws|gcp|azurekv|sm|bws|doppler|"
     r"akeyless|keyvault|ref|secretsmanager|secretref|sops|lpass|pass|bw|infisical|conjur|chamber)(?:\+\w{1,20}+)?:|"
@@ -46,12 +46,12 @@ _REFERENCE = re.compile(
     r"(?:sha(?:1|224|256|384|512)|md5|blake[23]\w{0,2}|SHA256|MD5)[-:]|[a-z][a-z0-9+.-]{1,20}+://|mailto:|data:|~/|[A-Za-z]:[\\/]|"
     r"pk[._-]|pub[a-z]{0,9}[._-]|sb_publishable_|phc_|Ag[A-D][A-Za-z0-9+/]{200}|AQICAH[A-Za-z0-9]|\$ANSIBLE_VAULT"
 )
-"""How a value begins that says where the secret is to be found, or is a checksum, an address, public or sealed."""
+"""Prefixes of values that refer to a secret elsewhere, or that are checksums, addresses, public or encrypted."""
 _PATH = re.compile(r"\.{0,2}/(?=[\w.-]{2})")
 _COLOR = re.compile(r"#[0-9a-fA-F]{3,8}")
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*+\??(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+\??)++(?:[(\[!;].*)?", re.DOTALL)
-_CALLED = re.compile(r"(?:new |await |yield |not |& ?|\*)?[A-Za-z_$][\w$.:]*+[!?]?(?P<bracket>[(\[])")
-_GIVEN, _MORE = re.compile(r"[\w.$, ]*+"), re.compile(r"[;,.\w()]*+")
+_CALL = re.compile(r"(?:new |await |yield |not |& ?|\*)?[A-Za-z_$][\w$.:]*+[!?]?(?P<bracket>[(\[])")
+_ARGUMENTS, _MORE = re.compile(r"[\w.$, ]*+"), re.compile(r"[;,.\w()]*+")
 _REGEX = re.compile(r"\[(?:A-Z|a-z|0-9|\^|\\)|\\[wdsb]|\{\d+,\d*\}|\(\?|\.[*+]")
 _NUMBER = re.compile(
     r"[-+]?[0-9][0-9._,:/TZ+ -]*+(?:[smhdkKMGTB%]{1,2}|ms|min|days?|hours?|minutes?|seconds?|tokens?|chars?|bytes?)?"
@@ -67,7 +67,7 @@ _WORDS = re.compile(r"[^\W\d_]++(?:(?:[_.,'/:()-]|[!?;:,.&]? +[&+(]?)++[^\W\d_]+
 _APP_PASSWORD = re.compile(
     r"(?![a-z ]*\b(?:this|that|with|your|from|must|have|here|will|been|when)\b)[a-z]{4}(?: [a-z]{4}){3}"
 )
-"""As Google makes them for programs: four times four letters."""
+"""App passwords of Google: four groups of four letters."""
 _SNAKE = re.compile(r"[_-]?[A-Za-z]++(?:[_:./-][A-Za-z]++)*+(?:[_:./-]?v?\d{1,3})?")
 _LOGIN = re.compile(r"[A-Za-z0-9_.@+-]{1,64}")
 _NAME = re.compile(r"[A-Za-z$]*+[0-9]{0,2}+(?:_[A-Za-z$]*+[0-9]{0,3}+)*+")
@@ -81,32 +81,32 @@ _CAMEL, _VOWEL = (
     re.compile(r"[aeiouyAEIOUY]"),
 )
 _HARD = re.compile(r"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{4}")
-_OF_KEYS, _STRANGE = 5, 4
-"""Changes, and words that are none, of a value that was made by chance."""
+_KEY_CHANGES, _STRANGE_PARTS = 5, 4
+"""Minimum number of character-class changes, and of unpronounceable words, in a random value."""
 _ENOUGH = 100
-"""Characters of a value that are looked at to tell whether it is random."""
+"""Number of characters that are examined to decide whether a value is random."""
 _LONG = 200
-"""Characters of a value beyond which some word stands in it by chance."""
-_BEGUN = re.compile(r"(?P<name>[A-Za-z_][\w.]{2,60}+)[\[(]")
+"""Length beyond which a value contains some word by chance."""
+_OPEN_CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]{2,60}+)[\[(]")
 _ARGUMENT = re.compile(r"-{0,2}+(?P<name>[a-z_][a-z_-]{1,30}+)=(?P<value>.*+)", re.DOTALL)
 _CLASS = re.compile(
     r"(?=[A-Za-z0-9]{0,60}?[a-z][A-Z])[A-Za-z0-9]{1,60}(?:Key|Token|Secret|Password)s?(?:Types?|Error|Manager|Provider)?"
 )
 _PORT = re.compile(r"[0-9]{1,5}/(?:tcp|udp|sctp)")
-_OF_PROSE = rules.words("the and for are with from not was were has but his her its our each word words")
-"""Words that no such list has (BIP 39), and that few sentences have none of."""
+_PROSE_WORDS = rules.words("the and for are with from not was were has but his her its our each word words")
+"""Common English words that are not in the list of BIP 39."""
 _SPACED = 2
-"""Spaces that a password has at most; what has more of them is said to somebody."""
+"""Maximum number of spaces in a password; longer text is prose."""
 
 
 def entropy(text: str) -> float:
-    """Bits a character, by how often each stands in the text."""
+    """Return the Shannon entropy of a text in bits per character."""
     counts, length = Counter(text), len(text)
     return -sum(count / length * log2(count / length) for count in counts.values()) if length else 0.0
 
 
 def decode_base64(value: str) -> str:
-    """What base64 stands for where it is the ASCII of one word, as in secrets of Kubernetes, else the value itself."""
+    """Decode base64 of a single ASCII word, as in Kubernetes secrets; return other values unchanged."""
     if not _BASE64.fullmatch(value):
         return value
     data = binascii.a2b_base64(value)
@@ -115,7 +115,7 @@ def decode_base64(value: str) -> str:
 
 
 def password_of_login(text: str) -> str:
-    """The password of a text that is a name and a random password, as basic authorization and SMTP encode them."""
+    """Return the random password of a login as encoded by basic authorization and SMTP, or an empty string."""
     name, colon, password = text.strip("\0\n").replace("\0", ":").partition(":")
     is_login = colon and password.isascii() and password.isprintable() and (not name or _LOGIN.fullmatch(name))
     return password if is_login and is_token(password) else ""
@@ -123,28 +123,28 @@ def password_of_login(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_lookalike(value: str) -> bool:
-    """Whether a value says of itself that it is none: an example, a form to fill in or a mask."""
+    """Return whether a value is marked as not real: an example, a template or a mask."""
     if value in EXAMPLES or len(set(value)) <= min(4, len(value) // 2) or _FORM.search(value):
         return True
-    return len(value) <= _LONG and bool(_SAYS_SO.search(value))
+    return len(value) <= _LONG and bool(_MARKED_AS_EXAMPLE.search(value))
 
 
 def is_shape(value: str, least: float) -> bool:
-    """Whether what has the shape of a key may be one."""
+    """Return whether a value in the shape of a key may be one."""
     return not is_lookalike(value) and entropy(value) >= least
 
 
 def is_token(value: str, least: float = 0.0) -> bool:
-    """Whether a value that stands where tokens do may be one: random, no name, no reference and no number."""
-    if len(value) < 10 or " " in value.strip() or _is_no_value(value):
+    """Return whether a value where a token is expected may be one: random, and not a name, reference or number."""
+    if len(value) < 10 or " " in value.strip() or _cannot_be_secret(value):
         return False
     return looks_random(value) and entropy(value) >= max(least, 2.5)
 
 
 def is_password(value: str, least: float = 0.0) -> bool:
-    """Whether a value that stands where passwords do may be one: no word, no code, no reference, no number."""
+    """Return whether a value where a password is expected may be one: not a word, code, reference or number."""
     value = value.strip()
-    if len(value) < 6 or value.count(" ") > _SPACED + bool(_APP_PASSWORD.fullmatch(value)) or _is_no_value(value):
+    if len(value) < 6 or value.count(" ") > _SPACED + bool(_APP_PASSWORD.fullmatch(value)) or _cannot_be_secret(value):
         return False
     if looks_random(value):
         return True
@@ -154,23 +154,23 @@ def is_password(value: str, least: float = 0.0) -> bool:
         return True
     if not has_letter or not (has_digit or has_mark) or (" " in value and not has_digit):
         return False
-    if _SNAKE.fullmatch(value) and rules.tells(value):
+    if _SNAKE.fullmatch(value) and rules.names_secret(value):
         return False
     return not _WORDS.fullmatch(value) and not _ALGORITHM.fullmatch(value) and entropy(value) >= max(least, 2.0)
 
 
 def is_strong(value: str) -> bool:
-    """Whether a value has letters, digits and marks as only passwords have them."""
+    """Return whether a value has letters, digits and marks in a combination that only passwords have."""
     marks = sum(each in "!@#$%^&*+=?~" for each in value[1:])
     return len(value) >= 8 and bool(marks) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def is_code_word(value: str) -> bool:
-    """Whether a value without quotes may be the name of a variable."""
+    """Return whether an unquoted value may be the name of a variable."""
     return bool(_NAME.fullmatch(value)) and not looks_random(value)
 
 
-def _is_no_value(value: str) -> bool:
+def _cannot_be_secret(value: str) -> bool:
     if is_lookalike(value) or _REFERENCE.match(value) or _NUMBER.fullmatch(value) or _VERSION.fullmatch(value):
         return True
     if _DOTTED.fullmatch(value) and _is_dotted_code(value):
@@ -183,18 +183,18 @@ def _is_no_value(value: str) -> bool:
         or _FORMAT.fullmatch(value)
     ):
         return True
-    if _PATH.match(value) and not (_changes(value) >= _OF_KEYS and "." not in value):
+    if _PATH.match(value) and not (_changes(value) >= _KEY_CHANGES and "." not in value):
         return True
     return bool(_FILE.fullmatch(value)) and not looks_random(value)
 
 
 def _is_code(value: str) -> bool:
-    """Whether a value is a piece of a program: what begins a call or a list, a named argument, a class, a port."""
+    """Return whether a value is code: an open call or list, a named argument, a class or a port."""
     if "`" in value or "[^" in value or _PORT.fullmatch(value):
         return True
-    begun = _BEGUN.match(value)
-    if begun and value.count("(") + value.count("[") > value.count(")") + value.count("]"):
-        return not looks_random(begun["name"])
+    match = _OPEN_CALL.match(value)
+    if match and value.count("(") + value.count("[") > value.count(")") + value.count("]"):
+        return not looks_random(match["name"])
     argument = _ARGUMENT.fullmatch(value)
     if argument and not looks_random(argument["name"]):
         return not looks_random(argument["value"])
@@ -202,28 +202,28 @@ def _is_code(value: str) -> bool:
 
 
 def _is_call(value: str) -> bool:
-    """Whether a program calls something, or takes a member of it: ``get_password(user)``, ``os.environ["TOKEN"]``."""
-    called = _CALLED.match(value)
-    if not called:
+    """Return whether a value is a call or a subscript: ``get_password(user)``, ``os.environ["TOKEN"]``."""
+    match = _CALL.match(value)
+    if not match:
         return False
-    if called["bracket"] == "[":
+    if match["bracket"] == "[":
         return "]" in value
     last = value.rfind(")")
-    return bool(_GIVEN.fullmatch(value, called.end()) or (last > 0 and _MORE.fullmatch(value, last)))
+    return bool(_ARGUMENTS.fullmatch(value, match.end()) or (last > 0 and _MORE.fullmatch(value, last)))
 
 
 def _is_dotted_code(value: str) -> bool:
-    """Whether what has dots in it is what a program names: a member of something, with no digits but a few."""
-    if rules.tells(value):
+    """Return whether a dotted value is an identifier with few or no digits."""
+    if rules.names_secret(value):
         return True
     return not looks_random(value) and (not any(map(str.isdigit, value)) or value.count(".") > 1)
 
 
 def looks_random(value: str) -> bool:
-    """Whether a value is like nothing that somebody would call a thing: kinds of characters change all the time."""
+    """Return whether a value looks random, with kinds of characters that change more often than in names."""
     value = value[:_ENOUGH]
     pieces = [(piece, len(_CHANGES.findall(piece))) for piece in _PIECE.findall(value)]
-    if sum(changes for _, changes in pieces) >= _OF_KEYS or strange(value) >= _STRANGE:
+    if sum(changes for _, changes in pieces) >= _KEY_CHANGES or strange(value) >= _STRANGE_PARTS:
         return True
     return any(
         (changes >= 3 and len(piece) >= 8) or (changes and len(piece) >= 12 and (changes > 1 or _HARD.search(piece)))
@@ -232,12 +232,12 @@ def looks_random(value: str) -> bool:
 
 
 def _changes(value: str) -> int:
-    """How often letters and digits, or letters of both cases, change as they do in no name."""
+    """Count the changes between letters and digits, or between cases, that do not occur in names."""
     return sum(len(_CHANGES.findall(piece)) for piece in _PIECE.findall(value))
 
 
 def strange(value: str) -> int:
-    """How many of the words of letters of both cases are none: they have no vowel, are a letter, or hard to say."""
+    """Count the unpronounceable words in a mixed-case value: single letters, no vowel, or many consonants in a row."""
     if len(value) < 8 or not value.isascii() or value.islower() or value.isupper():
         return 0
     words = [word for word in _CAMEL.findall(value) if not word.isupper() or len(word) == 1]
@@ -246,7 +246,7 @@ def strange(value: str) -> int:
 
 
 def is_basic(value: str, least: float = 0.0) -> bool:
-    """Whether a value is base64 of a name and a password."""
+    """Return whether a value is the base64 of a login."""
     del least
     if value in EXAMPLES or len(value.rstrip("=")) % 4 == 1:
         return False
@@ -259,15 +259,15 @@ def is_basic(value: str, least: float = 0.0) -> bool:
 
 
 def is_blob(value: str, least: float = 0.0) -> bool:
-    """Whether a value is long enough to be a key."""
+    """Return whether a value is long and random enough to be a key."""
     return len(value) >= 40 and not is_lookalike(value) and entropy(value) >= max(least, 3.5)
 
 
 def is_phrase(value: str, least: float = 0.0) -> bool:
-    """Whether words may be those that a wallet is restored from, of which 2048 exist: 12, 15, 18, 21 or 24."""
+    """Return whether words may be a wallet recovery phrase of 12, 15, 18, 21 or 24 words (BIP 39)."""
     del least
     words = value.split()
-    return len(words) % 3 == 0 and len(set(words)) * 2 >= len(words) and not _OF_PROSE & set(words)
+    return len(words) % 3 == 0 and len(set(words)) * 2 >= len(words) and not _PROSE_WORDS & set(words)
 
 
 CHECKS = {

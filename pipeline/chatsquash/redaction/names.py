@@ -1,4 +1,4 @@
-"""Names: those that a user lists, in any case and form, and those of users in the paths of home directories."""
+"""Names listed by a user, in any case and spelling, and users in the paths of home directories."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.redaction.addresses import FILE_ENDINGS
 from chatsquash.redaction.encodings import UnescapedText
-from chatsquash.redaction.forms import apart, everywhere, unescaped
+from chatsquash.redaction.forms import merge_overlapping, search_everywhere, search_unescaped
 from chatsquash.redaction.hits import Finder, Hit
-from chatsquash.redaction.patterns import Bare, Filling, Needles, printable_text
+from chatsquash.redaction.patterns import BareText, Filler, Needles, printable_text
 
 _OPTION = "--redact names"
 _BETWEEN_WORDS = re.compile(r"[ \t_.+'\u2019-]{1,3}")
-"""What may stand between the words of a name, or nothing: ``Ana Maria``, ``ana_maria``, ``AnaMaria``."""
-_FILLING = Filling(" \t\r\n\\\"'+>|#*_.-\u2019\u00a0\u00ad\u200b\ufeff")
-_FILLED = re.compile(r"[ \t\r\n\\\"'+>|#*_.\u2019\u00a0\u00ad\u200b\ufeff-]++")
+"""Possible separators between the words of a name, or nothing: ``Ana Maria``, ``ana_maria``, ``AnaMaria``."""
+_FILLER = Filler(" \t\r\n\\\"'+>|#*_.-\u2019\u00a0\u00ad\u200b\ufeff")
+_FILLER_RUN = re.compile(r"[ \t\r\n\\\"'+>|#*_.\u2019\u00a0\u00ad\u200b\ufeff-]++")
 _PIECED = re.compile(
     "[^\\W\\d_][\u0300-\u036f\u3099\u309a]{1,4}+|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?+"
     "|[\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1ffc\ufb00-\ufb17]"
 )
-"""A letter of several characters, and one that is of several without its case."""
+"""A letter that consists of several characters, or does so after case folding."""
 _PIECE = re.compile(
     "[\u0300-\u036f\u3099\u309a\u1100-\u1112\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1ffc\ufb00-\ufb17]"
 )
 
 
 class _ListedName(NamedTuple):
-    """A name without what is between its words, and where these begin."""
+    """A name without separators, and the offsets at which its words end."""
 
     text: str
     words: frozenset[int]
@@ -40,10 +40,13 @@ class _ListedName(NamedTuple):
 
 @lru_cache(maxsize=2)
 def names(data: bytes) -> Finder:
-    """Finds the names that a file lists, a line each; ``#`` begins a comment.
+    """Create a finder for the names in a file, one per line; ``#`` starts a comment.
 
-    A name is found as whole words, whatever their case, and whatever of ``_BETWEEN_WORDS`` is between them; it has one
-    value, and so one placeholder, however it is written.  Raises ``UsageError``.
+    A name matches as full words in any case and with any separators of ``_BETWEEN_WORDS``. All spellings have one
+    value, so they get the same placeholder.
+
+    Raises:
+        UsageError: The file is invalid.
     """
     return _Names([*_parse_names(data)]).find
 
@@ -57,7 +60,7 @@ def _parse_names(data: bytes) -> Iterator[_ListedName]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
-        words = [word for word in _FILLED.split(_fold(UnescapedText(line.strip())).text) if word]
+        words = [word for word in _FILLER_RUN.split(_fold(UnescapedText(line.strip())).text) if word]
         if not any(map(str.isalnum, "".join(words))):
             raise UsageError(f"{_OPTION}, line {number}: a name has a letter or a digit")
         count += 1
@@ -67,50 +70,50 @@ def _parse_names(data: bytes) -> Iterator[_ListedName]:
 
 
 class _Names:
-    """Finds names."""
+    """Finds names in texts."""
 
-    def __init__(self, listed: list[_ListedName]) -> None:
+    def __init__(self, names: list[_ListedName]) -> None:
         self._names: dict[str, list[_ListedName]] = {}
-        for name in listed:
+        for name in names:
             self._names.setdefault(name.text, []).append(name)
         self._needles = Needles(self._names)
 
     def find(self, text: str) -> list[Hit]:
-        """The names in a text, in order, none within another."""
-        return everywhere(text, self._search)
+        """Return the names in a text, sorted and without overlaps."""
+        return search_everywhere(text, self._search)
 
     def _search(self, reading: UnescapedText) -> Iterator[Hit]:
-        folded = _fold(UnescapedText(reading.text))
-        bare = Bare(printable_text(folded.text), _FILLING)
+        folded_text = _fold(UnescapedText(reading.text))
+        bare = BareText(printable_text(folded_text.text), _FILLER)
         for first, last in self._needles.all_places(bare.text):
             start, end = bare.span(first, last)
             name = bare.text[first:last]
-            if any(_has_words_of(folded.text[start:end], each) for each in self._names[name]):
-                start, end = folded.span(start, end)
-                if _is_whole(reading.text, start, end):
+            if any(_has_words_of(folded_text.text[start:end], each) for each in self._names[name]):
+                start, end = folded_text.span(start, end)
+                if _is_full_word(reading.text, start, end):
                     yield Hit(*reading.span(start, end), "NAME", "name", name)
 
 
 def _fold(reading: UnescapedText) -> UnescapedText:
-    """A text without the case of its letters, each of which is one character where there is one."""
-    pieced = reading.then(_PIECED, lambda match: _one(match[0])) if _PIECE.search(reading.text) else reading
-    plain = pieced.text.casefold()
-    if len(plain) != len(pieced.text):
-        plain = "".join(each if len(folded := each.casefold()) != 1 else folded for each in pieced.text)
-    return pieced.spelled(plain)
+    """Fold the case of a text, composing each letter into one character if possible."""
+    composed = reading.then(_PIECED, lambda match: _compose(match[0])) if _PIECE.search(reading.text) else reading
+    plain = composed.text.casefold()
+    if len(plain) != len(composed.text):
+        plain = "".join(each if len(lower := each.casefold()) != 1 else lower for each in composed.text)
+    return composed.with_text(plain)
 
 
-def _one(letters: str) -> str:
-    """A letter of several characters as one, unless that is of several without its case, as some of Greek are."""
+def _compose(letters: str) -> str:
+    """Compose a letter into one character, unless its case folding has several, as for some Greek letters."""
     plain = letters.casefold()
     one = unicodedata.normalize("NFC", plain)
     return one if one.casefold() == one else plain
 
 
 def _has_words_of(text: str, name: _ListedName) -> bool:
-    """Whether what fills a text that is a name but for filling stands between the words of it, or is a break."""
+    """Return whether the filler in a match is only at word boundaries of the name, or consists of line breaks."""
     place = done = 0
-    for filling in _FILLED.finditer(text):
+    for filling in _FILLER_RUN.finditer(text):
         place += filling.start() - done
         done = filling.end()
         is_break = "\n" in filling[0] or "\r" in filling[0]
@@ -119,23 +122,23 @@ def _has_words_of(text: str, name: _ListedName) -> bool:
     return True
 
 
-def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether no word goes on from a name; an upper letter begins another word of an identifier."""
+def _is_full_word(text: str, start: int, end: int) -> bool:
+    """Return whether a match is not part of a longer word; a capital letter starts a new word of an identifier."""
     before, first, second = text[start - 1 : start], text[start], text[start + 1 : start + 2]
     last, after = text[end - 1], text[end : end + 1]
-    begins = not _goes_on(before, first) or (first.isupper() and (before.islower() or second.islower()))
-    ends = not _goes_on(after, last) or (after.isupper() and last.islower())
+    begins = not _continues(before, first) or (first.isupper() and (before.islower() or second.islower()))
+    ends = not _continues(after, last) or (after.isupper() and last.islower())
     return begins and ends and not unicodedata.combining(after or " ")
 
 
-def _goes_on(beside: str, edge: str) -> bool:
-    """Whether a word goes on from a character to the one beside it; scripts without case may have no spaces."""
+def _continues(neighbour: str, edge: str) -> bool:
+    """Return whether a word continues across two adjacent characters; scripts without case may not use spaces."""
     if edge.isdigit():
-        return beside.isdigit()
-    return beside.isalpha() and edge.lower() != edge.upper()
+        return neighbour.isdigit()
+    return neighbour.isalpha() and edge.lower() != edge.upper()
 
 
-KEPT = frozenset(
+GENERIC_ACCOUNTS = frozenset(
     (
         *("user", "users", "username", "yourname", "your-name", "your_name", "yourusername", "you", "me", "name", "x"),
         *("shared", "public", "default", "all", "guest", "nobody", "home", "project", "projects", "workspace", "work"),
@@ -148,7 +151,7 @@ KEPT = frozenset(
         *("buildkite-agent", "defaultuser0", "defaultapppool", "allusers"),
     )
 )
-"""Names of accounts that are nobody's, in lower case."""
+"""Account names that do not identify anybody, in lower case."""
 _SLASH = r"(?:/|\\{1,16}+/?+)"
 _WORD = r"[\w.+-]{1,64}+"
 _WORDS = r"[^\\/:*?\"'<>|${}%\s]{1,64}+(?: [^\\/:*?\"'<>|${}%\s]{1,64}+){1,4}+"
@@ -156,7 +159,7 @@ _HOME = re.compile(rf"(?:homes|home[0-9$]?|[Uu]sers|USERS|Documents and Settings
 _USER = re.compile(_WORD)
 _SPACED_USER = re.compile(rf"{_WORDS}(?={_SLASH})")
 _WINDOW = 160
-"""Characters before the folder of all homes that tell whether it is one."""
+"""Characters before a folder of home directories that are examined to confirm it."""
 _ABOVE = (
     r"(?:(?:(?:private/)?var|export|usr|data|nfs|net|srv|host|rootfs|mnt|volume[0-9]|System/Volumes/Data"
     r"|Volumes/[\w.-]{1,40}(?: [\w.-]{1,20}){0,3}|[\w-]{1,40}+/\.\.)/)"
@@ -172,25 +175,27 @@ _WINDOWS = re.compile(
     r"|(?:\A|[\s\"'=(])//[\w.$-]{1,60}/"
     r"|(?:\A|[^\w\\])\\{2,32}[\w.$?-]{1,60}(?:\\{1,16}[\w.$-]{1,60}){0,3}\\{1,16})\Z"
 )
-_SHARED = re.compile(r"(?:volume[0-9]/|\\{2,32}[\w.-]{1,60}\\{1,16}|smb://[\w.@:-]{1,80}/)\Z")
-"""The shares of a file server, whose folder of all homes is called ``homes``."""
+_FILE_SERVER = re.compile(r"(?:volume[0-9]/|\\{2,32}[\w.-]{1,60}\\{1,16}|smb://[\w.@:-]{1,80}/)\Z")
+"""Shares of a file server, which name the folder of home directories ``homes``."""
 _PROJECTS = re.compile(rf"(?:projects{_SLASH}(?:(?:-mnt-[a-z])?-|[A-Z]--)|(?:\A|[\n\"'`(=/\\])(?:-|[A-Z]--))\Z")
-"""The name of a folder in which clients keep the logs of a project, after its path: ``projects/-home-ana-x``."""
+"""Folders in which clients keep logs per project, named after its path: ``projects/-home-ana-x``."""
 _DOMAIN = re.compile(
     r"(?P<domain>(?:[\w-]{1,60}\.){1,4}(?:com|net|org|io|eu|uk|de|fr|jp|edu|gov|local|lan|corp|internal|intra))"
     rf"{_SLASH}(?=\w)"
 )
-"""A domain between the folder of all homes and the user, as ``sssd`` has it: ``/home/corp.com/ana``."""
+"""A domain between the folder of home directories and the user, as with ``sssd``: ``/home/corp.com/ana``."""
 _MOUNTED = re.compile(
     r"(?<![\w.~-])/(?:run/media/(?P<user>[a-z_][\w.-]{1,31}+)/(?=[^/\s])|media/(?P<owner>[a-z_][\w.-]{1,31}+)/"
     r"(?=[A-Z][A-Z0-9_-]{2,}(?![a-z])|[0-9A-F]{4}-[0-9A-F]{4}(?!\w)|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))"
 )
-"""The folder in which udisks mounts the disks of a user, by their labels or ids."""
+"""Folders in which udisks mounts the disks of a user, by label or id."""
 _TILDE = re.compile(r"~(?<![\w~.]~)(?P<user>[a-z_][\w.-]{1,31}+)(?=/)")
 _DASHED = re.compile(r"-(?:home|Users)-(?P<user>[A-Za-z0-9-]{1,80}+)")
 _PROMPT = re.compile(r"@[\w.-]{1,64}+:[~/]")
 _BEFORE_PROMPT = re.compile(r"(?:\A|[^\w.-])(?P<user>[\w.-]{1,32})\Z")
-_LISTED = re.compile(r"[rwx-]{3}[.+@]? {1,4}[0-9]{1,5} {1,4}(?P<user>[\w.-]{1,32}+)(?: {1,4}(?P<group>[\w.-]{1,32}+))?")
+_LS_LINE = re.compile(
+    r"[rwx-]{3}[.+@]? {1,4}[0-9]{1,5} {1,4}(?P<user>[\w.-]{1,32}+)(?: {1,4}(?P<group>[\w.-]{1,32}+))?"
+)
 
 _QUOTED = re.compile(
     r"%(?:25){0,3}+5[Cc][Uu]sers%(?:25){0,3}+5[Cc](?P<user>[A-Za-z0-9._-]{1,64}+)(?=%(?:25){0,3}+5[Cc])"
@@ -198,16 +203,16 @@ _QUOTED = re.compile(
 
 
 def paths(text: str) -> list[Hit]:
-    """The users of home directories in a text, in order; only the name is replaced.
+    """Return the users in paths of home directories, sorted; only the name is covered.
 
-    A user of such a path is also found in the name of a client's folder, in the prompt of a shell and in the columns of
-    ``ls -l`` of the same text; elsewhere a name is a word like any other, which a list of names has to tell.
+    Such a user is also detected in names of client folders, shell prompts and ``ls -l`` columns of the same text.
+    Elsewhere a name is an ordinary word that only a list of names can identify.
     """
-    return apart([*unescaped(text, _search_paths), *_quoted(text)])
+    return merge_overlapping([*search_unescaped(text, _search_paths), *_percent_encoded(text)])
 
 
-def _quoted(text: str) -> Iterator[Hit]:
-    """Users of Windows in URLs, whose names may begin like an escape of JSON once they are read: ``%5Cnora``."""
+def _percent_encoded(text: str) -> Iterator[Hit]:
+    """Yield Windows users in URLs, whose names may start like a JSON escape once decoded: ``%5Cnora``."""
     for match in _QUOTED.finditer(text) if "5C" in text or "5c" in text else ():
         if _is_somebody(match["user"]):
             yield Hit(*match.span("user"), "USER", "home-directory", match["user"])
@@ -218,13 +223,13 @@ def _search_paths(reading: UnescapedText) -> Iterator[Hit]:
     spans = [*_homes(text)]
     users = {text[start:end] for start, end in spans}
     if users:
-        spans += _beside(text, users)
+        spans += _other_mentions(text, users)
     for start, end in sorted(set(spans)):
         yield Hit(*reading.span(start, end), "USER", "home-directory", text[start:end])
 
 
 def _homes(text: str) -> Iterator[tuple[int, int]]:
-    """Where the names of users stand in paths."""
+    """Yield the spans of user names in paths."""
     for match in _HOME.finditer(text):
         before = text[max(0, match.start() - _WINDOW) : match.start()]
         is_windows = not match["dash"] and bool(_WINDOWS.search(before))
@@ -232,7 +237,7 @@ def _homes(text: str) -> Iterator[tuple[int, int]]:
             is_home = bool(_PROJECTS.search(before)) or (match[0] == "Users-" and before.endswith((" -", "\t-")))
         else:
             is_home = is_windows or (match[0].startswith(("home", "Users")) and bool(_UNIX.search(before)))
-            is_home = is_home and (not match[0].startswith("homes") or bool(_SHARED.search(before)))
+            is_home = is_home and (not match[0].startswith("homes") or bool(_FILE_SERVER.search(before)))
         start = match.end()
         if is_home and (domain := _DOMAIN.match(text, start)):
             yield domain.span("domain")
@@ -249,7 +254,7 @@ def _homes(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _user(text: str, start: int, *, may_have_spaces: bool, is_dashed: bool) -> tuple[int, int] | None:
-    """Where the name of a user ends that begins at a place."""
+    """Return the span of a user name that starts at an offset, if there is one."""
     match = (_SPACED_USER.match(text, start) if may_have_spaces else None) or _USER.match(text, start)
     if not match:
         return None
@@ -259,16 +264,16 @@ def _user(text: str, start: int, *, may_have_spaces: bool, is_dashed: bool) -> t
 
 
 def _is_file(name: str) -> bool:
-    """Whether a name is one of a page, as in ``/home/index.html``."""
+    """Return whether a name is a file, as in ``/home/index.html``."""
     return name.rpartition(".")[2].lower() in FILE_ENDINGS and "." in name
 
 
 def _is_somebody(name: str) -> bool:
-    return bool(name) and name.lower() not in KEPT and not name.isdigit() and any(map(str.isalnum, name))
+    return bool(name) and name.lower() not in GENERIC_ACCOUNTS and not name.isdigit() and any(map(str.isalnum, name))
 
 
-def _beside(text: str, users: set[str]) -> Iterator[tuple[int, int]]:
-    """Where users of homes stand in names of folders, in prompts and in listings."""
+def _other_mentions(text: str, users: set[str]) -> Iterator[tuple[int, int]]:
+    """Yield other mentions of known users: in folder names, prompts and listings."""
     dashed = {re.sub(r"[^A-Za-z0-9]", "-", user): user for user in users}
     for match in _DASHED.finditer(text):
         words = match["user"].split("-")
@@ -280,5 +285,5 @@ def _beside(text: str, users: set[str]) -> Iterator[tuple[int, int]]:
         before = _BEFORE_PROMPT.search(text[start : match.start()])
         if before and before["user"] in users:
             yield start + before.start("user"), match.start()
-    for match in _LISTED.finditer(text):
+    for match in _LS_LINE.finditer(text):
         yield from (match.span(name) for name in ("user", "group") if match[name] in users)

@@ -1,4 +1,4 @@
-"""Patterns that users write, and many values searched for at once, both in linear time."""
+"""User-defined patterns, and search for many values at once, both in linear time."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from chatsquash.redaction.hits import Finder, Hit
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 _BETWEEN = "\n\0\n"
-"""What texts are joined with: a pattern looks at each of them by itself, so that none takes what is across two."""
+"""Separator of joined texts; patterns are applied to each text separately, so no match spans two."""
 _MARKS = range(0xF0000, 0xFFFFE)
-"""Private characters, of which those that a text does not hold mark where matches begin and end."""
+"""Private-use characters; two that do not occur in a text mark the start and end of matches."""
 
 
 def pattern(name: str, regex: str) -> Finder:
-    """Finds what fits a pattern of Rust's syntax, which has no look-around and no references back.
+    """Create a finder for a pattern in Rust's syntax, without look-around and backreferences.
 
-    Raises ``UsageError`` for a wrong name, and a pattern that the engine refuses.
+    Raises:
+        UsageError: The name is invalid, or the engine rejects the pattern.
     """
     if not _NAME.fullmatch(name) or not regex:
         raise UsageError(f"--redact-pattern {name}={regex}: write NAME=REGEX, where NAME has letters, digits, _ and -")
@@ -31,66 +32,66 @@ def pattern(name: str, regex: str) -> Finder:
 
 
 def refuse_pattern(regex: str, place: str) -> None:
-    """Raise ``UsageError`` for a pattern that the engine refuses."""
+    """Raise ``UsageError`` for a pattern that the engine rejects."""
     import polars as pl  # which few runs need
 
     try:
-        for each in (regex, _whole(regex)):  # which also refuses a comment that takes the end of a group with it
+        for each in (regex, _anchored(regex)):  # also rejects a comment that hides the end of a group
             pl.Series([""]).str.contains(each)
     except pl.exceptions.PolarsError as problem:
         lines = str(problem).splitlines()
         why = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), lines[0])
-        hint = "look-around and references back are not known"
+        hint = "look-around and backreferences are not supported"
         raise UsageError(f"{place}: the pattern is refused ({why}); {hint}") from None
 
 
 def spans(regex: str, text: str) -> list[tuple[int, int]]:
-    """Where a pattern fits, in order, empty matches aside."""
+    """Return the spans of all non-empty matches in order."""
     import polars as pl
 
     plain = printable_text(text)
-    opened, closed = _unused(plain)
-    marked = pl.Series(plain.split(_BETWEEN)).str.replace_all(f"({regex})", f"{opened}${{1}}{closed}")
-    first, *others = _BETWEEN.join(marked).split(opened)
+    start_mark, end_mark = _unused(plain)
+    results = pl.Series(plain.split(_BETWEEN)).str.replace_all(f"({regex})", f"{start_mark}${{1}}{end_mark}")
+    first, *others = _BETWEEN.join(results).split(start_mark)
     matches, at = [], len(first)
     for each in others:
-        fitting, _, after = each.partition(closed)
-        if fitting:
-            matches.append((at, at + len(fitting)))
-        at += len(fitting) + len(after)
+        part, _, after = each.partition(end_mark)
+        if part:
+            matches.append((at, at + len(part)))
+        at += len(part) + len(after)
     return matches
 
 
 def is_all(regex: str, value: str) -> bool:
-    """Whether a pattern fits a value from its first character to its last."""
+    """Return whether a pattern matches an entire value."""
     import polars as pl
 
-    return bool(pl.Series([printable_text(value)]).str.contains(_whole(regex))[0])
+    return bool(pl.Series([printable_text(value)]).str.contains(_anchored(regex))[0])
 
 
-def _whole(regex: str) -> str:
+def _anchored(regex: str) -> str:
     return rf"\A(?:{regex})\z"
 
 
 def _unused(text: str) -> tuple[str, str]:
-    """Two characters that a text does not hold."""
+    """Return two characters that do not occur in a text."""
     characters = set(text) if chr(_MARKS[0]) in text or chr(_MARKS[1]) in text else ()
     first, second, *_ = islice((each for each in map(chr, _MARKS) if each not in characters), 2)
     return first, second
 
 
 _FEW = 64
-"""Values that are looked for one after the other, which is fastest for a few."""
+"""Number of values up to which searching for each separately is fastest."""
 _MANY = 50_000
-"""Places of few values, from which on those that begin at one place are too many to be told one by one."""
+"""Number of matches of a few values above which overlaps are resolved differently."""
 _CHARACTERS_EACH = 50
-"""Of a text for each value, from which on making one automaton of all of them pays."""
+"""Characters of a text per value above which building one automaton for all values pays off."""
 _BEGINNING = 6
-"""Characters by which it is first told which values a text may hold at all."""
+"""Length of the prefixes that are used to preselect values."""
 
 
 class Needles:
-    """Values that texts are searched for."""
+    """A set of values to search for in texts."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._values = sorted({printable_text(value) for value in values if value})
@@ -98,7 +99,7 @@ class Needles:
         self._lengths = sorted({len(value) for value in self._values})
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Where values stand, in order; of those that begin at one place the longest; they may meet each other."""
+        """Return the spans of values in order, only the longest per start; spans may overlap."""
         if not self._values:
             return []
         text = printable_text(text)
@@ -110,7 +111,7 @@ class Needles:
         return [(at, next(self._ends(text, at, longest_first=True))) for at in _starts(likely, text)]
 
     def all_places(self, text: str) -> list[tuple[int, int]]:
-        """Where values stand, in order, shorter ones first."""
+        """Return all spans of values in order, shorter ones first."""
         if not self._values:
             return []
         text = printable_text(text)
@@ -120,7 +121,7 @@ class Needles:
         return [(at, end) for at in _starts(likely, text) for end in self._ends(text, at)]
 
     def _likely(self, text: str) -> list[str]:
-        """The values that a text may hold."""
+        """Return the values that a text may contain."""
         is_short = len(text) < _CHARACTERS_EACH * len(self._values)
         return self._candidates(text) if len(self._values) > _FEW and is_short else self._values
 
@@ -136,7 +137,7 @@ class Needles:
         return values
 
     def _candidates(self, text: str) -> list[str]:
-        """The values whose first characters stand in a text."""
+        """Return the values whose prefix occurs in a text."""
         grams = map("".join, zip(*(text[at:] for at in range(self._beginning)), strict=False))
         return [value for gram in self._by_beginning.keys() & set(grams) for value in self._by_beginning[gram]]
 
@@ -146,7 +147,7 @@ class Needles:
 
 
 def printable_text(text: str) -> str:
-    """A text without lone surrogates, which no UTF-8 has; every character keeps its place."""
+    """Replace lone surrogates, which are not valid UTF-8; offsets do not change."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -158,7 +159,7 @@ def _each(value: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _starts(values: list[str], text: str) -> list[int]:
-    """Where any of the values begins."""
+    """Return the offsets at which any of the values starts."""
     import polars as pl  # which takes long to import
 
     offsets = pl.select(pl.lit(text).str.find_many(values, overlapping=True).list.unique().list.sort()).item()
@@ -177,48 +178,48 @@ def _characters(data: bytes, offsets: Iterable[int]) -> list[int]:
 _CHUNK = 256
 
 
-class Filling:
-    """Characters that may stand within a value."""
+class Filler:
+    """Characters that may occur within a value and are ignored."""
 
     def __init__(self, characters: str) -> None:
         self.characters = frozenset(characters)
         self._ascii = "".join(filter(str.isascii, characters)).encode()
         self._others = [each for each in characters if not each.isascii()]
 
-    def out_of(self, text: str) -> str:
-        """A text without them."""
-        plain = text.encode().translate(None, self._ascii).decode()  # ten times as fast as it is with str
+    def remove_from(self, text: str) -> str:
+        """Return a text without these characters."""
+        plain = text.encode().translate(None, self._ascii).decode()  # ten times as fast as str.translate
         for each in () if plain.isascii() else self._others:
             plain = plain.replace(each, "")
         return plain
 
 
-class Bare:
-    """A text without filling."""
+class BareText:
+    """A text without filler characters, with a mapping to the original."""
 
-    def __init__(self, text: str, filling: Filling) -> None:
-        self.text = filling.out_of(text)
+    def __init__(self, text: str, filling: Filler) -> None:
+        self.text = filling.remove_from(text)
         self._source, self._filling = text, filling
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """Where what stands at a place of it stands in the text: nothing that was left out around it."""
+        """Map a span to the original text, without filler around it."""
         return self._place(first), self._place(last - 1) + 1
 
     @cached_property
     def _chunks(self) -> list[int]:
-        """The place of the first character of each chunk of the text; only worked out where something is found."""
+        """The offset of each chunk in the bare text; only computed if something is found."""
         chunks, place = [], 0
         for start in range(0, len(self._source), _CHUNK):
             chunks.append(place)
-            place += len(self._filling.out_of(self._source[start : start + _CHUNK]))
+            place += len(self._filling.remove_from(self._source[start : start + _CHUNK]))
         return chunks
 
     def _place(self, place: int) -> int:
         number = bisect_right(self._chunks, place) - 1
-        left, filling = place - self._chunks[number], self._filling.characters
+        remaining, filling = place - self._chunks[number], self._filling.characters
         for at in range(number * _CHUNK, len(self._source)):
             if self._source[at] not in filling:
-                if not left:
+                if not remaining:
                     return at
-                left -= 1
+                remaining -= 1
         raise IndexError(place)

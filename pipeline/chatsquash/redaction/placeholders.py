@@ -1,4 +1,4 @@
-"""What stands in the place of a value: typed, keyed, and the same for the same value."""
+"""Placeholders for values: typed, keyed, and equal for equal values."""
 
 from __future__ import annotations
 
@@ -11,71 +11,71 @@ from chatsquash.core.outcome import Redaction
 from chatsquash.redaction.hits import Hit, Value
 
 _TAG = 10
-"""Hexadecimal digits of a placeholder that tell values apart."""
+"""Number of hexadecimal digits in a placeholder."""
 SHORTEST = 6
-"""Characters of a value whose hash is written, since a shorter one is guessed."""
+"""Minimum length of a value whose hash is written, since shorter ones can be guessed."""
 _PERSONAL = frozenset(("USER", "NAME", "PHONE", "IP_ADDRESS"))
 _ATTEMPTS = 4
-"""To find digits that are others than those of a number."""
+"""Attempts to draw digits that differ from the original."""
 _REMEMBERED = 8192
 _BARE = {"USER": "user-", "NAME": "name_"}
-"""Kinds that stand within paths and identifiers, where angle brackets would break them."""
+"""Prefixes for kinds within paths and identifiers, where angle brackets are invalid."""
 _VALUE_PURPOSE, _DIGITS_PURPOSE = "value:", "digits:"
 PLACEHOLDER = re.compile(
     r"<(?P<kind>[A-Z][A-Z0-9_]{0,63})_[0-9a-f]{10}>|(?<![0-9a-z])(?:user-|name_)[0-9a-f]{10}(?![0-9a-z])"
     r"|(?<![0-9a-z])[0-9a-z]{16}(?:@|%40)[0-9a-z]{8}\.example"
 )
-"""Those of secrets, of users and names, and the pseudonyms of addresses."""
+"""Placeholders of secrets, users and names, and pseudonyms of addresses."""
 
 
-def _free(count: int) -> int:
-    """Of so many digits those from which the last ones follow: of more than seven all but four."""
+def _free_digits(count: int) -> int:
+    """Return the number of digits that are drawn; the remaining ones are computed from them."""
     return max(2, count - 4) if count > 7 else max(2, count - 3)
 
 
 def is_secret(kind: str) -> bool:
-    """Whether what has a kind of placeholder is a secret: neither somebody's name nor where somebody is."""
+    """Return whether a kind is a secret, as opposed to personal data."""
     return kind not in _PERSONAL
 
 
 class Placeholders:
-    """Makes placeholders with a key; nobody without it can test a guess."""
+    """Creates keyed placeholders; without the key, guesses cannot be verified."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
         self.tag = lru_cache(maxsize=_REMEMBERED)(self._make_tag)
 
     def of(self, hit: Hit) -> str:
-        """The placeholder of a value: ``<API_KEY_7f3a9c01d2>``, or ``user-7f3a9c01d2`` within a path."""
+        """Return the placeholder of a value: ``<API_KEY_7f3a9c01d2>``, or ``user-7f3a9c01d2`` within a path."""
         tag = self.tag(hit.value)
         return f"{_BARE[hit.kind]}{tag}" if hit.kind in _BARE else f"<{hit.kind}_{tag}>"
 
     def number(self, number: str, *, is_listed: bool = False) -> str:
-        """A number of the same length with other digits; signs and points stay where they are.
+        """Return a number with the same length and punctuation but other digits.
 
-        The last digits follow from those before them, so that it is known once more: digits of this form stay as they
-        are, unless they stand on a list of values.
+        The last digits are a function of the others, so that a replaced number is recognized: it stays unchanged,
+        unless it is listed.
         """
-        if number.endswith(".0"):  # which is a whole one
+        if number.endswith(".0"):  # an integer written as a float
             return self.number(number[:-2], is_listed=is_listed) + ".0"
         mantissa, mark, exponent = number.partition("e")
         digits = "".join(filter(str.isdigit, mantissa))
         count = len(digits)
-        if digits == self._completed(digits[: _free(count)], count) and not is_listed:
+        if digits == self._complete(digits[: _free_digits(count)], count) and not is_listed:
             return number
         for attempt in range(_ATTEMPTS):
-            made = self._completed(self._draw_digits(f"{attempt or ''}{digits}", _free(count)), count)
-            if made != digits:
+            replacement = self._complete(self._draw_digits(f"{attempt or ''}{digits}", _free_digits(count)), count)
+            if replacement != digits:
                 break
-        left = iter(made)
-        return "".join(next(left) if each.isdigit() else each for each in mantissa) + mark + exponent
+        remaining = iter(replacement)
+        return "".join(next(remaining) if each.isdigit() else each for each in mantissa) + mark + exponent
 
     def _draw_digits(self, digits: str, count: int) -> str:
-        """So many digits, of which the first two are those of a number that is small for its length."""
+        """Draw digits for a number; the first two are small for its length."""
         number = int.from_bytes(self._sign(_DIGITS_PURPOSE + digits), "big")
         return (str(10 + number % 8) + str(number)[2:])[:count]
 
-    def _completed(self, first: str, length: int) -> str:
+    def _complete(self, first: str, length: int) -> str:
         number = int.from_bytes(self._sign(f"{_DIGITS_PURPOSE}{first} of {length}"), "big")
         return (first + str(number))[:length].ljust(length, "0")
 
@@ -87,26 +87,26 @@ class Placeholders:
 
 
 def redaction(value: Hit | Value, count: int, placeholders: Placeholders | None, *, hashes: bool) -> Redaction:
-    """What is told of a value that was found so often; its hash only where that is asked for."""
+    """Return the record of a replaced value with its count, and its hash only if requested."""
     tag = placeholders.tag(value.value) if placeholders else ""
-    is_told = hashes and is_secret(value.kind) and len(value.value) >= SHORTEST
-    hashed = hashlib.sha256(value.value.encode("utf-8", "surrogatepass")).hexdigest() if is_told else ""
-    return Redaction(value.kind, value.rule, tag, count, hashed)
+    has_hash = hashes and is_secret(value.kind) and len(value.value) >= SHORTEST
+    digest = hashlib.sha256(value.value.encode("utf-8", "surrogatepass")).hexdigest() if has_hash else ""
+    return Redaction(value.kind, value.rule, tag, count, digest)
 
 
-def blanked(text: str) -> str:
-    """A text with NULs in the place of the placeholders of an earlier run, which are nothing to be found."""
+def blank_placeholders(text: str) -> str:
+    """Replace the placeholders of an earlier run by NUL characters, so that they are not detected."""
     return PLACEHOLDER.sub(_blank, text)
 
 
-def holds_secret(text: str) -> bool:
-    """Whether a placeholder of a secret stands in a text."""
+def contains_secret(text: str) -> bool:
+    """Return whether a text contains a placeholder of a secret."""
     matches = (each for each in PLACEHOLDER.finditer(text) if each["kind"])
     return any(_is_kind(each["kind"]) and is_secret(each["kind"]) for each in matches)
 
 
 def words(kind: str) -> str:
-    """A kind in words."""
+    """Return a kind as words."""
     return kind.lower().replace("_", " ")
 
 
@@ -117,7 +117,7 @@ def _blank(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _is_kind(name: str) -> bool:
-    """Whether a name may be that of a kind, and is no secret itself."""
+    """Return whether a name may be a kind, rather than a secret itself."""
     from chatsquash.redaction.secrets import kind_of  # whose rules few texts need
 
     return kind_of(name) == "SECRET"

@@ -1,4 +1,4 @@
-"""Secrets and personal data, replaced as options say: in records, in conversations, and in texts such as paths."""
+"""Replace secrets and personal data in records, conversations, and other texts such as paths."""
 
 from __future__ import annotations
 
@@ -14,54 +14,54 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.redaction import requests
 from chatsquash.redaction.addresses import FILE_ENDINGS
-from chatsquash.redaction.forms import apart
+from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.hits import Finder, Hit, Value
-from chatsquash.redaction.placeholders import Placeholders, holds_secret
+from chatsquash.redaction.placeholders import Placeholders, contains_secret
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer
 from chatsquash.redaction.redactor import UnsearchedError
 
 _PATH_PURPOSE = "path:"
 _PRIVATE_OPTIONS = ("redact_names", "redact_known", "allow", "deny", "write_known", "tool_report_path")
-"""Options whose values are private."""
-_GIVEN = "given"
-_CUT, _TELLING, _LONG = "…", 6, 16
-"""Follows what was cut, and the characters of a value from which on its beginning tells something."""
+"""Options with private values."""
+_HIDDEN_VALUE = "given"
+_CUT, _MIN_BEGINNING, _LONG = "…", 6, 16
+"""The mark of truncated text, and the lengths from which the beginning of a value is recognizable."""
 _AHEAD, _NEAR = 1 << 17, 1 << 12
-"""Characters of a long text that are searched together with what stands before them, and those in which it is cut."""
+"""Characters of a stream that are searched together with their context, and those in which it is cut."""
 
 
-def without_addresses(path: str, anonymizer: Anonymizer) -> str:
-    """A path, or a text that ends with one; with the ending of a file behind it, no address would be one."""
-    named, endings = path, ""
-    while (parts := named.rpartition("."))[0] and _is_ending(parts[2]):
-        named, endings = parts[0], f".{parts[2]}{endings}"
-    return str(anonymizer.counted(named)[0]) + endings
+def anonymize_path(path: str, anonymizer: Anonymizer) -> str:
+    """Anonymize the addresses in a path without its file extensions, with which they would not be addresses."""
+    stem, endings = path, ""
+    while (parts := stem.rpartition("."))[0] and _is_ending(parts[2]):
+        stem, endings = parts[0], f".{parts[2]}{endings}"
+    return str(anonymizer.anonymize(stem)[0]) + endings
 
 
 def _is_ending(label: str) -> bool:
-    """Whether a last part of a name is none of a domain's."""
+    """Return whether the last part of a name is not that of a domain."""
     return label.lower() in FILE_ENDINGS or (label.isalnum() and not label.isalpha())
 
 
 def path_digest(key: bytes, path: str) -> str:
-    """Tells paths apart that are not told; nobody without the key can test a guess."""
+    """Return a keyed digest that identifies a path without revealing it; guesses require the key."""
     return hmac.digest(key, f"{_PATH_PURPOSE}{path}".encode("utf-8", "surrogatepass"), "sha256").hex()[:32]
 
 
 class Anonymized(NamedTuple):
-    """A value without e-mail addresses."""
+    """A value with pseudonyms for e-mail addresses."""
 
     value: Any
     addresses: int
-    """How many there were, repeated ones each time."""
+    """Number of replaced addresses, with repetitions."""
     passwords: list[Hit]
-    """Passwords and tokens of URLs that were replaced with them."""
+    """Passwords and tokens of URLs that were replaced as well."""
 
 
 class Privacy:
-    """Replaces what the options of a run name, in values and in the texts in addition to them.
+    """Replaces private values according to the options of a run, in records and other texts.
 
-    Without a key, ``text`` replaces nothing, and raises ``UsageError`` for a text in which it would.
+    Without a key, ``text`` replaces nothing and raises ``UsageError`` for a text with private values.
     """
 
     def __init__(self, options: Options) -> None:
@@ -72,16 +72,16 @@ class Privacy:
         self.redactor = requests.redactor(options, key)
 
     @property
-    def hides(self) -> bool:
-        """Whether it replaces anything at all."""
+    def is_active(self) -> bool:
+        """Whether anything is replaced."""
         return bool(self.anonymizer or self.redactor)
 
     def replace(self, values: Sequence[Json]) -> Counter[tuple[int, Value]]:
-        """Replace what is private in values, in their place, addresses aside; as ``Redactor.replace``."""
+        """Replace private values except addresses in place; see ``Redactor.replace``."""
         return self.redactor.replace(values) if self.redactor else Counter()
 
     def anonymized(self, value: Json) -> Anonymized:
-        """A value without addresses."""
+        """Replace the addresses in a value."""
         if self.anonymizer is None:
             return Anonymized(value, 0, [])
         before = self.anonymizer.count
@@ -92,43 +92,43 @@ class Privacy:
         return Anonymized(value, self.anonymizer.count - before, passwords)
 
     def value_finder(self, values: Iterable[Value]) -> Finder | None:
-        """Finds values that were replaced, also where nothing but that tells that they are private."""
-        return self.redactor.remembered(sorted(values)) if self.redactor else None
+        """Create a finder for replaced values, wherever else they occur."""
+        return self.redactor.find_everywhere(sorted(values)) if self.redactor else None
 
     def text(self, text: str, also: Finder | None = None) -> str:
-        """A text without what is private and what ``also`` finds; nothing is left of one that cannot be searched."""
+        """Replace private values and the hits of ``also`` in a text; return nothing if it cannot be searched."""
         try:
             hidden = self.redactor.text(text, also) if self.redactor else text
         except UnsearchedError:
             hidden = ""
-        hidden = without_addresses(hidden, self.anonymizer) if self.anonymizer else hidden
+        hidden = anonymize_path(hidden, self.anonymizer) if self.anonymizer else hidden
         if hidden != text and self._key is None:
             hint = "name the key of the run with --anonymize-key-file"
-            raise UsageError(f"a path or an option holds what is to be replaced, which needs a key; {hint}")
+            raise UsageError(f"a path or an option contains a private value, and replacing it requires a key; {hint}")
         return hidden
 
     def value(self, value: Json) -> Json:
-        """A value with nothing private in its texts."""
+        """Replace private values in all strings of a JSON value."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
             return {self.text(key): self.value(member) for key, member in value.items()}
         return list(map(self.value, value)) if isinstance(value, list) else value
 
-    def options(self, described: dict[str, object]) -> dict[str, Any]:
-        """Options as ``run.json`` and the card hold them; of private values only that they were given."""
-        values = {name: self.value(each) for name, each in described.items()}
-        lists = {name: _GIVEN for name in _PRIVATE_OPTIONS if described.get(name) is not None}
-        patterns: Any = described.get("redact_pattern", ())
-        names = [f"{each.partition('=')[0]}={_GIVEN}" for each in patterns]
+    def options(self, values_by_option: dict[str, object]) -> dict[str, Any]:
+        """Return the options for ``run.json`` and the card; private values are only shown as ``given``."""
+        values = {name: self.value(each) for name, each in values_by_option.items()}
+        lists = {name: _HIDDEN_VALUE for name in _PRIVATE_OPTIONS if values_by_option.get(name) is not None}
+        patterns: Any = values_by_option.get("redact_pattern", ())
+        names = [f"{each.partition('=')[0]}={_HIDDEN_VALUE}" for each in patterns]
         return {**values, **lists, **({"redact_pattern": names} if names else {})}
 
     def digest(self, path: str) -> str:
-        """As ``path_digest``, with the key of the run."""
+        """Return ``path_digest`` with the key of the run."""
         return path_digest(self._key or b"", path)
 
     def pieces(self, pieces: Iterable[bytes], also: Finder | None = None) -> Iterator[bytes]:
-        """Bytes with nothing private in them, which come in pieces; no more is kept than what may go on."""
+        """Replace private values in a stream of bytes, keeping only what may continue in the next piece."""
         decoder, rest, known = getincrementaldecoder("utf-8")("surrogateescape"), "", list[Hit]()
         for piece in pieces:
             rest += decoder.decode(piece)
@@ -136,23 +136,23 @@ class Privacy:
                 hits = self._hits(rest, also, known)
                 cut = _cut(rest, hits)
                 yield self._encode_hits(rest[:cut], [hit for hit in hits if hit.end <= cut])
-                # What is found is known by what stood before it, which is gone then.
+                # Hits after the cut may depend on context before it, so they are carried over.
                 known = [hit._replace(start=hit.start - cut, end=hit.end - cut) for hit in hits if hit.start >= cut]
                 rest = rest[cut:]
         rest += decoder.decode(b"", final=True)
         yield self._encode_hits(rest, self._hits(rest, also, known))
 
     def _hits(self, text: str, also: Finder | None, known: list[Hit]) -> list[Hit]:
-        return apart([*known, *self.redactor.find(text, also)]) if self.redactor else []
+        return merge_overlapping([*known, *self.redactor.find(text, also)]) if self.redactor else []
 
     def _encode_hits(self, text: str, hits: list[Hit]) -> bytes:
-        hidden = self.redactor.put(text, hits) if self.redactor else text
-        hidden = self.anonymizer.counted(hidden)[0] if self.anonymizer else hidden
+        hidden = self.redactor.insert(text, hits) if self.redactor else text
+        hidden = self.anonymizer.anonymize(hidden)[0] if self.anonymizer else hidden
         return hidden.encode("utf-8", "surrogateescape")
 
 
 def _cut(text: str, hits: list[Hit]) -> int:
-    """Where a text may be cut in two, so that neither a hit nor an address, which has no white space, is cut."""
+    """Return an offset at which a text can be cut without splitting a hit or an address."""
     cut = len(text) - _AHEAD
     space = max(text.rfind(each, cut - _NEAR, cut) for each in ' \n"') + 1
     for place in (space, cut) if space else (cut,):
@@ -163,15 +163,15 @@ def _cut(text: str, hits: list[Hit]) -> int:
 
 
 _LISTS_OF_MESSAGES = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")
-"""Members of records that hold messages; the last of several hold what is trained on."""
+"""Keys of message lists in records; the last one present contains what is trained on."""
 _CONTEXT = "prompt"
-"""Messages that are never trained on."""
+"""Key of messages that are never trained on."""
 _REPLIES = ("completion", "chosen", "rejected")
-"""Members that are a reply where they are a text."""
+"""Keys that contain a reply if they are strings."""
 
 
 def kinds(counts: Counter[tuple[int, Value]]) -> list[tuple[str, int, int]]:
-    """Each kind of value in some pieces, how many there are of it, and the first piece with it; sorted."""
+    """Return each kind of value with its count and the first piece that contains it, sorted."""
     numbers: Counter[str] = Counter()
     first: dict[str, int] = {}
     for (at, value), count in counts.items():
@@ -180,9 +180,9 @@ def kinds(counts: Counter[tuple[int, Value]]) -> list[tuple[str, int, int]]:
     return [(kind, count, first[kind]) for kind, count in sorted(numbers.items())]
 
 
-def without_beginnings(text: str, values: list[Value]) -> str:
-    """A text without the beginnings of values in it that were quoted and cut."""
-    text = text[: len(text) - _beginning(text, values, _LONG)]  # of a text that is cut where it is too long
+def remove_beginnings(text: str, values: list[Value]) -> str:
+    """Remove the beginnings of values that were quoted and truncated."""
+    text = text[: len(text) - _beginning(text, values, _LONG)]  # the text itself may be truncated
     at = text.find(_CUT)
     while at >= 0:
         start = at - _beginning(text[:at], values)
@@ -191,8 +191,8 @@ def without_beginnings(text: str, values: list[Value]) -> str:
     return text
 
 
-def _beginning(text: str, values: list[Value], least: int = _TELLING) -> int:
-    """How many characters of a value a text ends with, if they tell something of it."""
+def _beginning(text: str, values: list[Value], least: int = _MIN_BEGINNING) -> int:
+    """Return how many characters of a value a text ends with, if enough to be recognizable."""
     for each in values:
         if each.value[:least] in text:
             for length in range(min(len(each.value), len(text)), least - 1, -1):
@@ -202,17 +202,17 @@ def _beginning(text: str, values: list[Value], least: int = _TELLING) -> int:
 
 
 class Pieces:
-    """A record's messages, and all that stands beside them; to be changed in place, and put together by ``whole``."""
+    """The messages of a record and its other members, to be changed in place and reassembled by ``assemble``."""
 
     def __init__(self, record: dict[str, Any]) -> None:
         self._record = record
         self._rest: dict[str, Json] = {}
         self.values: list[Json] = []
-        """JSON objects and lists, the last of which has what is beside the messages."""
+        """JSON objects and lists; the last one contains the other members."""
         self._places: list[int | None] = []
         self._replies: set[int] = set()
         self._texts: dict[str, dict[str, Json]] = {}
-        """Members that are a text and a reply, as pieces."""
+        """Replies that are strings, as pieces."""
         before = 0
         for name, member in record.items():
             if name in _REPLIES and isinstance(member, str):
@@ -234,29 +234,29 @@ class Pieces:
         self.values.append(piece)
 
     def place(self, piece: int) -> int | None:
-        """The index of a message in its record; ``None`` for a text alone, and for what stands beside all."""
+        """Return the index of a message in its record; ``None`` for a string reply and for the other members."""
         return self._places[piece] if piece < len(self._places) else None
 
     def secret_replies(self) -> list[int]:
-        """The indices of the replies in which a placeholder stands for a secret, as ``replies`` gives them."""
+        """Return the indices of the replies that contain a placeholder of a secret, as ``replies``."""
         return self.replies(self.masked_pieces())
 
     def masked_pieces(self) -> list[int]:
-        """The pieces beside the last one in which a placeholder stands for a secret."""
+        """Return the pieces except the last one that contain a placeholder of a secret."""
         pieces = enumerate(self.values[:-1])
-        return [at for at, each in pieces if holds_secret(jsonio.dumps(each).decode())]
+        return [at for at, each in pieces if contains_secret(jsonio.dumps(each).decode())]
 
     def replies(self, pieces: Iterable[int]) -> list[int]:
-        """The indices of those messages that are the assistant's, and that may be trained on; 0 for a text alone."""
+        """Return the indices of the trainable replies among pieces; 0 for a string reply."""
         return sorted({self._places[piece] or 0 for piece in pieces if piece in self._replies})
 
-    def whole(self) -> dict[str, Json]:
-        """The record as its pieces are now, its members in the order that they had."""
+    def assemble(self) -> dict[str, Json]:
+        """Return the record with its changed pieces, with members in their original order."""
         rest = iter(self._rest.items())
         return dict(self._member(name, member) or next(rest) for name, member in self._record.items())
 
     def _member(self, name: str, member: Json) -> tuple[str, Json] | None:
-        """A member that is no part of the rest, as it is now."""
+        """Return a member that is not one of the other members, in its current state."""
         if name in self._texts:
             return name, self._texts[name][name]
         return (name, member) if _are_turns(name, member) else None

@@ -1,4 +1,4 @@
-"""The key of a run, and the pseudonyms that it makes of e-mail addresses; ``addresses`` finds these."""
+"""The key of a run, and pseudonyms for e-mail addresses; detection is in ``addresses``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Redaction
-from chatsquash.redaction.addresses import Address, addresses, may_have_address, may_hold_address, private
+from chatsquash.redaction.addresses import (
+    Address,
+    addresses,
+    addresses_and_secrets,
+    may_contain_address,
+    may_have_address,
+)
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.placeholders import Placeholders, redaction
 
@@ -26,46 +32,45 @@ _NAME_LENGTH, _LABEL_LENGTH = 16, 8
 _AT_ONCE = 8  # messages
 _REMEMBERED = 8192  # addresses, under 2 MB
 
-# No address has a colon or a space, so what is signed for one purpose is never signed for another.
+# Addresses have no colon or space, so the signatures for different purposes never coincide.
 _DOMAIN_PURPOSE = "domain:"
 _FINGERPRINT_PURPOSE = "fingerprint of a chatsquash key"
 
 Inside = tuple[Json, int, Json]
-"""A container, the number of the one that it is in, and its place in there."""
+"""A container, the index of its parent, and its key in the parent."""
 
 
 def fingerprint(key: bytes) -> str:
-    """16 hexadecimal characters that tell keys apart and say nothing about the pseudonyms made with them."""
+    """Return 16 hexadecimal characters that identify a key and reveal nothing about its pseudonyms."""
     return _sign(key, _FINGERPRINT_PURPOSE).hex()[:16]
 
 
 class Anonymizer:
-    """Replaces e-mail addresses in strings, the same address always by the same pseudonym of one key.
+    """Replaces e-mail addresses in strings; with one key, equal addresses get equal pseudonyms.
 
-    ``jane@corp.com`` becomes 16 characters from a-z0-9, the at sign as it was written, 8 more that all addresses of
-    ``corp.com`` share, and ``.example``.  Upper and lower case make no difference, nor do the escapes of URLs.
+    ``jane@corp.com`` becomes 16 characters of a-z0-9, the at sign as written, 8 more characters shared by all addresses
+    of ``corp.com``, and ``.example``. Case and URL escapes make no difference.
 
-    In the place of the passwords of URLs it puts placeholders, unless ``passwords`` says that somebody else does;
-    ``hashes`` says whether those of their values are to be told.
+    Passwords in URLs are replaced by placeholders if ``passwords`` is set. With ``hashes``, their hashes are recorded.
     """
 
     def __init__(self, key: bytes, *, passwords: bool = True, hashes: bool = False) -> None:
         self.count = 0
-        """Addresses replaced so far, repeated ones each time."""
+        """Number of replaced addresses, with repetitions."""
         self.passwords: list[Hit] = []
-        """Passwords and tokens of URLs replaced so far, until somebody takes them."""
+        """Passwords and tokens of URLs replaced since the last ``take_passwords``."""
         self._key, self._hashes = key, hashes
-        self._found = private if passwords else addresses
+        self._find = addresses_and_secrets if passwords else addresses
         self._placeholders = Placeholders(key)
         self._pseudonym = lru_cache(maxsize=_REMEMBERED)(self._make_pseudonym)
 
     def text(self, text: str) -> str:
-        """Replace all addresses in a text; text that parsed as JSON still does, and a second time changes nothing."""
+        """Replace all addresses in a text. JSON remains valid, and a second run changes nothing."""
         if not may_have_address(text):
             return text
         pieces: list[str] = []
         done = 0
-        for hit in self._found(text):
+        for hit in self._find(text):
             pieces.append(text[done : hit.start])
             if isinstance(hit, Address):
                 name, label = self._pseudonym(hit.name, hit.host)
@@ -77,61 +82,62 @@ class Anonymizer:
             done = hit.end
         return "".join((*pieces, text[done:])) if pieces else text
 
-    def counted(self, value: Json) -> tuple[Json, int]:
-        """What ``value`` gives, and how many addresses it replaced; neither these nor passwords are counted here."""
+    def anonymize(self, value: Json) -> tuple[Json, int]:
+        """Return the result of ``value`` and the number of replaced addresses, without counting them."""
         before, passwords = self.count, len(self.passwords)
-        replaced = self.value(value)
+        result = self.value(value)
         count, self.count = self.count - before, before
         del self.passwords[passwords:]
-        return replaced, count
+        return result, count
 
     def take_passwords(self) -> list[Redaction]:
-        """The passwords and tokens that were replaced since this was called last, each value once."""
+        """Return and forget the passwords and tokens replaced since the last call, without duplicates."""
         counts = Counter(hit._replace(start=0, end=0) for hit in self.passwords)
         self.passwords.clear()
         return [redaction(hit, count, self._placeholders, hashes=self._hashes) for hit, count in counts.items()]
 
     def value(self, value: Json) -> Json:
-        """Replace all addresses in the strings of a JSON value, keys aside; what has none is the same object after."""
+        """Replace all addresses in the strings of a JSON value except keys; without any, return the same object."""
         if isinstance(value, str):
             return self.text(value)
         inside: list[Inside] = [(value, -1, None)]
-        copies: dict[int, Json] = {}  # of those that change
-        for number, (container, _, _) in enumerate(inside):  # which grows meanwhile, so that depth costs no recursion
+        copies: dict[int, Json] = {}  # of changed containers
+        for number, (container, _, _) in enumerate(inside):  # the list grows during iteration, to avoid recursion
             for place, member in _members(container):
                 if isinstance(member, str):
                     if (
                         "@" not in member and "\\" not in member and "%" not in member
                     ):  # as in most, which is found at once
                         continue
-                    if (replaced := self.text(member)) is not member:
-                        copies.setdefault(number, container.copy())[place] = replaced
+                    if (new_text := self.text(member)) is not member:
+                        copies.setdefault(number, container.copy())[place] = new_text
                 elif isinstance(member, (dict, list)):
                     inside.append((member, number, place))
-        return _with(copies, inside) if copies else value
+        return _rebuild(copies, inside) if copies else value
 
     def messages(self, messages: list[Message]) -> tuple[list[Message], list[bytes] | None]:
-        """Messages without addresses, and their JSON, some at a time, where the fast encoder takes all of them.
+        """Replace addresses in messages, and return them with their encoded JSON in batches.
 
-        In that JSON what may be an address is found at once, so that only messages with one are looked through.
+        The JSON shows quickly which messages may contain addresses. It is ``None`` if the fast encoder cannot encode a
+        message.
         """
         try:
-            written = [orjson.dumps(messages[at : at + _AT_ONCE])[1:-1] for at in range(0, len(messages), _AT_ONCE)]
+            chunks = [orjson.dumps(messages[at : at + _AT_ONCE])[1:-1] for at in range(0, len(messages), _AT_ONCE)]
         except orjson.JSONEncodeError:
             return list(map(self.value, messages)), None
-        replaced = messages
-        for number, some in enumerate(written):
-            if not may_hold_address(some):
+        result = messages
+        for number, chunk in enumerate(chunks):
+            if not may_contain_address(chunk):
                 continue
             at = number * _AT_ONCE
             parts = list(map(orjson.dumps, messages[at : at + _AT_ONCE]))
             for place, part in enumerate(parts, at):
-                if may_hold_address(part) and (message := self.value(messages[place])) is not messages[place]:
-                    replaced = replaced.copy() if replaced is messages else replaced
-                    replaced[place] = message
+                if may_contain_address(part) and (message := self.value(messages[place])) is not messages[place]:
+                    result = result.copy() if result is messages else result
+                    result[place] = message
                     parts[place - at] = orjson.dumps(message)
-            written[number] = b",".join(parts)
-        return replaced, written
+            chunks[number] = b",".join(parts)
+        return result, chunks
 
     def _make_pseudonym(self, local: str, domain: str) -> tuple[str, str]:
         address, host = _sign(self._key, f"{local}@{domain}"), _sign(self._key, _DOMAIN_PURPOSE + domain)
@@ -139,7 +145,7 @@ class Anonymizer:
 
 
 def anonymizer(options: Options) -> Anonymizer | None:
-    """Replaces addresses where the options ask for that; passwords of URLs, too, where secrets are not looked for."""
+    """Create the anonymizer for the options, if any; it replaces passwords in URLs unless secrets are redacted."""
     if not options.anonymize:
         return None
     hashes = options.write_known is not None
@@ -147,17 +153,17 @@ def anonymizer(options: Options) -> Anonymizer | None:
 
 
 def with_passwords(record: Record, anonymizer: Anonymizer | None) -> Record:
-    """A record that says which passwords of URLs were replaced in it."""
+    """Add the replaced passwords of URLs to a record."""
     if anonymizer is None or not anonymizer.passwords:
         return record
     count, redactions = len(anonymizer.passwords), [*record.redactions, *anonymizer.take_passwords()]
-    secrets, replaced = record.secrets + count, record.replaced_secrets + count
-    return structs.replace(record, secrets=secrets, replaced_secrets=replaced, redactions=redactions)
+    secrets, replaced_secrets = record.secrets + count, record.replaced_secrets + count
+    return structs.replace(record, secrets=secrets, replaced_secrets=replaced_secrets, redactions=redactions)
 
 
-def _with(copies: dict[int, Json], inside: list[Inside]) -> Json:
-    """A copy of the outermost container with these copies of what is in it."""
-    for number in range(len(inside) - 1, 0, -1):  # parents come before what they hold
+def _rebuild(copies: dict[int, Json], inside: list[Inside]) -> Json:
+    """Return a copy of the outermost container with the changed containers in it."""
+    for number in range(len(inside) - 1, 0, -1):  # parents precede their members
         if number in copies:
             _, parent, place = inside[number]
             copies.setdefault(parent, inside[parent][0].copy())[place] = copies[number]
@@ -175,7 +181,7 @@ def _sign(key: bytes, text: str) -> bytes:
 
 
 def _base36(digest: bytes, length: int) -> str:
-    """The last ``length`` digits of a big-endian number in base 36."""
+    """Return the last ``length`` digits of a big-endian number in base 36."""
     number = int.from_bytes(digest, "big")
     digits = []
     for _ in range(length):
@@ -189,9 +195,10 @@ SHORTEST_KEY = 16
 
 
 def load_key(path: str | None = None) -> bytes:
-    """The key in a file: the one named, else the one the environment names, else the user's own, made once.
+    """Load the key from the given file, the file in the environment, or the user's own, which is created if missing.
 
-    Raises ``UsageError`` for a file that cannot be read or holds fewer than 16 bytes.
+    Raises:
+        UsageError: The file cannot be read or contains fewer than 16 bytes.
     """
     place = path or os.environ.get(VARIABLE)
     if place:
@@ -210,19 +217,19 @@ def _read(path: Path) -> bytes:
     except OSError as problem:
         raise UsageError(f"{path}: the key cannot be read ({problem.strerror})") from None
     if len(key) < SHORTEST_KEY:
-        raise UsageError(f"{path}: holds {len(key)} bytes; a key has at least {SHORTEST_KEY}")
+        raise UsageError(f"{path}: contains {len(key)} bytes; a key needs at least {SHORTEST_KEY}")
     return key
 
 
 def _make(path: Path) -> bytes:
-    """A new key, which appears whole; of two processes that make one at a time, the first wins."""
-    # Needed once in a user's life, and slow to import.
+    """Create a key file atomically; if two processes do so at the same time, the first one wins."""
+    # Needed once per user, and slow to import.
     import secrets
     import tempfile
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     key = secrets.token_hex(32).encode()
-    # A temporary file is its owner's alone from the start.
+    # A temporary file is only readable by its owner from the start.
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.") as file:
         file.write(key + b"\n")
         file.flush()

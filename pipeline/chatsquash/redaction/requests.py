@@ -1,4 +1,4 @@
-"""What the options of a run ask to be found and replaced."""
+"""Finders and redactors for the options of a run."""
 
 from __future__ import annotations
 
@@ -20,46 +20,54 @@ if TYPE_CHECKING:
     from chatsquash.redaction.secrets import Secrets
 
 _NAMES = "names:"
-_ASKED = ("secrets", "secrets+kingfisher", "phones", "ips", "paths", "names:FILE", "emails", "none")
+_CHOICES = ("secrets", "secrets+kingfisher", "phones", "ips", "paths", "names:FILE", "emails", "none")
 _LARGEST = 64 << 20
-"""Bytes that a list of values may have."""
+"""Maximum size of a list of values in bytes."""
 
 
 def parts(redact: str | None) -> tuple[str | None, str | None]:
-    """The kinds that are asked for, and the file of names among them; raises ``UsageError`` for an unknown one."""
+    """Split ``--redact`` into the kinds and the file of names.
+
+    Raises:
+        UsageError: A kind is unknown.
+    """
     if redact is None:
         return None, None
     names, kinds = None, []
     for kind in filter(None, (part.strip() for part in redact.split(","))):
         if kind.startswith(_NAMES) and names is not None:
-            raise UsageError("--redact: names two files of names; put them into one")
+            raise UsageError("--redact: two files of names; combine them into one")
         if kind.startswith(_NAMES):
             names = kind.removeprefix(_NAMES)
             kinds.append("names")
-        elif kind in (*_ASKED, "names"):
+        elif kind in (*_CHOICES, "names"):
             kinds.append(kind)
         else:
-            raise UsageError(f"--redact {kind}: not known; known are {', '.join(_ASKED)}")
+            raise UsageError(f"--redact {kind}: not known; known are {', '.join(_CHOICES)}")
     if not kinds or ("none" in kinds and len(kinds) > 1):
-        what = "none with other kinds" if kinds else "nothing"
-        raise UsageError(f"--redact: names {what}; write a list as in secrets,phones, or none")
+        what = "none cannot be combined with other kinds" if kinds else "the list is empty"
+        raise UsageError(f"--redact: {what}; use a list such as secrets,phones, or none")
     return ",".join(kinds), names
 
 
 def content(path: str) -> bytes:
-    """The bytes of a list of values; raises ``UsageError``."""
+    """Read a list of values.
+
+    Raises:
+        UsageError: The file cannot be read or is too large.
+    """
     try:
         with open(path, "rb") as file:
             data = file.read(_LARGEST + 1)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     if len(data) > _LARGEST:
-        raise UsageError(f"{path}: has more than {pluralize(_LARGEST >> 20, 'MiB', 'MiB')}; divide it")
+        raise UsageError(f"{path}: has more than {pluralize(_LARGEST >> 20, 'MiB', 'MiB')}; split it")
     return data
 
 
 def with_kinds(options: Options) -> Options:
-    """Options that name kinds only, with what the file of names holds, and with addresses as the kinds say."""
+    """Return options with the content of the file of names, and with addresses according to the kinds."""
     kinds, names = parts(options.redact)
     if names is not None and options.redact_names is not None:
         raise UsageError("--redact names:FILE has no effect with --redact-names: use only one of them")
@@ -68,40 +76,40 @@ def with_kinds(options: Options) -> Options:
     if kinds == "none" and options.anonymize:
         options = replace(options, anonymize=False)
     if kinds and "names" in kinds.split(",") and options.redact_names is None:
-        raise UsageError("--redact names: needs the file of names; write --redact names:FILE")
+        raise UsageError("--redact names: the file of names is missing; use --redact names:FILE")
     return options
 
 
-def refuse_wrong(options: Options) -> None:
-    """Raise ``UsageError`` for what options on private values say wrongly, before a run begins."""
+def check_options(options: Options) -> None:
+    """Raise ``UsageError`` for invalid options on private values before a run starts."""
     parts(options.redact)
     if options.replaces:
         redactor(options)
     if options.redact_rules is not None or options.allow is not None:
-        looker(options)
+        secret_finder(options)
 
 
 def redactor(options: Options, key: bytes | None = None) -> Redactor | None:
-    """Replaces what the options ask for, or finds it where there is no key; ``None`` for e-mail addresses alone."""
+    """Create the redactor for the options; without a key it only detects. ``None`` if only addresses are replaced."""
     if not options.replaces:
         return None
     from chatsquash.redaction import lists
 
-    listed = lists.Lists(allow=options.allow, deny=options.deny, known=options.redact_known)
+    value_lists = lists.Lists(allow=options.allow, deny=options.deny, known=options.redact_known)
     placeholders = None if key is None else Placeholders(key)
-    finders = [*_finders(options), listed.find]
+    finders = [*_finders(options), value_lists.find]
     if not options.anonymize:
-        return Redactor(finders, placeholders, listed.allows, lists.values)
-    return Redactor(finders, placeholders, listed.allows, lists.values, _addresses)
+        return Redactor(finders, placeholders, value_lists.allows, lists.values)
+    return Redactor(finders, placeholders, value_lists.allows, lists.values, _addresses)
 
 
 def _addresses(text: str) -> list[tuple[int, int]]:
-    """Where e-mail addresses stand, which become pseudonyms."""
+    """Return the spans of e-mail addresses, which become pseudonyms."""
     return [(each.start, each.end) for each in addresses(text)] if may_have_address(text) else []
 
 
-def looker(options: Options) -> Redactor:
-    """Finds secrets, to say that they are there."""
+def secret_finder(options: Options) -> Redactor:
+    """Create a redactor that only reports secrets."""
     secrets = _secrets(options)
     if options.allow is None:
         return Redactor([secrets.find], known=_values)
@@ -111,7 +119,7 @@ def looker(options: Options) -> Redactor:
 
 
 def _values(values: Mapping[str, tuple[str, str]]) -> Finder:
-    from chatsquash.redaction import lists  # which a run without secrets does not need
+    from chatsquash.redaction import lists  # not needed without secrets
 
     return lists.values(values)
 
@@ -154,7 +162,7 @@ def _secrets(options: Options) -> Secrets:
 
 @lru_cache(maxsize=4)
 def _of_rules(own: bytes | None) -> Secrets:
-    """Finds what the rules of the pack and those of a user find; to prepare it takes long."""
+    """Create the finder for built-in and user-defined rules; cached, since preparing it is slow."""
     from chatsquash.redaction.rules import builtin, parse_rules
     from chatsquash.redaction.secrets import Secrets
 

@@ -1,4 +1,4 @@
-"""What secrets are known by: rules as TOML, and the names of members, variables, elements, headers and flags."""
+"""Rules for secrets in TOML, and the names of members, variables, elements, headers and flags that identify them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from chatsquash.core.text import error_text, quote
 
 FOLDER = Path(__file__).with_name("rules")
 Check = Literal["shape", "password", "token", "basic", "blob", "words"]
-"""What tells a value from what only looks like one; ``redact.lookalikes`` has a function for each."""
+"""The check that rejects lookalikes; ``lookalikes`` has a function for each."""
 _REACH, _FARTHEST = 600, 20_000
 _MEMBERS = frozenset(("name", "kind", "literals", "shape", "entropy", "value", "reach", "source"))
-_OURS = frozenset(("anywhere", "named", "run", "before", "begins", "verbose", "commands", "flags"))
+_PACK_MEMBERS = frozenset(("anywhere", "named", "run", "before", "begins", "verbose", "commands", "flags"))
 _KIND, _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,47}"), re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtfv])|(?<=\\u00[0-9a-f][0-9a-f])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9;\[][mK]))"
-"""What a shape begins behind: no letter or digit, unless that is the end of an escape of a text or a terminal."""
+"""A shape must not follow a letter or digit, unless that ends an escape sequence."""
 _NO_ESCAPE = r"(?!(?<=\\)[nrt])"
-"""What begins with no literal does not begin with the letter of an escaped break."""
+"""A shape without initial literal does not start with the letter of an escaped line break."""
 _END = r"(?![A-Za-z0-9_])"
 _QUOTE = r"""(?:\\{0,16}+["'`]|&quot;)"""
 _SPACE = r"(?:\s|\\{1,16}+[nrt])"
@@ -39,62 +39,62 @@ _VALUE = (
 
 
 class Rule(Struct, frozen=True):
-    """How one kind of secret is found."""
+    """The rule for one kind of secret."""
 
     name: str
     kind: str
-    """The word of its placeholder, where its shape alone tells what a value is."""
+    """The kind in the placeholder, if the shape identifies the value."""
     literals: tuple[str, ...]
-    """One of them is near; a shape of the pack begins with one, unless it may be ``anywhere``."""
+    """One of them must be near; built-in shapes start with one, unless ``anywhere`` is set."""
     shape: str
-    """A pattern; its first group whose name begins with ``secret``, or ``bare``, is the value, else all of it."""
+    """A pattern; its first group named ``secret...`` or ``bare`` is the value, otherwise the entire match."""
     entropy: float = 0.0
-    """Bits a character that the value has at least."""
+    """Minimum entropy of the value in bits per character."""
     value: Check = "shape"
     reach: int = _REACH
-    """Characters from the literal on in which the shape is looked for."""
+    """Characters from the literal on in which the shape is searched for."""
     before: int = 0
-    """Characters before the literal in which the shape begins; else it begins with the literal."""
+    """Characters before the literal in which the shape starts; if 0, it starts with the literal."""
     begins: tuple[str, ...] = ()
-    """What the shape begins with that stands ``before`` the literal."""
+    """Possible beginnings of a shape that starts ``before`` the literal."""
     anywhere: bool = False
-    """Whether the literal stands within the shape, or before it."""
-    named: bool = False
-    """Whether the shape begins with the name that the literal is part of."""
+    """Whether the literal may be within the shape or before it."""
+    begins_with_name: bool = False
+    """Whether the shape starts with the name that contains the literal."""
     verbose: bool = False
-    """Whether spaces and lines of the shape are none of it, so that it can be read."""
+    """Whether white space in the shape is ignored."""
     run: bool = False
-    """Whether the shape is looked for where a run that looks random follows the literal, and nowhere else."""
+    """Whether the shape is only searched for if a random-looking run follows the literal."""
     commands: tuple[str, ...] = ()
-    """Commands, before whose flags alone the shape is looked for."""
+    """Commands to whose flags the rule is limited."""
     source: str = ""
-    """Where the shape is documented."""
+    """URL of the documentation of the shape."""
     group: str = ""
-    """The file of the pack that it stands in."""
+    """The file of the built-in rules that contains the rule."""
     is_own: bool = False
-    """Whether a user wrote it."""
+    """Whether the rule is user-defined."""
 
     @property
-    def spelled(self) -> str:
-        """The shape with what has to stand around it; that of a context says so by itself."""
+    def full_shape(self) -> str:
+        """The shape with its boundaries; a context rule contains its own."""
         if self.is_own:
             return self.shape
         if self.value == "shape":
             return f"{_START}{_NO_ESCAPE if self.anywhere else ''}(?:{self.shape}){_END}"
-        spelled = self.shape.replace("{value}", _VALUE).replace("{quote}", _QUOTE).replace("{space}", _SPACE)
-        return f"(?x:{spelled})" if self.verbose else spelled
+        shape = self.shape.replace("{value}", _VALUE).replace("{quote}", _QUOTE).replace("{space}", _SPACE)
+        return f"(?x:{shape})" if self.verbose else shape
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """The same, compiled when first needed."""
-        return _compiled.get(self.name) or _compiled.setdefault(self.name, re.compile(self.spelled))
+        """The compiled shape, created on first use."""
+        return _compiled.get(self.name) or _compiled.setdefault(self.name, re.compile(self.full_shape))
 
 
 _compiled: dict[str, re.Pattern[str]] = {}
 
 
 class Documented(NamedTuple):
-    """What is told of a rule in the documentation."""
+    """The entry of a rule in the documentation."""
 
     group: str
     name: str
@@ -104,19 +104,23 @@ class Documented(NamedTuple):
 
 @cache
 def builtin() -> tuple[Rule, ...]:
-    """The rules of the pack, group by group."""
+    """Return the built-in rules, group by group."""
     files = sorted(FOLDER.glob("*.toml"))
     return tuple(rule for path in files for rule in _rules(path.read_bytes(), path.name, path.stem))
 
 
 def documented() -> list[Documented]:
-    """Every rule of the pack, with its group, the kind of its placeholder and where its shape is documented."""
+    """Return every built-in rule with its group, kind and source."""
     return [Documented(rule.group, rule.name, rule.kind, rule.source) for rule in builtin()]
 
 
 @cache
 def parse_rules(data: bytes, place: str) -> tuple[Rule, ...]:
-    """A user's own rules; raises ``UsageError`` that says where what is wrong."""
+    """Parse user-defined rules.
+
+    Raises:
+        UsageError: A rule is invalid; the message names the place.
+    """
     rules = tuple(_rules(data, place, ""))
     for rule in rules:
         from chatsquash.redaction.patterns import refuse_pattern
@@ -131,7 +135,7 @@ def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise UsageError(f"{place}: is not valid TOML ({error_text(problem)})") from None
     if set(pack) != {"rule"} or not isinstance(pack["rule"], list):
-        raise UsageError(f"{place}: holds tables [[rule]] and nothing else")
+        raise UsageError(f"{place}: expected only [[rule]] tables")
     for at, each in enumerate(pack["rule"], 1):
         yield _rule(each, f"{place}: rule {at}", group)
 
@@ -139,12 +143,12 @@ def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
 def _rule(members: Any, place: str, group: str) -> Rule:
     if not isinstance(members, dict):
         raise UsageError(f"{place}: is not a table")
-    known = _MEMBERS | _OURS if group else _MEMBERS
+    known = _MEMBERS | _PACK_MEMBERS if group else _MEMBERS
     if unknown := sorted(set(members) - known):
-        raise UsageError(f"{place}: {quote(unknown[0])} is not known; known are {', '.join(sorted(known))}")
+        raise UsageError(f"{place}: {quote(unknown[0])} is an unknown key; known keys are {', '.join(sorted(known))}")
     name = members.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(f"{place}: name is missing, or not of small letters, digits and hyphens")
+        raise UsageError(f"{place}: name is missing, or not made of lower-case letters, digits and hyphens")
     members = _with_flags(members) if "flags" in members else members
     _refuse(members, f"{place} ({name})")
     value = members.get("value", "shape")
@@ -159,7 +163,7 @@ def _rule(members: Any, place: str, group: str) -> Rule:
         before=members.get("before", 0),
         begins=tuple(members.get("begins", ())),
         anywhere=members.get("anywhere", False),
-        named=members.get("named", False),
+        begins_with_name=members.get("named", False),
         run=members.get("run", False),
         verbose=members.get("verbose", False),
         commands=tuple(members.get("commands", ())),
@@ -173,7 +177,7 @@ _FLAG = re.compile(r"(?P<flag>[^ =]+?)(?P<between>[ =]?)(?:USER(?P<mark>[,:%]))?
 
 
 def _with_flags(members: dict[str, Any]) -> dict[str, Any]:
-    """A rule whose literals and shape are those of flags: ``-p VALUE``, ``-pVALUE``, ``-U USER%VALUE``."""
+    """Expand a rule for flags: ``-p VALUE``, ``-pVALUE``, ``-U USER%VALUE``."""
     flags = [match for each in members["flags"] if (match := _FLAG.fullmatch(each))]
     between = {" ": "(?:[ ]{1,2}+|{quote},[ ]?)", "=": "=", "": ""}
     user = "{quote}?[^\\s,:%\"'\\0]{0,100}+"
@@ -187,13 +191,13 @@ def _with_flags(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(members: dict[str, Any], place: str) -> None:
-    """Raise ``UsageError`` for a rule whose members are not what they have to be."""
+    """Raise ``UsageError`` for a rule with invalid members."""
     literals, shape, reach, least = (members.get(each) for each in ("literals", "shape", "reach", "entropy"))
     kind = members.get("kind", "SECRET")
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-        raise UsageError(f"{place}: kind is not of capital letters, digits and underscores")
+        raise UsageError(f"{place}: kind is not made of capital letters, digits and underscores")
     if not isinstance(literals, list) or not literals or not all(isinstance(each, str) and each for each in literals):
-        raise UsageError(f"{place}: literals is not a list of texts of which one has to be near")
+        raise UsageError(f"{place}: literals is not a list of strings")
     if not isinstance(shape, str) or not shape:
         raise UsageError(f"{place}: shape is missing")
     if members.get("value", "shape") not in get_args(Check):
@@ -205,16 +209,16 @@ def _refuse(members: dict[str, Any], place: str) -> None:
 
 
 Level = Literal["", "token", "password"]
-"""What a value is under a name: nothing of ours, a token that has to look random, or what somebody may have chosen."""
+"""The kind of value expected under a name: none, a random token, or a password that may be chosen by a person."""
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text."""
+    """Return the set of words in a text."""
     return frozenset(text.split())
 
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_CHOSEN = words("""
+_PASSWORD_WORDS = words("""
     password passwords passwd passwrd passphrase passcode pass pwd pw secret psk pswd userpass dbpass
     rootpw userpassword dbpassword requirepass passwort passe senha kennwort wachtwoord
 """)
@@ -237,7 +241,7 @@ _OTHER_THINGS = words("""
     callback fn func function generator parser reader writer loader cache counter model schema template
     wordlist dictionary page cursor num no number type typ event action command cmd through
 """)
-"""Words behind the one for a secret that make it something about a secret."""
+"""Words after one for a secret that make it something about a secret."""
 _OTHER_TOKENS = words("""
     page next prev previous continuation sync cursor num max min total prompt completion input output stop eos bos pad
     unk special mask sep cls count n new generated cached public publishable anon site recv pageable idempotency sort
@@ -250,30 +254,30 @@ _OTHER_TOKENS = words("""
     sorted ordering map dictionary json yaml attribute prop property state context form button menu which each same
     this that the a an any some first last other default natural primary cached memo memoize
 """)
-"""Words before it that do so."""
+"""Words before one for a secret with the same effect."""
 _KEYS, _ALIKE = ("key", "keys"), ("auth", "cert", "tls")
 _ENDING = re.compile(
     r"([a-z]{1,20}?)(password|passwd|passphrase|pwd|secret|token|apikey)|"
     r"(bind|root|admin|user|db|ldap|smtp|mail|ftp|auth|require|store|key|srcstore|deststore|srckey|destkey|trust)(pw|pass)"
 )
-"""One word that some write for two: ``PGPASSWORD``."""
-_SAID = words("""
+"""Words that are sometimes written as one: ``PGPASSWORD``."""
+_SECRET_KEYS = words("""
     api access secret private auth authentication encryption signing master account app application license shared
     session service consumer webhook admin root deploy subscription client license
 """)
-"""What keys are said to be that are secrets, where somebody writes of them or has several."""
+"""Words before ``key`` that make it a secret, in prose and plurals."""
 _SPLIT = (("pass", "word"), ("pass", "phrase"), ("pass", "code"), ("pass", "wd"), ("pass", "key"))
 
 
 @lru_cache(maxsize=8192)
 def level(name: str) -> Level:
-    """What a value under a name may be."""
+    """Return the kind of value expected under a name."""
     parts = _parts(name)
-    at = max((place for place, word in enumerate(parts) if word in _CHOSEN or word in _RANDOM), default=-1)
+    at = max((place for place, word in enumerate(parts) if word in _PASSWORD_WORDS or word in _RANDOM), default=-1)
     if at < 0 or any(each in _OTHER_THINGS for each in parts[at + 1 :]):
         return ""
     word, before = parts[at], parts[:at]
-    if word in _CHOSEN:
+    if word in _PASSWORD_WORDS:
         return "password"
     if before and before[-1] in _OTHER_TOKENS:
         return ""
@@ -281,20 +285,20 @@ def level(name: str) -> Level:
     return _of_key(before, is_said=is_said) if word in _KEYS else "token"
 
 
-def tells(value: str) -> bool:
-    """Whether a value is the name of a secret itself: one of its words is the one for a secret."""
-    return any(word in _CHOSEN or word in _RANDOM or word in _ALIKE for word in _parts(value))
+def names_secret(value: str) -> bool:
+    """Return whether a value is itself the name of a secret, that is, contains a word for one."""
+    return any(word in _PASSWORD_WORDS or word in _RANDOM or word in _ALIKE for word in _parts(value))
 
 
 def _of_key(before: list[str], *, is_said: bool) -> Level:
-    """What the value of a key is: chosen by somebody where it is secret, random where something is said of it."""
-    if not before or (is_said and before[-1] not in _SAID):
+    """Return the kind of value expected for a key: a password if it is secret, otherwise a token if qualified."""
+    if not before or (is_said and before[-1] not in _SECRET_KEYS):
         return ""
     return "password" if "secret" in before else "token"
 
 
 def _parts(name: str) -> list[str]:
-    """The words of a name, those of one word made one that some write as two."""
+    """Split a name into lower-case words, joining words that are often written separately."""
     words: list[str] = []
     for word in (part.lower() for part in _PARTS.findall(name)):
         if words and (words[-1], word) in _SPLIT:

@@ -1,4 +1,4 @@
-"""A second opinion on secrets: the rules of Kingfisher, in this process, without the network."""
+"""A second detector for secrets: the rules of Kingfisher, run in-process without network access."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redaction.forms import apart
+from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.hits import Finder, Hit
 from chatsquash.redaction.lookalikes import is_lookalike
 from chatsquash.redaction.secrets import kind_of
 
 _folder: str | None = None
-"""Where compiled rules are kept, if anywhere."""
+"""Folder for compiled rules, if they are cached."""
 
 
 def keep_in(folder: str) -> None:
-    """Keep compiled rules in a folder from now on: made once, they are read in a tenth of the time."""
+    """Cache compiled rules in a folder, which makes loading them ten times as fast."""
     global _folder  # noqa: PLW0603 - one of a process
     _folder = folder
 
 
 def scanner() -> Finder:
-    """Finds what Kingfisher's rules find; it verifies nothing, and writes nothing but its compiled rules (``keep_in``).
+    """Return a finder with Kingfisher's rules, which verifies no secrets and only writes its cache (``keep_in``).
 
-    It starts with the first text.  Raises ``UsageError`` without the library.
+    It is initialized by the first text.
+
+    Raises:
+        UsageError: The library is not installed.
     """
     if find_spec("kingfisher_sdk") is None:
         hint = "pip install 'chatsquash[redact]'"
@@ -36,7 +39,7 @@ def scanner() -> Finder:
 
 
 def start() -> None:
-    """Compile the rules, or read those that are kept."""
+    """Compile the rules, or load them from the cache."""
     _native()
 
 
@@ -44,14 +47,14 @@ def start() -> None:
 def _native() -> Any:
     from kingfisher_sdk import DetectionPolicy, Rules, Scanner
 
-    # What a log says of itself turns no rule off, and its texts are of no one language.
+    # Comments in a log must not disable rules, and its texts have no single language.
     policy = DetectionPolicy(inline_ignores=False, markup_context=False)
     return Scanner(Rules(cache=_folder is not None, cache_dir=_folder), policy=policy)
 
 
 def _scan(text: str) -> list[Hit]:
     data = text.encode("utf-8", "replace")
-    return apart(_hits(text, data, [each for each in _native().scan(data) if each.visible]))
+    return merge_overlapping(_hits(text, data, [each for each in _native().scan(data) if each.visible]))
 
 
 def _hits(text: str, data: bytes, findings: list[Any]) -> Iterator[Hit]:
@@ -64,6 +67,6 @@ def _hits(text: str, data: bytes, findings: list[Any]) -> Iterator[Hit]:
 
 
 def _characters(data: bytes, offsets: list[int]) -> dict[int, int]:
-    """The characters that begin at offsets of bytes, which are in order."""
+    """Map sorted byte offsets to character offsets."""
     lengths = (len(data[start:end].decode("utf-8", "ignore")) for start, end in pairwise(offsets))
     return dict(zip(offsets, accumulate(lengths, initial=0), strict=True))

@@ -1,6 +1,6 @@
-"""Finds secrets in texts: those known by their shape where runs look random, those known by context behind words.
+"""Detect secrets in texts: by shape in random-looking runs, and by context after certain words.
 
-All that is looked at is looked at as it stands, without escapes, without breaks of lines, and decoded from base64.
+Texts are searched as they are, without escapes, with lines joined, and decoded from base64.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
-"""Times that a text within a text is looked at."""
+"""Maximum depth of nested texts."""
 _BEFORE_RUN = 48
-"""Characters before a run in which a word tells what it is."""
+"""Characters before a run in which a word may identify it."""
 _USERINFO = 300
-"""Characters of a URL before the sign that ends what is said of its user."""
+"""Maximum length of the userinfo of a URL."""
 _NO_USERINFO = (b" ", b"\n", b'"', b"'", b"/", b"(", b"")
 _REST = 8
-"""Characters on the next line that are worth to be told from the beginning of another text."""
+"""Characters on the next line that may belong to a value rather than to other text."""
 _LEAST = 12
-"""Bytes of a record that may hold a secret."""
+"""Minimum size in bytes of a record that may contain a secret."""
 
 _UNKNOWN = (None, "SECRET")
 _BEHIND = re.compile(r"(?![ \t]{0,8}+(?:=|:[ =]))")
 """What may follow the last line of a value: nothing that makes it a name."""
 _SETTING = re.compile(r"[A-Za-z_][\w.-]{0,80}+(?:=[^\s=]|:[ ]?[^\s])")
-"""The name of a setting at the beginning of a line, and what follows it."""
+"""The name of a setting at the start of a line, with its value."""
 
 
 class Secrets:
-    """Finds what fits rules."""
+    """Finds the matches of rules."""
 
     def __init__(self, rules: Sequence[Rule] | None = None) -> None:
         rules = builtin() if rules is None else rules
@@ -48,7 +48,7 @@ class Secrets:
         for rule in ours:
             if rule.value != "shape" or rule.before:
                 for literal in rule.literals:
-                    if rule.named:
+                    if rule.begins_with_name:
                         self._names[literal] = rule
                     else:
                         (before_runs if rule.run else self._by_word).setdefault(literal, []).append(rule)
@@ -62,11 +62,11 @@ class Secrets:
         self._telling = re.compile(
             ("|".join(map(re.escape, sorted(self._before_runs, reverse=True))) or "(?!)").encode()
         )
-        self._own = Own([rule for rule in rules if rule.is_own])
+        self._own = OwnRules([rule for rule in rules if rule.is_own])
 
     def find(self, text: str) -> list[Hit]:
-        """What is found in a text, in order, none within another."""
-        return apart([*self._search(text, _DEEPEST), *self._own.find(text)])
+        """Return the secrets in a text, sorted and without overlaps."""
+        return merge_overlapping([*self._search(text, _DEEPEST), *self._own.find(text)])
 
     def _search(self, text: str, deep: int) -> list[Hit]:
         data = Bytes(text)
@@ -79,8 +79,8 @@ class Secrets:
                 hits += contexts.hits_by_name(self._names[word], text, at, done)
             for rule in self._rules(word, text, at):
                 hits += contexts.hits(rule, text, at)
-        joined, counted = 0, 0
-        whole: dict[int, str] = {}
+        joined_to, known_hits = 0, 0
+        kinds_by_start: dict[int, str] = {}
         for start, end in data.runs():
             kind = forms.kind_of_run(text, start, end)
             if kind == "checksum":
@@ -89,40 +89,40 @@ class Secrets:
             hits += shapes or self._before(text, data, start, end)
             if deep and kind == "any" and not shapes:
                 hits += self._search_base64(text, data, start, end, deep)
-            if deep and kind == "any" and start >= joined:
-                whole.update((hit.start, hit.kind) for hit in hits[counted:])
-                counted = len(hits)
-                broken, joined = self._search_joined(text, start, end, whole, deep)
-                hits += broken
+            if deep and kind == "any" and start >= joined_to:
+                kinds_by_start.update((hit.start, hit.kind) for hit in hits[known_hits:])
+                known_hits = len(hits)
+                broken_hits, joined_to = self._search_joined(text, start, end, kinds_by_start, deep)
+                hits += broken_hits
         zones = encodings.zones(data.lower) if deep else ()
-        placed = [self._search_rendering(encodings.unescaped(text, start, end), deep) for start, end in zones]
-        return [*chain.from_iterable(reversed(placed)), *hits]
+        hits_in_zones = [self._search_rendering(encodings.unescaped(text, start, end), deep) for start, end in zones]
+        return [*chain.from_iterable(reversed(hits_in_zones)), *hits]
 
     def _rules(self, word: str, text: str, at: int) -> Sequence[Rule]:
-        """The rules of a word, or of the command that it is a flag of."""
+        """Return the rules for a word, or for the command if it is a flag."""
         if word in self._commands.literals:
             return self._commands.rules(text, at)
         return self._by_word.get(word, ())
 
     def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
-        """What a word before a run makes a secret."""
+        """Return the runs that a word before them identifies as secrets."""
         low = max(0, start - _BEFORE_RUN)
         words = {match[0].decode() for match in self._telling.finditer(data.lower, low, start + 1)}
         rules = (rule for word in words for rule in self._before_runs[word])
         return [hit for rule in rules for hit in contexts.before_run(rule, text, start, end)]
 
     def _search_base64(self, text: str, data: Bytes, start: int, end: int, deep: int) -> list[Hit]:
-        """What is encoded in a run."""
+        """Return the secrets that are encoded in a run."""
         encoded: list[Hit] = []
         for first, plain in forms.decoded_ascii(data.plain, start, end):
-            hits = self._search(plain, deep - 1) or contexts.login(plain)
-            encoded += (hit._replace(start=first, end=_with_padding(text, end)) for hit in apart(hits)[:1])
+            hits = self._search(plain, deep - 1) or contexts.login_hits(plain)
+            encoded += (hit._replace(start=first, end=_with_padding(text, end)) for hit in merge_overlapping(hits)[:1])
         return encoded
 
     def _search_joined(
         self, text: str, start: int, end: int, whole: dict[int, str], deep: int
     ) -> tuple[list[Hit], int]:
-        """What is found in the token of a run once its lines are joined, and where these end."""
+        """Return the secrets in a token once its lines are joined, and the end of these lines."""
         last = start
         for layer in forms.joined_lines(text, start, end):
             last = layer.spans[-1][1]
@@ -132,7 +132,7 @@ class Secrets:
         return [], last
 
     def _broken_hits(self, text: str, layer: forms.JoinedLines, whole: dict[int, str], deep: int) -> list[Hit]:
-        """What is found in a joined token only, and cannot have ended with its line."""
+        """Return the hits that only exist in the joined token and cannot end with the first line."""
         return [
             hit
             for hit in self._search_rendering(layer, deep)
@@ -140,12 +140,12 @@ class Secrets:
         ]
 
     def _is_complete(self, text: str, layer: forms.JoinedLines, hit: Hit) -> bool:
-        """Whether the first line of a value has all that a shape needs, be that a secret or an example."""
+        """Return whether the first line of a value satisfies a shape, whether as a secret or an example."""
         end = next((end for _, end in layer.spans if end > hit.start), hit.end)
         return end < hit.end and hit.value in layer.text and self._shapes.fits(text, hit.start, end)
 
     def _may_hold(self, layer: forms.JoinedLines) -> bool:
-        """Whether a joined token begins as a shape does, is encoded, or has a word that tells before it."""
+        """Return whether a joined token starts like a shape, is encoded, or follows a word for a secret."""
         lower = Bytes(layer.text).lower
         if self._words.any_in(lower) or self._telling.search(lower):
             return True
@@ -156,14 +156,14 @@ class Secrets:
         return [hit._replace(start=start, end=end) for (start, end), hit in hits]
 
 
-class Own:
-    """Finds what fits a user's own rules, by an engine that takes linear time, whatever the pattern is."""
+class OwnRules:
+    """Finds the matches of user-defined rules, with an engine that takes linear time for any pattern."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
 
     def find(self, text: str) -> Iterator[Hit]:
-        """What fits in a text, near a literal."""
+        """Yield the matches near a literal."""
         from chatsquash.redaction.lookalikes import CHECKS
         from chatsquash.redaction.patterns import spans
 
@@ -178,10 +178,10 @@ class Own:
                     yield Hit(start, end, rule.kind, rule.name, value)
 
 
-def apart(hits: Iterable[Hit]) -> list[Hit]:
-    """Hits in order; of those that meet the first, and of those the longest, as long as all of them.
+def merge_overlapping(hits: Iterable[Hit]) -> list[Hit]:
+    """Sort hits and merge overlapping ones; the first and longest is extended over all of them.
 
-    Where a value that its shape tells begins with another one, and nearly all of that is its own, it is the value.
+    If a value identified by its shape starts like a hit by context and is nearly as long, it takes precedence.
     """
     separate: list[Hit] = []
     for hit in sorted(hits, key=lambda each: (each.start, -each.end)):
@@ -196,15 +196,15 @@ def apart(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _is_userinfo(data: Bytes, at: int) -> bool:
-    """Whether a sign may end what a URL says of its user, as few do."""
+    """Return whether an at sign may end the userinfo of a URL, which is rare."""
     before = data.plain[at - 1 : at]
     return before not in _NO_USERINFO and data.plain.rfind(b"://", max(0, at - _USERINFO), at) >= 0
 
 
 def _is_continued(text: str, layer: forms.JoinedLines, hit: Hit, whole: dict[int, str]) -> bool:
-    """Whether what was found in a joined token goes on where a line ends, and not with another value or name.
+    """Return whether a hit in a joined token continues across a line end, rather than into another value or name.
 
-    What only a name tells of ends with its line.
+    A value that is only identified by a name ends with its line.
     """
     starts = [start for start, _ in layer.spans[1:-1] if hit.start < start < hit.end]
     if not starts:

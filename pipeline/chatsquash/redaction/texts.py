@@ -1,4 +1,4 @@
-"""The texts of JSON values, joined so that they are searched in one go, and put back with what was replaced."""
+"""Join the strings of JSON values to search them in one pass, and write replacements back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsquash.core.model import Json
 from chatsquash.redaction.hits import Hit
 
 _BETWEEN = "\n\0\n"
-"""Stands between two texts, so that each begins and ends with a line; what is found across it is none."""
+"""Separator of joined texts; each text starts and ends with a line, and matches across it do not count."""
 _STRUCTURE = frozenset(
     (
         *("messages", "conversations", "prompt", "completion", "chosen", "rejected", "text", "content", "value"),
@@ -21,44 +21,44 @@ _STRUCTURE = frozenset(
         *("reasoning_content", "reasoning", "thinking", "tool_calls", "required", "enum", "input", "evidence"),
     )
 )
-"""Keys of records, which tell nothing of what stands under them."""
-_SAID = frozenset(("content", "reasoning_content", "arguments"))
-"""Those under which the texts of messages stand, which are nothing but texts unless they begin as media do."""
-_GIVEN = frozenset(("arguments", "args", "input", "parameters", "input_schema", "inputSchema"))
-"""Keys below which everything is the model's or the user's, ids too."""
+"""Structural keys of records, which reveal nothing about their values."""
+_TEXT_KEYS = frozenset(("content", "reasoning_content", "arguments"))
+"""Keys of message texts, which are only texts unless they start like media."""
+_ARGUMENT_KEYS = frozenset(("arguments", "args", "input", "parameters", "input_schema", "inputSchema"))
+"""Keys below which everything comes from the model or the user, including ids."""
 _IDS = frozenset(
     (
         *("id", "tool_call_id", "call_id", "item_id", "response_id", "tool_use_id", "previous_response_id"),
         *("toolCallId", "toolUseId", "callId", "responseId", "messageId"),
     )
 )
-"""Ids of the protocol, by which results find their calls."""
+"""Protocol ids, which connect results with calls."""
 _IDENTIFIED = frozenset(("type", "role", "function", "name", "toolName", "object", "parts", "toolCallId"))
-"""Members beside an ``id`` that is one of the protocol: of a call, a message or a response."""
-_CALLED = frozenset(("name", "toolName", "toolCallId", "toolUseId"))
-"""Members beside an ``input`` that is a call's."""
+"""Members that identify an ``id`` next to them as a protocol id of a call, message or response."""
+_CALL_MEMBERS = frozenset(("name", "toolName", "toolCallId", "toolUseId"))
+"""Members that identify an ``input`` next to them as that of a call."""
 _SEALED = frozenset(
     (
         *("signature", "thinking_signature", "thinkingSignature", "thought_signature", "thoughtSignature"),
         *("thoughtSignatures", "encrypted_content", "encrypted", "redacted", "redactedData", "redactedContent"),
     )
 )
-"""What only the service that made it can read, and refuses when it was changed."""
+"""Opaque values of a service, which rejects them if they were changed."""
 _SEALED_TYPES = ("redacted_thinking", "reasoning.encrypted")
-"""Of blocks whose ``data`` is sealed so."""
+"""Types of blocks with opaque ``data``."""
 _MEDIA = frozenset(("data", "file_data", "image", "b64_json"))
-"""Members whose text is an image, a sound or a file, where something beside them says so."""
+"""Members that contain an image, audio or a file, if a member next to them indicates it."""
 _MEDIA_BESIDE = frozenset(("format", "mimeType", "mime_type", "media_type", "mediaType", "file_data"))
 _WORDS = frozenset(("signature", "encrypted", "redacted"))
-"""Those that other things are called by, too."""
+"""Keys that also have other meanings."""
 _BLOCK = frozenset(("type", "thinking", "text", "reasoning"))
-"""Members beside one of these that is sealed."""
+"""Members that identify an opaque value next to them."""
 _MEDIA_URL = re.compile(
     r"data:(?:image|audio|video|font|application)/[\w.+-]{1,80}+(?:;(?!base64,)[\w=.+-]{1,80}+){0,4}+;base64,"
     r"[A-Za-z0-9+/_\r\n-]*+={0,2}+\s*+"
 )
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_.:|~\r\n-]*+")
-"""What ids, signatures and files in base64 are of; what has anything else in it is a text."""
+"""The characters of ids, signatures and base64 files; anything else is text."""
 _ROLES = frozenset(
     (
         "system",
@@ -91,29 +91,29 @@ _TYPES = frozenset(
     )
 )
 _VOCABULARY = {"role": _ROLES, "from": _ROLES, "type": _TYPES}
-"""Words of formats and schemas, which no list may replace."""
+"""Words of formats and schemas, which lists must not replace."""
 _SPECIAL = _IDS | _SEALED | _MEDIA
 _NAMES = ("name", "key", "variable")
-"""Members beside a ``value`` that say what it is."""
+"""Members next to a ``value`` that name it."""
 _LONGEST_NAME = 80
 _LARGE, _SMALL = 100_000, 10
-"""Numbers from which on one may be a secret or somebody's, and one may stand on a list."""
+"""Minimum of numbers that may be private, and of those that may be on a list."""
 
 
 class TextPlace(NamedTuple):
-    """Where a text stands in its value."""
+    """The position of a text in its value."""
 
     container: Any
     key: Any
     what: str = "text"
-    """``key`` for the key itself, ``number`` for a number in digits."""
+    """``text``, ``key`` for a key, or ``number`` for a number."""
 
 
 class Texts:
-    """The texts of some JSON values: keys, strings and long integers, at any depth.
+    """The texts of JSON values: keys, strings and large integers, at any depth.
 
-    Left out are media, what is sealed by a service, and the ids of the protocol; ``passed_over`` counts them.  With
-    ``every`` fractions and shorter numbers are there, too, which only a list tells to be private.
+    Media, opaque values of services and protocol ids are skipped and counted by ``passed_over``. With ``every``,
+    fractions and smaller numbers are included, which only a list can identify as private.
     """
 
     def __init__(self, values: Iterable[Json], *, every: bool = False) -> None:
@@ -122,11 +122,11 @@ class Texts:
         self._every = every
         self._places: list[tuple[Any, Any, str]] = []
         self._texts: list[str] = []
-        """Those at the places, some with what stands around them."""
+        """The texts at the places, some with context."""
         self._around: dict[int, tuple[int, int]] = {}
-        """How many characters stand before and behind the text of a place, where some do."""
+        """Length of the context before and after a text, if it has any."""
         self._values: list[int] = []
-        """How many places there are before those of each value."""
+        """Number of places before those of each value."""
         for value in values:
             self._values.append(len(self._texts))
             self._walk(value)
@@ -135,32 +135,32 @@ class Texts:
     def _walk(self, value: Json) -> None:
         inside: list[tuple[Any, bool]] = [(value, False)]
         places, texts = self._places, self._texts
-        while inside:  # in no order that matters, and so that depth costs no recursion
-            container, is_given = inside.pop()
+        while inside:  # without recursion; the order is irrelevant
+            container, is_argument = inside.pop()
             is_object = isinstance(container, dict)
             members: Iterable[tuple[Any, Json]] = container.items() if is_object else enumerate(container)
             for key, member in members:
-                if tells := is_object and key not in _STRUCTURE:
+                if is_informative := is_object and key not in _STRUCTURE:
                     self._add((container, key, "key"), key)
                 kind = type(member)
                 if kind is str:
-                    if key in _SAID and is_object and not member.startswith("data:"):  # as most are
+                    if key in _TEXT_KEYS and is_object and not member.startswith("data:"):  # the most frequent case
                         places.append((container, key, "text"))
                         texts.append(member)
                     else:
-                        self._add_text(container, key, member, tells=tells, is_given=is_given)
+                        self._add_text(container, key, member, is_informative=is_informative, is_argument=is_argument)
                 elif kind is dict or kind is list:
-                    inside.append((member, is_given or _is_given(container, key)))
+                    inside.append((member, is_argument or _is_argument(container, key)))
                 elif (kind is int and abs(member) >= self._least) or (self._every and kind is float):
-                    self._add((container, key, "number"), _digits(member), f'"{key}": ' if tells else "")
+                    self._add((container, key, "number"), _digits(member), f'"{key}": ' if is_informative else "")
 
-    def _add_text(self, container: Any, key: Any, text: str, *, tells: bool, is_given: bool) -> None:
+    def _add_text(self, container: Any, key: Any, text: str, *, is_informative: bool, is_argument: bool) -> None:
         if key in _VOCABULARY and text in _VOCABULARY[key]:
             return
         is_special = key in _SPECIAL or text.startswith("data:")
-        if is_special and _is_passed_over(container, key, text, is_given=is_given):
+        if is_special and _is_passed_over(container, key, text, is_argument=is_argument):
             self.passed_over += 1
-        elif tells or (key == "value" and isinstance(container, dict)):
+        elif is_informative or (key == "value" and isinstance(container, dict)):
             self._add((container, key, "text"), text, f'"{_name(container, key)}": "', '"')
         else:
             self._add((container, key, "text"), text)
@@ -173,7 +173,7 @@ class Texts:
 
     @cached_property
     def _spans(self) -> tuple[list[int], list[int]]:
-        """Where the texts begin in what is joined, and where they end; nobody asks where nothing is found."""
+        """The start and end of each text in the joined text; only computed if something is found."""
         starts, ends, at = list[int](), list[int](), 0
         for number, text in enumerate(self._texts):
             before, after = self._around.get(number, (0, 0))
@@ -183,7 +183,7 @@ class Texts:
         return starts, ends
 
     def clipped(self, hits: Iterable[Hit]) -> Iterator[Hit]:
-        """Hits in what is joined as far as they stand in the text in which they begin."""
+        """Clip hits in the joined text to the text in which they start."""
         for hit in hits:
             starts, ends = self._spans
             at = bisect_right(starts, hit.start) - 1
@@ -191,7 +191,7 @@ class Texts:
                 yield hit if hit.end <= ends[at] else hit._replace(end=ends[at])
 
     def by_place(self, hits: Iterable[Hit]) -> Iterator[tuple[int, TextPlace, list[Hit]]]:
-        """Hits that are clipped, as hits in the texts that they stand in, with the index of the value of each text."""
+        """Group clipped hits by text, with offsets in that text and the index of its value."""
         hits_at: dict[int, list[Hit]] = {}
         for hit in hits:
             starts, _ = self._spans
@@ -203,7 +203,7 @@ class Texts:
 
 
 def text_at(place: TextPlace) -> str:
-    """The text at a place."""
+    """Return the text at a place."""
     if place.what == "key":
         return str(place.key)
     value = place.container[place.key]
@@ -211,14 +211,14 @@ def text_at(place: TextPlace) -> str:
 
 
 def _digits(number: float) -> str:
-    """A number without its sign, as JSON has it."""
+    """Return a number without its sign in JSON notation."""
     return jsonio.dumps(abs(number)).decode()
 
 
-def put(replaced: Iterable[tuple[TextPlace, str]]) -> None:
-    """Put other texts in their places; keys last, since they lead to the others."""
+def insert(replacements: Iterable[tuple[TextPlace, str]]) -> None:
+    """Write replacements to their places; keys last, since they lead to the other places."""
     keys: dict[int, tuple[dict[str, Any], dict[str, str]]] = {}
-    for place, text in replaced:
+    for place, text in replacements:
         if place.what == "key":
             keys.setdefault(id(place.container), (place.container, {}))[1][place.key] = text
         elif place.what == "number":
@@ -235,13 +235,13 @@ def put(replaced: Iterable[tuple[TextPlace, str]]) -> None:
 
 
 def _name(container: Any, key: str) -> str:
-    """What a text is called: by its key, or where that is ``value`` by what stands beside it."""
-    named = next((container[each] for each in _NAMES if key == "value" and each in container), key)
-    return named if isinstance(named, str) and len(named) <= _LONGEST_NAME else key
+    """Return the name of a text: its key, or for ``value`` the name given by a member next to it."""
+    name = next((container[each] for each in _NAMES if key == "value" and each in container), key)
+    return name if isinstance(name, str) and len(name) <= _LONGEST_NAME else key
 
 
 def _unused(name: str, members: dict[str, Any], before: dict[str, Any]) -> str:
-    """A name for a member that no other has: two forms of one value have the same placeholder."""
+    """Return a unique key, since two forms of one value have the same placeholder."""
     number, unused = 1, name
     while unused in members or (unused != name and unused in before):
         number += 1
@@ -249,15 +249,15 @@ def _unused(name: str, members: dict[str, Any], before: dict[str, Any]) -> str:
     return unused
 
 
-def _is_given(container: Any, key: Any) -> bool:
-    """Whether all below a member is the model's or the user's; the input of a request is none of a call."""
-    return key in _GIVEN and (key != "input" or bool(_CALLED & container.keys()))
+def _is_argument(container: Any, key: Any) -> bool:
+    """Return whether everything below a member comes from the model or the user; the input of a request does not."""
+    return key in _ARGUMENT_KEYS and (key != "input" or bool(_CALL_MEMBERS & container.keys()))
 
 
-def _is_passed_over(container: Any, key: Any, text: str, *, is_given: bool) -> bool:
+def _is_passed_over(container: Any, key: Any, text: str, *, is_argument: bool) -> bool:
     if text.startswith("data:") and _MEDIA_URL.fullmatch(text):
         return True
-    if is_given or not _OPAQUE.fullmatch(text):
+    if is_argument or not _OPAQUE.fullmatch(text):
         return False
     if key in _IDS:
         return key != "id" or bool(_IDENTIFIED & container.keys())

@@ -1,7 +1,7 @@
-r"""What stands before the host in URLs: users, and their passwords, which are replaced while the host stays.
+r"""The userinfo of URLs: users and their passwords, which are replaced while the host is kept.
 
-It ends at the last at sign before the path (RFC 3986, 3.2.1).  Within JSON slashes and signs may be escaped, as in
-``https:\/\/me:word\u0040host``; a URL within another one has its marks as escapes: ``https%3A%2F%2Fme%3Aword%40host``.
+It ends at the last at sign before the path (RFC 3986, 3.2.1). In JSON, slashes and signs may be escaped, as in
+``https:\/\/me:word\u0040host``; a URL within another one is percent-encoded: ``https%3A%2F%2Fme%3Aword%40host``.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from chatsquash.redaction.hits import Hit
 
 RULE = "url-userinfo"
 _FEW, _NEAR = 1000, 256
-"""Signs that are looked at one by one, and the characters before each."""
+"""Maximum number of at signs that are checked individually, and the characters before each."""
 _SHORTEST = 20
-"""Characters of a user that may be a token."""
+"""Minimum length of a user that may be a token."""
 
 _SLASH = r"(?:/|\\{1,8}+(?:/|u002[fF]))"
-_NAMED = r"<[^\s<>@/\\\"']{1,80}+>"
-_ESCAPED = (  # in JSON: what prints, those aside that end a URL, and what stands for something in angle brackets
+_BRACKETED = r"<[^\s<>@/\\\"']{1,80}+>"
+_ESCAPED = (  # in JSON: printable characters except those that end a URL, and placeholders in angle brackets
     r"\\{1,8}+u00(?:2[14-689a-eA-E]|3[0-9abdABD]|4[1-9a-fA-F]|5[0-9abdefABDEF]|6[1-9a-fA-F]|7[0-9a-eA-E])"
     r"|\\{1,8}+u003[cC][^\s<>@/\\\"']{1,80}+\\{1,8}+u003[eE]"
 )
 _PLAIN = r"[^\s\x00-\x1f@/?#\\\"'`<>%s]++"
-_WRITTEN = rf":{_SLASH}{_SLASH}(?P<info>(?:(?:{_PLAIN % ''}|{_NAMED}|{_ESCAPED})*+(?P<sign>@|\\{{1,8}}+u0040))++)"
-_WITHIN = (
+_LITERAL = rf":{_SLASH}{_SLASH}(?P<info>(?:(?:{_PLAIN % ''}|{_BRACKETED}|{_ESCAPED})*+(?P<sign>@|\\{{1,8}}+u0040))++)"
+_NESTED = (
     rf"%(?P<again>{encodings.AGAIN})3[aA](?:/|%(?P=again)2[fF]){{2}}"
-    rf"(?P<inner>(?:(?:{_PLAIN % '%'}|{_NAMED}|%(?P=again)(?![01]|2[0237fF]|3[cCeEfF]|40|5[cC])[0-9a-fA-F]{{2}})*+"
+    rf"(?P<inner>(?:(?:{_PLAIN % '%'}|{_BRACKETED}|%(?P=again)(?![01]|2[0237fF]|3[cCeEfF]|40|5[cC])[0-9a-fA-F]{{2}})*+"
     r"(?P<mark>%(?P=again)40))++)"
 )
-_USERINFO = f"{_WRITTEN}|{_WITHIN}"
+_USERINFO = f"{_LITERAL}|{_NESTED}"
 _IN_JSON = re.compile(rb":(?:\\*+/\\*+/|\\++u002[fF]\\++u002[fF])(?:[^\s/@\"u]|u(?!002[fF]))*+@")
-"""In JSON: two slashes and a sign, with nothing between them that ends what is before a host."""
+"""In JSON: two slashes and an at sign without anything between them that ends the userinfo."""
 _JSON_ESCAPE = re.compile(r"\\{1,8}+u00([0-9a-fA-F]{2})")
 _PORT = re.compile(r"[0-9]{1,5}+[^\w.~!$*%+-]", re.ASCII)
 _PUBLIC_KEY, _PROJECT = re.compile(r"[0-9a-f]{32}"), re.compile(r"[A-Za-z0-9.-]{1,255}+(?::[0-9]{1,5}+)?/[0-9]++(?!\w)")
-"""Of Sentry, where programs send what went wrong; whoever has it can do nothing else."""
+"""Public keys of Sentry projects, which only allow error reports to be sent."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TOKEN = re.compile(r"[A-Za-z0-9_~-]{20,255}={0,2}")
 _PART = re.compile(r"[A-Za-z0-9]{12,}+")
@@ -57,34 +57,34 @@ _EXAMPLE = (
     r"|change[-_]?(?:me|it)|redacted|hidden|removed|filtered|masked|omitted|example|placeholder|x-oauth-basic"
     r"|postgres|root|admin|administrator|guest|user|username|test|mysql|minioadmin)"
 )
-_compiled = cache(re.compile)  # when first needed
-_SPARED = f"(?:(?:{_REFERENCE})[-_.]?){{1,8}}|{_MASK}|{_EXAMPLE}"
+_compiled = cache(re.compile)  # compiled lazily
+_NOT_A_PASSWORD = f"(?:(?:{_REFERENCE})[-_.]?){{1,8}}|{_MASK}|{_EXAMPLE}"
 
 
 class Userinfo(NamedTuple):
-    """What stands before the host of a URL."""
+    """The userinfo of a URL."""
 
     start: int
     user: int
-    """Where the user ends, which may be an address; its start where a secret is the user."""
+    """End of the user, which may be an address; its start if the user is a secret."""
     end: int
-    """Behind the at sign."""
+    """Offset after the at sign."""
     secrets: tuple[Hit, ...]
 
 
-def may_hold_userinfo(written: bytes) -> bool:
-    """Whether JSON whose letters are not escaped may hold what is before a host, with an at sign as it is."""
-    return _may_follow(written, b"@", (b"://", b"\\/", b"u002")) and bool(_IN_JSON.search(written))
+def may_contain_userinfo(data: bytes) -> bool:
+    """Return whether JSON with unescaped letters may contain userinfo with a literal at sign."""
+    return _may_follow(data, b"@", (b"://", b"\\/", b"u002")) and bool(_IN_JSON.search(data))
 
 
 def may_have_userinfo(text: str) -> bool:
-    """Whether a text may have any, which most that have an at sign have not."""
+    """Return whether a text may contain userinfo; most texts with an at sign do not."""
     is_escaped = ("\\" in text and "u0040" in text) or ("%" in text and ("3A" in text or "3a" in text))
     return is_escaped or _may_follow(text, "@", ("://", "\\/", "u002"))
 
 
 def userinfos(text: str) -> Iterator[Userinfo]:
-    """All in a text that is surely none of an address: a user with a password, or a token in the place of both."""
+    """Yield userinfo that is certainly not an address: a user with a password, or a token."""
     for match in _compiled(_USERINFO).finditer(text):
         parts = _plain_parts(match) if match["info"] else _inner_parts(match)
         if user := _classify(text, *parts):
@@ -92,30 +92,30 @@ def userinfos(text: str) -> Iterator[Userinfo]:
 
 
 def _may_follow(text: AnyStr, sign: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
-    """Whether slashes stand before a sign without white space between, which is found sooner than all slashes."""
+    """Return whether slashes precede a sign without white space between; faster than searching for all slashes."""
     floor, at = 0, text.find(sign)
     for _ in range(_FEW):
         if at < 0:
             return False
         near = text[max(floor, at - _NEAR) : at]
-        if near and not near[-1:].isspace() and _may_end(near.rsplit(None, 1)[-1], slashes):
+        if near and not near[-1:].isspace() and _may_contain(near.rsplit(None, 1)[-1], slashes):
             return True
         floor, at = at, text.find(sign, at + 1)
     return True
 
 
-def _may_end(word: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
+def _may_contain(word: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
     return len(word) == _NEAR or slashes[0] in word or slashes[1] in word or slashes[2] in word
 
 
 def passwords(text: str) -> list[Hit]:
-    """The passwords and tokens before the hosts of URLs; a ``Finder``."""
+    """Return the passwords and tokens in the userinfo of URLs; a ``Finder``."""
     infos = userinfos(text) if may_have_userinfo(text) else ()
     return [secret for info in infos for secret in info.secrets]
 
 
 class _UrlPart(NamedTuple):
-    """A user or a password: where it stands, and what it is, decoded."""
+    """A user or a password: its span and its decoded value."""
 
     start: int
     end: int
@@ -123,7 +123,7 @@ class _UrlPart(NamedTuple):
 
 
 def _plain_parts(match: re.Match[str]) -> tuple[_UrlPart, _UrlPart | None, int]:
-    """The user, the password if there is one, and the end of the sign."""
+    """Return the user, the optional password, and the end of the sign."""
     start, sign = match.start("info"), match.start("sign")
     text = match.string
     colon = text.find(":", start, sign)
@@ -132,7 +132,7 @@ def _plain_parts(match: re.Match[str]) -> tuple[_UrlPart, _UrlPart | None, int]:
 
 
 def _inner_parts(match: re.Match[str]) -> tuple[_UrlPart, _UrlPart | None, int]:
-    """Those of a URL within another one."""
+    """Return the parts of a URL within another one, like ``_plain_parts``."""
     start, sign, again = match.start("inner"), match.start("mark"), match["again"]
     text, times = match.string, 2 + len(again) // 2
     colon = _compiled(f":|%{again}3[aA]").search(text, start, sign)
@@ -142,7 +142,7 @@ def _inner_parts(match: re.Match[str]) -> tuple[_UrlPart, _UrlPart | None, int]:
 
 
 def _classify(text: str, user: _UrlPart, password: _UrlPart | None, end: int) -> Userinfo | None:
-    """What is known of it; ``None`` where it may be an address, or anything else."""
+    """Classify userinfo; ``None`` if it may be an address or something else."""
     is_token = _is_token(user.value) and not (password is None and _is_public(text, user, end))
     if password is None:
         if not is_token and not _is_public(text, user, end):
@@ -150,28 +150,28 @@ def _classify(text: str, user: _UrlPart, password: _UrlPart | None, end: int) ->
     elif "." in user.value and _PORT.match(text, password.start, password.end):
         return None  # https://corp.com:80,jane@corp.com
     secret = [user] if is_token else []
-    if password and password.value and not _is_spared(password.value):
+    if password and password.value and not _is_no_password(password.value):
         secret.append(password)
     hits = tuple(Hit(part.start, part.end, _kind(part.value), RULE, part.value) for part in secret)
     return Userinfo(user.start, user.start if is_token else user.end, end, hits)
 
 
-def _value(written: str, times: int = 1) -> str:
-    """What is meant where it is escaped for JSON, and for a URL, that many times."""
-    if "\\" in written:
-        written = _JSON_ESCAPE.sub(lambda match: chr(int(match[1], 16)), written)
-    for _ in range(times if "%" in written else 0):
-        written = unquote(written, errors="surrogateescape")
-    return written
+def _value(text: str, times: int = 1) -> str:
+    """Decode JSON escapes, and percent-encoding the given number of times."""
+    if "\\" in text:
+        text = _JSON_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+    for _ in range(times if "%" in text else 0):
+        text = unquote(text, errors="surrogateescape")
+    return text
 
 
-def _is_spared(value: str) -> bool:
-    """Whether a password is none: what takes the place of one, a mask, a pattern, or a word of examples."""
-    return "***" in value or "[^" in value or bool(_compiled(_SPARED).fullmatch(value))
+def _is_no_password(value: str) -> bool:
+    """Return whether a password is only a reference, a mask, a pattern or an example."""
+    return "***" in value or "[^" in value or bool(_compiled(_NOT_A_PASSWORD).fullmatch(value))
 
 
 def _is_token(value: str) -> bool:
-    """Whether a user is a secret: of a known shape, or with a long part of letters and digits as in no name."""
+    """Return whether a user is a secret: a known shape, or a long mix of letters and digits."""
     if len(value) < _SHORTEST:
         return False
     if _kind(value) != "SECRET" or _UUID.fullmatch(value):
@@ -184,12 +184,12 @@ def _is_mixed(part: str) -> bool:
 
 
 def _is_public(text: str, user: _UrlPart, end: int) -> bool:
-    """Whether a user is a key that is sent to everybody: of 32 digits, before a host and the number of a project."""
+    """Return whether a user is a public key: 32 digits before a host and a project number."""
     return bool(_PUBLIC_KEY.fullmatch(user.value) and _PROJECT.match(text, end))
 
 
 def _kind(value: str) -> str:
-    """The kind of a secret, which follows from its value alone."""
+    """Return the kind of a secret, which only depends on its value."""
     from chatsquash.redaction.secrets import kind_of  # whose rules few texts need
 
     return kind_of(value)

@@ -28,7 +28,7 @@ from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import native, parse, record
 from chatsquash.redaction.addresses import addresses, may_have_address
 from chatsquash.redaction.hits import Value
-from chatsquash.redaction.privacy import without_beginnings
+from chatsquash.redaction.privacy import remove_beginnings
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.results.frame import DAMAGE
 from chatsquash.results.output import LONGEST, ResultFolder, is_result
@@ -166,14 +166,14 @@ class _Mask:
         if not (self.redactor and text):
             return text
         try:
-            hits = self.redactor.find(text, self.redactor.remembered(self._values))
+            hits = self.redactor.find(text, self.redactor.find_everywhere(self._values))
         except UnsearchedError:
             return ""
         pieces, done = [], 0
         for hit in hits:
             pieces += [text[done : hit.start], f"<{hit.kind}>"]
             done = hit.end
-        return without_beginnings("".join([*pieces, text[done:]]), self._values)
+        return remove_beginnings("".join([*pieces, text[done:]]), self._values)
 
 
 def _private(data: bytes, whole: Json, masked: _Mask) -> Iterator[Violation]:

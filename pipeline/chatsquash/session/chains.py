@@ -27,7 +27,7 @@ from chatsquash.reading.members import members
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, document_parts, expanded_copy
 from chatsquash.session.parts import UNKNOWN, count_out_of_order, fill_unknown, pack_time, parts
-from chatsquash.sources.changes import as_found
+from chatsquash.sources.changes import limit_to_discovered_size
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
@@ -93,7 +93,7 @@ class ChainedLogs(Struct):
     def _read(self, file: BinaryIO, number: int, reader: Reader, began: int) -> None:
         """Record the lines of a file, or the sessions of a document."""
         log, digest, spans = self.logs[number], xxh3_128(), array("Q")
-        complete_file = file if isinstance(file, ExpandedFile) else as_found(file, log)
+        complete_file = file if isinstance(file, ExpandedFile) else limit_to_discovered_size(file, log)
         self._chains.begin_file()
         sessions, times = array("q"), array("q")
         for item in reader.read(complete_file, log, digest.update, spans).items:

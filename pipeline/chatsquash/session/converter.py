@@ -61,10 +61,10 @@ from chatsquash.session.session import (
     is_fully_counted,
     meeting,
 )
-from chatsquash.sources.changes import as_found, change
+from chatsquash.sources.changes import change, limit_to_discovered_size
 from chatsquash.sources.compression import stem
-from chatsquash.sources.identity import Hashed
-from chatsquash.sources.joined_files import opened_log
+from chatsquash.sources.identity import LogHash
+from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCovera
 """The records of a session or the reason for its rejection, findings, and the coverage of the session."""
 
 
-LogVisitor = Callable[[Log, BinaryIO, Hashed], None]
+LogVisitor = Callable[[Log, BinaryIO, LogHash], None]
 """Looks at an open log after it was read, with the hash of the bytes read."""
 
 
@@ -97,7 +97,7 @@ class Converter:
         self._maker = RecordMaker(options, self._plan, self._anonymizer)
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self._contents = ContentsMeasure(options, self._maker.lengths)
-        self.hashed = Hashed()
+        self.hashed = LogHash()
         """The hash of the bytes read last."""
 
     def is_current(self, log: Log, outcome: Outcome) -> bool:
@@ -147,7 +147,7 @@ class Converter:
         return fingerprints.of_outcome(outcome, self._options)
 
     def _convert(self, log: Log, observer: EntryObserver | None, visit: LogVisitor | None) -> Outcome | None:
-        with opened_log(log, self._options) as file:
+        with open_log(log, self._options) as file:
             outcome = self.read(file, log, observer)
             if outcome is None:
                 return None
@@ -159,7 +159,7 @@ class Converter:
 
     def _as_found(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome | None:
         """Convert a log that changed since it was found, as far as possible with its content at that time."""
-        if (before := as_found(file, log)) is not file:
+        if (before := limit_to_discovered_size(file, log)) is not file:
             read_before = self.read(before, log)
             if read_before is None:
                 return None
@@ -184,7 +184,7 @@ class Converter:
         return outcome and self._contents.measure(self._privacy.outcome(outcome, log, file))
 
     def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome | None:
-        self.hashed = Hashed()
+        self.hashed = LogHash()
         read = self._reader.read(file, log, self.hashed.update)
         if read.is_mixed:
             return None

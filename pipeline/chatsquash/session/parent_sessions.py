@@ -110,7 +110,7 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
     pattern = formats.get_format(document.format).home(uncompressed(path), place.root_origin)
     if pattern is None:
         return None
-    relative = relatives.look(pattern)
+    relative = relatives.inspect_relatives(pattern)
     key = relative, document.format, options
     if _last is None or _last[0] != key:
         parent = _read_parent(document.format, path, pattern, options)
@@ -124,7 +124,9 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
     # Another sub-agent may have made the call; its file is next to this one.
     inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(siblings) if each != path)
     return ParentFile(
-        parent_file.home, (*parent_file.relatives, relatives.look(siblings)), next(filter(None, inner), None)
+        parent_file.home,
+        (*parent_file.relatives, relatives.inspect_relatives(siblings)),
+        next(filter(None, inner), None),
     )
 
 

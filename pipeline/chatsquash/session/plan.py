@@ -369,5 +369,5 @@ def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[
     if not any(definition.may_have_address for definition in definitions):
         return tools, 0
     pairs = zip(tools, definitions, strict=True)
-    results = [anonymizer.counted(tool) if definition.may_have_address else (tool, 0) for tool, definition in pairs]
+    results = [anonymizer.anonymize(tool) if definition.may_have_address else (tool, 0) for tool, definition in pairs]
     return [tool for tool, _ in results], sum(count for _, count in results)

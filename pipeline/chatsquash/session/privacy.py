@@ -20,10 +20,10 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
 from chatsquash.redaction import requests
-from chatsquash.redaction.addresses import may_hold_address
+from chatsquash.redaction.addresses import may_contain_address
 from chatsquash.redaction.hits import Value, value_of
 from chatsquash.redaction.placeholders import is_secret, redaction
-from chatsquash.redaction.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
+from chatsquash.redaction.privacy import Pieces, Privacy, anonymize_path, kinds, remove_beginnings
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.session import private_texts
 from chatsquash.session.log_findings import in_files
@@ -60,7 +60,7 @@ class OutcomePrivacy:
         self._placeholders = self._privacy.placeholders if options.anonymize_key else None
         self._anonymizer, self._redactor = self._privacy.anonymizer, self._privacy.redactor
         looks = options.integrity_analysis and "secrets" not in options.redacts
-        self._looker = requests.looker(options) if looks else None
+        self._looker = requests.secret_finder(options) if looks else None
 
     def outcome(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         """Return an outcome that reports private values in its records, or has placeholders instead of them.
@@ -98,7 +98,7 @@ class OutcomePrivacy:
 
     def _hide(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
         if self._anonymizer:
-            names = {before: without_addresses(after, self._anonymizer) for before, after in names.items()}
+            names = {before: anonymize_path(after, self._anonymizer) for before, after in names.items()}
         if all(before == after for before, after in names.items()):
             return outcome
         return private_texts.hide_texts(outcome, log, lambda text: names.get(text, text), self._privacy.digest)
@@ -110,7 +110,7 @@ class OutcomePrivacy:
         facts: list[tuple[Violation, str, int | None]] = []
         for at, record in enumerate(outcome.records):
             pieces = Pieces(jsonio.loads(record.line))
-            counts = detector.look(pieces.values)
+            counts = detector.count(pieces.values)
             unsearched += 0 if self._redactor else detector.passed_over
             if counts:
                 records[at] = self._with_counts(record, counts, are_replaced=False)
@@ -160,9 +160,7 @@ class OutcomePrivacy:
                 unreadable_lines=rejected_lines,
             ),
         )
-        sources = {
-            before: without_beginnings(after, replacement.values) for before, after in replacement.hidden.items()
-        }
+        sources = {before: remove_beginnings(after, replacement.values) for before, after in replacement.hidden.items()}
         return self._hide(self._mask(outcome, log), log, sources)
 
     def _replace_everywhere(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replacement:
@@ -173,18 +171,18 @@ class OutcomePrivacy:
         counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
         counts_by_record = zip(outcome.records, records, _divide_counts(counts, records), strict=True)
         clean_records = [self._record(record, pieces, own) for record, pieces, own in counts_by_record]
-        lines = [jsonio.dumps(self._privacy.anonymized(pieces.whole()).value) for pieces in pairs]
+        lines = [jsonio.dumps(self._privacy.anonymized(pieces.assemble()).value) for pieces in pairs]
         clean_pairs = [pair._replace(line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})
         return _Replacement(clean_records, clean_pairs, dict(zip(names, after, strict=True)), values)
 
     def _record(self, record: Record, pieces: Pieces, counts: _Counts) -> Record:
         """Return a record with placeholders and pseudonyms."""
-        if not counts and not (self._anonymizer and may_hold_address(record.line)):
+        if not counts and not (self._anonymizer and may_contain_address(record.line)):
             return record
         for at in {at for at, _ in counts}:
             pieces.values[at].pop("logprobs", None)  # logprobs spell out the replaced value token by token
-        value, addresses, passwords = self._privacy.anonymized(pieces.whole())
+        value, addresses, passwords = self._privacy.anonymized(pieces.assemble())
         result = self._with_counts(record, counts, are_replaced=True) if counts else record
         if passwords:
             result = self._with_counts(result, Counter((0, value_of(each)) for each in passwords), are_replaced=True)

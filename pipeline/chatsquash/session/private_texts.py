@@ -19,7 +19,7 @@ from chatsquash.core.text import printable
 from chatsquash.redaction.hits import Finder
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.sources import unfold
-from chatsquash.sources.joined_files import opened_log
+from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.open import open_file
 from chatsquash.sources.unfolding import UnfoldedFile
 
@@ -170,7 +170,7 @@ def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Privacy)
     if outcome.privacy.unreadable_lines:
         yield from ([line] for line in outcome.privacy.unreadable_lines)
         return
-    with opened_log(log, options) as file:
+    with open_log(log, options) as file:
         for rejected in outcome.report.rejected:
             yield read_rejected_line(file, rejected, names)
 

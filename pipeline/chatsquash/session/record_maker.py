@@ -97,7 +97,7 @@ class RecordMaker:
         tokens = of_entry(entry)
         name_part, dot, suffix = log.name.rpartition(".")  # an address with a suffix after it is not recognised
         names = (session.id or stem(log), name_part or suffix, tokens.model)
-        name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
+        name, source, model = self._anonymizer.anonymize(list(names))[0] if self._anonymizer else names
         return Facts(
             prefix=prefix_of_line(line) if self._options.split else "",
             session=printable(name),
@@ -113,7 +113,7 @@ class RecordMaker:
         """Return where something was logged, without addresses if they are replaced."""
         file, at = log.at(line) if log.pieces or log.agents else (log.name, line)
         name_part, dot, suffix = file.rpartition(".")
-        name = self._anonymizer.counted([name_part or suffix])[0][0] if self._anonymizer else name_part or suffix
+        name = self._anonymizer.anonymize([name_part or suffix])[0][0] if self._anonymizer else name_part or suffix
         path = printable(f"{name}{dot}{suffix}" if name_part else name)
         return path if at is None else f"{path}:{at}"
 

@@ -18,7 +18,7 @@ from chatsquash.core.outcome import Meeting, Record, Relative
 from chatsquash.reading.reader import Reading
 from chatsquash.reading.sessions import SPAN
 from chatsquash.session.stages.tools import RedefinedTools
-from chatsquash.sources.identity import Hashed
+from chatsquash.sources.identity import LogHash
 from chatsquash.trees.growth_tracking import GrowthTracker
 
 LineFinding = tuple[int | None, Violation]
@@ -251,7 +251,7 @@ def hash_lines(file: BinaryIO, log: Log) -> str:
     return digest.hexdigest()
 
 
-def digest_log(read: Reading, digest: Hashed) -> str:
+def digest_log(read: Reading, digest: LogHash) -> str:
     """Return the hash of a log; for a document it is computed with its first conversation."""
     document = read.document
     if document is None:

@@ -1,1 +1,4 @@
-"""Where logs lie, what they are compressed with, and their bytes."""
+"""Discovery of session logs, and access to their bytes: folders, globs, archives, compression, exports and stores.
+
+Parsing lines and detecting log formats is not part of this package; see ``formats`` and ``reading``.
+"""

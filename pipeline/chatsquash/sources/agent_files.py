@@ -1,4 +1,4 @@
-"""Where agents keep their files on this machine, by names, sizes and times alone: nothing is opened."""
+"""Locations of agents' files on this machine, found by name, size and time only; no file is opened."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _DATABASES = (".db", ".vscdb", ".sqlite")
 
 
 class AgentFile(Struct, frozen=True):
-    """A file that an agent keeps."""
+    """A file that an agent writes."""
 
     path: str
     size: int
     changed: float
-    """When it was last changed, in seconds since the epoch."""
+    """Modification time in seconds since the epoch."""
 
     @property
     def is_database(self) -> bool:
-        """Whether it may hold many sessions."""
+        """Whether the file may contain many sessions."""
         return self.path.endswith(_DATABASES)
 
 
 def files(patterns: Iterable[str]) -> list[AgentFile]:
-    """The files that fit an agent's patterns, each once, by their paths."""
+    """Return the files that match an agent's patterns, without duplicates, sorted by path."""
     files_by_name: dict[str, AgentFile] = {}
     for pattern in patterns:
-        for path in glob.glob(place(pattern), recursive=True, include_hidden=True):
+        for path in glob.glob(expand_pattern(pattern), recursive=True, include_hidden=True):
             try:
                 status = os.stat(path)  # noqa: PTH116 - there may be very many
             except OSError:
@@ -44,16 +44,16 @@ def files(patterns: Iterable[str]) -> list[AgentFile]:
     return [files_by_name[path] for path in sorted(files_by_name)]
 
 
-def place(pattern: str) -> str:
-    """A pattern with what its variables and folders stand for here; empty where it names no folder."""
-    filled = _VARIABLE.sub(lambda match: os.environ.get(match[1]) or match[2], pattern)
-    filled = filled.replace("<config>", _configuration())
-    filled = filled.replace("<data>", os.environ.get("XDG_DATA_HOME") or "~/.local/share")
-    return str(Path(filled).expanduser()) if filled.startswith(("~", "/", "\\")) or filled[1:2] == ":" else ""
+def expand_pattern(pattern: str) -> str:
+    """Expand the variables and folders in a pattern for this machine; return an empty string if it is not absolute."""
+    expanded = _VARIABLE.sub(lambda match: os.environ.get(match[1]) or match[2], pattern)
+    expanded = expanded.replace("<config>", _configuration_folder())
+    expanded = expanded.replace("<data>", os.environ.get("XDG_DATA_HOME") or "~/.local/share")
+    return str(Path(expanded).expanduser()) if expanded.startswith(("~", "/", "\\")) or expanded[1:2] == ":" else ""
 
 
-def _configuration() -> str:
-    """The folder in which this system keeps what programs are set to."""
+def _configuration_folder() -> str:
+    """Return the folder in which this system stores the configuration of programs."""
     if sys.platform == "darwin":
         return "~/Library/Application Support"
     if sys.platform == "win32":

@@ -1,7 +1,7 @@
-"""Archives of logs: their members are files that are spelled ``a.zip!/b.jsonl``, one level deep.
+"""Archives of logs: members are addressed as ``a.zip!/b.jsonl``, one level deep.
 
-A member of a zip file, and of a tar that is not compressed, is read from its place.  A compressed tar is expanded once,
-into the folder for that, and then read from its copy.
+Members of zip files and uncompressed tars are read in place. A compressed tar is expanded once into the scratch folder
+and then read from that copy.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.names import MARK
 from chatsquash.storage import decoders
 
-_STORED, _DEFLATED, _BZIP2, _ZSTD = 0, 8, 12, 93
-_NEEDS = "a member of it needs bzip2, or zstd: Python 3.14, or pip install 'chatsquash[zstd]'"
+_NO_COMPRESSION, _DEFLATE, _BZIP2, _ZSTD = 0, 8, 12, 93
+_MISSING_LIBRARY = "a member needs a Python with bzip2, or for zstd Python 3.14 or pip install 'chatsquash[zstd]'"
 _LOCAL = struct.Struct("<4s22xHH")
-"""What stands before a member of a zip file: a mark, and how long the name and the extra field behind it are."""
+"""The local header of a zip member: its signature and the lengths of the file name and extra field that follow."""
 _LOCAL_MARK = b"PK\3\4"
 _ENCRYPTED = 0x1
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, *decoders.PARSER_ERRORS)
-_LONGEST_HEADER = 1 << 20
-"""Bytes of a header of a tar that tells of the next one."""
+_ARCHIVE_ERRORS = (zipfile.BadZipFile, tarfile.TarError, *decoders.PARSER_ERRORS)
+_MAX_HEADER = 1 << 20
+"""Maximum size in bytes of a tar header that extends the next one."""
 _PIECE = 1 << 16
 
 
@@ -47,36 +47,37 @@ class ArchiveEntry(Struct, frozen=True):
 
     name: str
     size: int
-    """Bytes, expanded, as the archive says it."""
+    """Uncompressed size in bytes according to the archive."""
     offset: int
-    """Where its bytes begin; of a zip file where its local header does."""
-    packed: int
-    """How many bytes it has there."""
-    method: int = _STORED
+    """Offset of the data in the archive; for zip files, offset of the local header."""
+    compressed_size: int
+    """Size in the archive in bytes."""
+    method: int = _NO_COMPRESSION
     problem: str = ""
-    """Why it is not read, in words."""
+    """Reason why the member is not read, as text."""
 
 
 def entries(file: io.RawIOBase | PositionedFile) -> list[ArchiveEntry]:
-    """The members of an archive that are files, in their order, and what is no file and no folder with its problem.
+    """List the members of an archive in order, without folders.
 
-    Raises ``OSError`` for what is no archive.
+    Members that cannot be read have a ``problem``. If the archive is damaged, a final entry without a name reports it.
+
+    Raises:
+        OSError: The file is not a readable archive.
     """
     members = list[ArchiveEntry]()
     try:
-        members.extend(_zipped(file) if read_at(file, 2, 0) == b"PK" else _tarred(file))
-    except _BROKEN as problem:
+        members.extend(_zip_entries(file) if read_at(file, 2, 0) == b"PK" else _tar_entries(file))
+    except _ARCHIVE_ERRORS as problem:
         if not members:
-            raise OSError(EINVAL, f"it is not an archive that can be read: {error_text(problem)}") from None
+            raise OSError(EINVAL, f"it is not a readable archive: {error_text(problem)}") from None
         members.append(
-            ArchiveEntry(
-                "", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({error_text(problem)})"
-            )
+            ArchiveEntry("", 0, 0, 0, problem=f"follows a damaged part of the archive ({error_text(problem)})")
         )
     return find_unreadable(members)
 
 
-def _zipped(file: Any) -> Iterator[ArchiveEntry]:
+def _zip_entries(file: Any) -> Iterator[ArchiveEntry]:
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             if info.is_dir():
@@ -84,58 +85,62 @@ def _zipped(file: Any) -> Iterator[ArchiveEntry]:
             kind = info.external_attr >> 16
             problem = "is encrypted" if info.flag_bits & _ENCRYPTED else ""
             problem = "is a link" if stat.S_ISLNK(kind) else problem
-            if info.compress_type not in (_STORED, _DEFLATED, _BZIP2, _ZSTD):
-                problem = problem or f"is compressed by method {info.compress_type}, which is not known"
-            if info.compress_type == _STORED and info.file_size != info.compress_size:
+            if info.compress_type not in (_NO_COMPRESSION, _DEFLATE, _BZIP2, _ZSTD):
+                problem = problem or f"is compressed by method {info.compress_type}, which is not supported"
+            if info.compress_type == _NO_COMPRESSION and info.file_size != info.compress_size:
                 problem = problem or "has two sizes"
             sizes = info.file_size, info.header_offset, info.compress_size
-            # The name as it stands there, since the library cuts it at a NUL.
+            # The library truncates ``filename`` at a NUL byte, so the original name is used.
             yield ArchiveEntry(info.orig_filename, *sizes, info.compress_type, problem)
 
 
 class _BoundedInfo(tarfile.TarInfo):
-    """A member of a tar, of which no header makes us read very much."""
+    """A tar member whose header size is limited, since tarfile reads extended headers into memory."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> Any:
         is_header = self.type in (b"L", b"K", b"x", b"X", b"g")
-        if is_header and self.size > _LONGEST_HEADER:
+        if is_header and self.size > _MAX_HEADER:
             raise tarfile.HeaderError(f"a header of {self.size:,} bytes")
         return super()._proc_member(archive)  # type: ignore[misc]
 
 
-def _tarred(file: Any) -> Iterator[ArchiveEntry]:
+def _tar_entries(file: Any) -> Iterator[ArchiveEntry]:
     file.seek(0)
     buffered = io.BufferedReader(file)
     try:
         with tarfile.open(fileobj=buffered, mode="r:", tarinfo=_BoundedInfo) as archive:
             for info in archive:
-                archive.members.clear()  # type: ignore[attr-defined] # of which there may be very many
+                archive.members.clear()  # type: ignore[attr-defined] # there may be very many
                 if not info.isdir():
-                    yield ArchiveEntry(info.name, info.size, info.offset_data, info.size, problem=_kind(info))
+                    yield ArchiveEntry(info.name, info.size, info.offset_data, info.size, problem=_tar_problem(info))
     finally:
         buffered.detach()
 
 
-def _kind(info: tarfile.TarInfo) -> str:
-    """What a member of a tar is, unless it is a file."""
+def _tar_problem(info: tarfile.TarInfo) -> str:
+    """Describe why a tar member is not a regular file; empty for a regular file."""
     if info.issym() or info.islnk():
         return "is a link"
     return "is sparse" if info.issparse() else "" if info.isfile() else "is not a file"
 
 
-def member(archive: io.FileIO | PositionedFile, name: str) -> Member:
-    """A member of an open archive, which is closed with it; raises ``OSError`` where there is none."""
+def open_member(archive: io.FileIO | PositionedFile, name: str) -> Member:
+    """Open a member of an open archive; closing the member closes the archive.
+
+    Raises:
+        OSError: There is no such member, or it cannot be read.
+    """
     key = status_of(archive)
     entry = _directory(key, archive).get(name) if key else None
     if entry is None:
         raise OSError(ENOENT, os.strerror(ENOENT))
     if entry.problem:
         raise OSError(EINVAL, f"it {entry.problem}")
-    return (StoredMember if entry.method == _STORED else Member)(archive, entry)
+    return (StoredMember if entry.method == _NO_COMPRESSION else Member)(archive, entry)
 
 
-class _OpenArchives:
-    """The directories of the archives that were read last."""
+class _Directories:
+    """Cache of the directories of recently read archives."""
 
     def __init__(self) -> None:
         self.archive: Any = None
@@ -150,28 +155,28 @@ class _OpenArchives:
         return known
 
 
-_known = _OpenArchives()
+_open_archives = _Directories()
 
 
 def _directory(key: tuple[object, ...], archive: Any) -> dict[str, ArchiveEntry]:
-    _known.archive = archive
+    _open_archives.archive = archive
     try:
-        return _known.directory(key)
+        return _open_archives.directory(key)
     finally:
-        _known.archive = None
+        _open_archives.archive = None
 
 
 def members(archive: io.FileIO | PositionedFile) -> dict[str, ArchiveEntry]:
-    """The members of an open archive that can be read, by their names."""
+    """Return the readable members of an open archive by name."""
     key = status_of(archive)
     return {name: each for name, each in _directory(key, archive).items() if not each.problem} if key else {}
 
 
 class Member(PositionedFile):
-    """What a member of an archive holds; what is compressed is expanded from its beginning to go back in it."""
+    """A file-like view of an archive member; seeking backwards decompresses it from the start again."""
 
     is_direct = False
-    """Whether going to a place in it costs nothing."""
+    """Whether seeking is free of cost."""
 
     def __init__(self, archive: Any, entry: ArchiveEntry) -> None:
         self._archive, self._entry = archive, entry
@@ -185,7 +190,7 @@ class Member(PositionedFile):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells it from any other, and from what it was."""
+        """A value that changes when the archive or the member does."""
         status = status_of(self._archive)
         return (self.name, self.size, status[3] if status and len(status) > 3 else None, self._start, status)
 
@@ -195,12 +200,12 @@ class Member(PositionedFile):
         super().close()
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place; nothing is expanded yet."""
+        """Set the position; nothing is decompressed yet."""
         self._at = max(0, offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence])
         return self._at
 
     def readinto(self, into: Any) -> int:
-        """As many bytes as there is room for, fewer at the end only."""
+        """Fill the buffer; fewer bytes are returned only at the end."""
         with memoryview(into) as view:
             data = self._read(len(view))
             view[: len(data)] = data
@@ -208,60 +213,60 @@ class Member(PositionedFile):
         return len(data)
 
     def _read(self, size: int) -> bytes:
-        return self._expanded(size)
+        return self._expand(size)
 
-    def _expanded(self, size: int) -> bytes:
-        """Bytes from where it stands, which are expanded."""
+    def _expand(self, size: int) -> bytes:
+        """Decompress up to ``size`` bytes at the current position."""
         if self._at < self._expanded_to or self._stream is None:
             self._begin()
-        made = bytearray()
-        while len(made) < size:
-            piece = self._piece()
+        expanded = bytearray()
+        while len(expanded) < size:
+            piece = self._next_piece()
             if not piece:
                 break
             skipped = min(len(piece), max(0, self._at - self._expanded_to))
-            taken = piece[skipped : skipped + size - len(made)]
-            self._expanded_to += skipped + len(taken)
-            self._rest = piece[skipped + len(taken) :]
-            made += taken
-        return bytes(made)
+            part = piece[skipped : skipped + size - len(expanded)]
+            self._expanded_to += skipped + len(part)
+            self._rest = piece[skipped + len(part) :]
+            expanded += part
+        return bytes(expanded)
 
     def _begin(self) -> None:
         self._stream = _stream(self._entry.method)
         self._next, self._rest, self._expanded_to = self._start, b"", 0
 
-    def _piece(self) -> bytes:
-        """What comes next, never more than the archive says that there is."""
+    def _next_piece(self) -> bytes:
+        """Return the next decompressed bytes, never more than the size stated in the archive."""
         if self._rest:
             return self._rest
-        left = self.size - self._expanded_to
-        while left > 0 and not self._stream.eof:
+        remaining = self.size - self._expanded_to
+        while remaining > 0 and not self._stream.eof:
             data = b""
             if self._stream.needs_input:
-                stop = self._start + self._entry.packed
+                stop = self._start + self._entry.compressed_size
                 step = _PIECE if self._entry.method != _ZSTD else 1 << 9
                 data = read_at(self._archive, max(0, min(step, stop - self._next)), self._next)
                 self._next += len(data)
                 if not data:
                     raise OSError(EINVAL, "the member ends early")
             try:
-                made = self._stream.decompress(data, min(left, _PIECE))
+                expanded = self._stream.decompress(data, min(remaining, _PIECE))
             except decoders.error_types():
                 raise OSError(EINVAL, "the member is damaged") from None
-            if len(made) > left:
-                raise OSError(EFBIG, "the member is larger than its archive says")
-            if made:
-                return bytes(made)
+            if len(expanded) > remaining:
+                raise OSError(EFBIG, "the member is larger than its stated size")
+            if expanded:
+                return bytes(expanded)
         return b""
 
 
 class StoredMember(Member):
-    """A member that is not compressed."""
+    """An uncompressed member."""
 
     is_direct = True
 
     def read_at(self, size: int, offset: int) -> bytes:
-        """Bytes from another place; this one stays where it stands."""
+        """Read bytes at an offset without moving the current position."""
         return read_at(self._archive, max(0, min(size, self.size - offset)), self._start + offset)
 
     def _read(self, size: int) -> bytes:
@@ -269,61 +274,64 @@ class StoredMember(Member):
 
 
 def _stream(method: int) -> Any:
-    if method == _DEFLATED:
+    if method == _DEFLATE:
         return decoders.Gzip(-zlib.MAX_WBITS)
     try:
         return decoders.bzip2() if method == _BZIP2 else decoders.zstd()
     except ImportError:
-        raise OSError(ENOTSUP, _NEEDS) from None
+        raise OSError(ENOTSUP, _MISSING_LIBRARY) from None
 
 
 def _data_offset(archive: Any, entry: ArchiveEntry) -> int:
-    """Where a member's own bytes begin."""
+    """Return the offset of a member's data in the archive."""
     if read_at(archive, 2, 0) != b"PK":
         return entry.offset
     head = read_at(archive, _LOCAL.size, entry.offset)
     if len(head) < _LOCAL.size or not head.startswith(_LOCAL_MARK):
-        raise OSError(EINVAL, "the archive is damaged: there is no member where its directory says")
+        raise OSError(EINVAL, "the archive is damaged: there is no member at the offset in its directory")
     _, name, extra = _LOCAL.unpack(head)
     return entry.offset + int(_LOCAL.size) + int(name) + int(extra)
 
 
 def find_unreadable(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
-    """Members, of which those have a problem that stand nowhere below, or twice, or in another member's bytes."""
-    met, within = set[str](), _overlapping(entries)
-    judged_ones: list[ArchiveEntry] = []
+    """Mark entries with unsafe or duplicate names and entries whose data overlaps another's."""
+    names, overlapping = set[str](), _overlapping(entries)
+    result: list[ArchiveEntry] = []
     for at, each in enumerate(entries):
         name = str(PurePosixPath(each.name))
-        problem = each.problem or _of_name(each.name)
-        problem = problem or ("has the name of an earlier member" if name in met else "")
-        problem = problem or ("stands where another member does" if at in within else "")
-        met.add(name)
-        judged_ones.append(replace(each, problem=problem))
-    return judged_ones
+        problem = each.problem or _name_problem(each.name)
+        problem = problem or ("has the name of an earlier member" if name in names else "")
+        problem = problem or ("overlaps another member" if at in overlapping else "")
+        names.add(name)
+        result.append(replace(each, problem=problem))
+    return result
 
 
-def _of_name(name: str) -> str:
+def _name_problem(name: str) -> str:
     if name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", name):
         return "has an absolute name"
     if ".." in name.split("/") or "\0" in name or "\\" in name:
-        return "has a name that leads elsewhere"
+        return "has a name that points outside the archive"
     return ""
 
 
 def _overlapping(entries: list[ArchiveEntry]) -> set[int]:
-    """The numbers of members that begin before one that stands before them ends: few bytes could be very many so."""
-    end, within = 0, set[int]()
+    """Return the indexes of entries that start before an earlier entry ends.
+
+    Overlapping entries would let a small archive expand to a huge amount of data.
+    """
+    end, overlapping = 0, set[int]()
     for at in sorted(range(len(entries)), key=lambda at: entries[at].offset):
-        if entries[at].packed and entries[at].offset < end:
-            within.add(at)
-        end = max(end, entries[at].offset + entries[at].packed)
-    return within
+        if entries[at].compressed_size and entries[at].offset < end:
+            overlapping.add(at)
+        end = max(end, entries[at].offset + entries[at].compressed_size)
+    return overlapping
 
 
 def too_large(member: ArchiveEntry, options: Options) -> str:
-    """Why a member that is compressed goes beyond what it may expand to; empty where it does not."""
-    if member.size > member.packed * options.max_expansion:
+    """Explain which expansion limit a compressed member exceeds; empty if it is within the limits."""
+    if member.size > member.compressed_size * options.max_expansion:
         return f"expands to more than {options.max_expansion:,} times its size (--max-expansion allows more)"
-    if member.size > max(member.packed, options.max_expanded):
+    if member.size > max(member.compressed_size, options.max_expanded):
         return f"expands to more than {options.max_expanded:,} bytes (--max-expanded allows more)"
     return ""

@@ -1,4 +1,4 @@
-"""The elements of an array inside a JSON file of any size, one after the other, as they stand there."""
+"""Stream the elements of an array in a JSON file of any size, as raw bytes."""
 
 from __future__ import annotations
 
@@ -11,73 +11,75 @@ from msgspec.json import Decoder
 
 _PIECE = 1 << 20
 LONGEST = 256 << 20
-"""Bytes of an element that is read."""
+"""Maximum size of an element in bytes."""
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _BRACKET = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+([{}\[\]])?", re.DOTALL)
-"""Everything up to the next bracket that stands in no string, and that bracket."""
+"""Everything up to and including the next bracket outside a string."""
 _TOKEN = re.compile(rb"[^\"{}\[\]]*+(?:(" + _STRING + rb")|([{}\[\]]))", re.DOTALL)
 _OPEN, _CLOSING = (b"{", b"["), (b"}", b"]")
 _BEGINNING = re.compile(rb'\{[ \t\r\n]*+"[^"\\]{0,100}+"[ \t\r\n]*+:')
-"""What an object begins with: its first name."""
+"""The beginning of an object, up to the colon after its first key."""
 _NEAR = 4
-"""Of the longest element so far, how many times as far the end of the next one is guessed."""
+"""The end of an element is searched for within this multiple of the longest element so far."""
 _is_value = Decoder(Raw).decode
 
 
 class Readable(Protocol):
-    """What gives bytes."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """So many bytes at most; none at the end."""
+        """Read at most ``size`` bytes; empty at the end."""
 
 
 class Element(NamedTuple):
-    """An object or an array in the array that is read."""
+    """An object or array that is an element of the outer array."""
 
     offset: int
-    """Where it begins in the file, in bytes."""
+    """Byte offset in the file."""
     data: bytes
 
 
 def elements(file: Readable, path: tuple[str, ...] = (), longest: int = LONGEST) -> Iterator[Element]:
-    """The objects and arrays in the array to which the names of members lead; ``()`` is the file's value itself.
+    """Yield the objects and arrays in the array at a path of keys; ``()`` is the top-level value.
 
-    What is neither is passed over.  The file is read from where it stands, in the memory of the largest element.
-    Raises ``ValueError`` for a file that has no such array, that ends before the array does, or in which an element
-    has more than ``longest`` bytes; what was given before counts.
+    Other elements are skipped. The file is read from its current position, using memory for the largest element.
+
+    Raises:
+        ValueError: The file has no such array, ends before the array does, or contains an element of more than
+            ``longest`` bytes. Elements yielded before that are valid.
     """
     window = _Window(file, longest)
     if not _enter(window, path):
         raise ValueError(f"has no array {'.'.join(path)}" if path else "is not an array")
-    number = longest_yet = 0
-    between: re.Pattern[bytes] | None = None
+    number = longest_so_far = 0
+    separator: re.Pattern[bytes] | None = None
     while (start := _next_element(window)) is not None:
         number += 1
-        window.hold(start)
-        if not (_guess(window, between, _NEAR * longest_yet) or _close(window)):
+        window.keep_from(start)
+        if not (_guess_end(window, separator, _NEAR * longest_so_far) or _find_end(window)):
             raise ValueError(
                 f"ends within element {number:,}" if window.is_ended else f"element {number:,} is too long"
             )
-        data = window.next_bytes()
-        longest_yet = max(longest_yet, len(data))
-        between = between or _between(data)
+        data = window.element_bytes()
+        longest_so_far = max(longest_so_far, len(data))
+        separator = separator or _separator(data)
         yield Element(window.offset + window.start, data)
         window.release()
 
 
-def _between(element: bytes) -> re.Pattern[bytes] | None:
-    """What the end of an element and the beginning of the next one may look like, if all begin as this one does."""
-    begun = _BEGINNING.match(element)
-    return re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(begun[0])) if begun else None
+def _separator(element: bytes) -> re.Pattern[bytes] | None:
+    """Return a pattern for the boundary between elements, assuming that all of them begin like this one."""
+    match = _BEGINNING.match(element)
+    return re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(match[0])) if match else None
 
 
-def _guess(window: _Window, between: re.Pattern[bytes] | None, reach: int) -> bool:
-    """Go behind an element whose end is guessed, where what stands up to there is a value: then it is the element."""
-    if between is None:
+def _guess_end(window: _Window, separator: re.Pattern[bytes] | None, reach: int) -> bool:
+    """Advance past an element by guessing its end; succeed only if the bytes up to there are valid JSON."""
+    if separator is None:
         return False
-    while not (match := between.search(window.data, window.start, window.start + reach)):
-        if len(window.data) - window.start >= reach or window.is_ended or not window.more():
+    while not (match := separator.search(window.data, window.start, window.start + reach)):
+        if len(window.data) - window.start >= reach or window.is_ended or not window.read_more():
             return False
     try:
         with memoryview(window.data) as view:
@@ -89,102 +91,105 @@ def _guess(window: _Window, between: re.Pattern[bytes] | None, reach: int) -> bo
 
 
 class _Window:
-    """The part of a file that is looked at."""
+    """The part of the file that is in memory."""
 
     def __init__(self, file: Readable, longest: int) -> None:
         self._file, self._longest = file, longest
         self.data = bytearray()
         self.offset = 0
-        """Where the window begins in the file."""
+        """Offset of the window in the file."""
         self.at = 0
-        """Where the next token begins in the window."""
+        """Offset of the next token in the window."""
         self.start = -1
-        """Where the element begins that is kept; -1 where none is."""
+        """Offset of the current element in the window, or -1."""
         self.is_ended = False
 
-    def hold(self, at: int) -> None:
-        """Keep what stands from a place on, where the next token begins."""
+    def keep_from(self, at: int) -> None:
+        """Keep the data from an offset on, and continue there."""
         self.start = self.at = at
 
-    def next_bytes(self) -> bytes:
-        """What is kept, up to the next token."""
+    def element_bytes(self) -> bytes:
+        """Return the current element, up to the next token."""
         return bytes(self.data[self.start : self.at])
 
     def release(self) -> None:
-        """Keep nothing before the next token."""
+        """Discard the current element."""
         self.start = -1
 
-    def more(self) -> bool:
-        """Read on, as much as is there already, so that nothing is looked at often; whether anything came."""
-        kept = self.at if self.start < 0 else self.start
-        if len(self.data) - kept > self._longest:
+    def read_more(self) -> bool:
+        """Read more data and return whether there was any.
+
+        The amount doubles with the size of the window, so that a long element is not scanned quadratically.
+        """
+        first = self.at if self.start < 0 else self.start
+        if len(self.data) - first > self._longest:
             return False
-        del self.data[:kept]
-        self.offset += kept
-        self.at -= kept
+        del self.data[:first]
+        self.offset += first
+        self.at -= first
         self.start = min(self.start, 0)
         before = len(self.data)
-        wanted = max(_PIECE, before)
-        while wanted > 0 and (piece := self._file.read(wanted)):
+        remaining = max(_PIECE, before)
+        while remaining > 0 and (piece := self._file.read(remaining)):
             self.data += piece
-            wanted -= len(piece)
-        self.is_ended = wanted > 0
+            remaining -= len(piece)
+        self.is_ended = remaining > 0
         return len(self.data) > before
 
-    def bracket(self) -> bytes | None:
-        """Go behind the next bracket."""
+    def next_bracket(self) -> bytes | None:
+        """Advance past the next bracket and return it."""
         while True:
             match = _BRACKET.match(self.data, self.at)
             if match and match[1]:
                 self.at = match.end()
                 return match[1]
-            if self.is_ended or not self.more():
+            if self.is_ended or not self.read_more():
                 return None
 
-    def token(self) -> bytes | None:
-        """Go behind the next string or bracket."""
+    def next_token(self) -> bytes | None:
+        """Advance past the next string or bracket and return it."""
         while True:
             match = _TOKEN.match(self.data, self.at)
             if match:
                 self.at = match.end()
                 return bytes(match[1] or match[2])
-            if self.is_ended or not self.more():
+            if self.is_ended or not self.read_more():
                 return None
 
 
 def _enter(window: _Window, path: tuple[str, ...]) -> bool:
-    """Go behind the bracket with which the array begins."""
+    """Advance to the first element of the array at a path; return whether the array exists."""
     for name in path:
-        if window.token() != b"{" or not _member(window, name):
+        if window.next_token() != b"{" or not _enter_member(window, name):
             return False
-    return window.token() == b"["
+    return window.next_token() == b"["
 
 
-def _member(window: _Window, name: str) -> bool:
-    """Go behind the name of a member of the object that was just entered."""
-    spelled = b'"%b"' % name.encode()
+def _enter_member(window: _Window, name: str) -> bool:
+    """Advance past a key of the object that was just entered; return whether it exists."""
+    encoded_name = b'"%b"' % name.encode()
     depth = 1
-    while depth and (token := window.token()) is not None:
+    while depth and (token := window.next_token()) is not None:
         if token in _OPEN:
             depth += 1
         elif token in _CLOSING:
             depth -= 1
-        elif depth == 1 and token == spelled and _is_name(window):
+        elif depth == 1 and token == encoded_name and _is_name(window):
             return True
     return False
 
 
 def _is_name(window: _Window) -> bool:
-    """Whether a string that was just passed is the name of a member."""
-    while (behind := _SPACE.match(window.data, window.at)) and behind.end() == len(window.data):
-        if window.is_ended or not window.more():
+    """Return whether the last string is followed by a colon, so it is a key."""
+    while (match := _SPACE.match(window.data, window.at)) and match.end() == len(window.data):
+        if window.is_ended or not window.read_more():
             return False
-    return behind is not None and window.data[behind.end()] == ord(":")
+    return match is not None and window.data[match.end()] == ord(":")
 
 
 def _next_element(window: _Window) -> int | None:
-    """Where the next element begins; ``None`` behind the last one."""
-    bracket = window.bracket()
+    """Return the offset of the next element; ``None`` after the last one."""
+    bracket = window.next_bracket()
     if bracket is None:
         raise ValueError("ends before its array does")
     if bracket not in _OPEN:
@@ -192,10 +197,10 @@ def _next_element(window: _Window) -> int | None:
     return window.at - 1
 
 
-def _close(window: _Window) -> bool:
-    """Go behind the bracket with which the element ends; whether it is there."""
+def _find_end(window: _Window) -> bool:
+    """Advance past the closing bracket of the element; return whether it was found."""
     depth = 0
-    while bracket := window.bracket():
+    while bracket := window.next_bracket():
         depth += 1 if bracket in _OPEN else -1
         if depth == 0:
             return True

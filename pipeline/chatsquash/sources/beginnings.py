@@ -1,4 +1,4 @@
-"""What a file begins with, as JSON that is whole although the file goes on: by it is told what the file is."""
+"""The beginning of a file, completed to valid JSON where it was cut off; used to detect the format."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import BinaryIO
 from chatsquash.core import footprint, jsonio
 
 MOST = 4 << 20
-"""Bytes of a file by which it is told."""
+"""Maximum number of bytes that are read to detect a format."""
 _MEMORY = 32 << 20
-"""Bytes of memory that these may take once they are parsed: of very many small values fewer tell as much."""
+"""Memory in bytes that the parsed beginning may take; of files with very many small values, less is read."""
 _TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 _CLOSING = {b"[": b"]", b"{": b"}"}
 _SPACE = b" \t\r\n"
 _NONE = object()
-_HALF = re.compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
-"""An escape or a character that may be cut in two."""
+_PARTIAL_CHARACTER = re.compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
+"""An escape sequence or a UTF-8 character that may be cut in two."""
 
 
 def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
-    """At most ``MOST`` bytes of a file, fewer where these would take more memory once they are parsed.
+    """Return at most ``MOST`` bytes of a file, fewer if these would take too much memory when parsed.
 
-    Where the file goes on they are made whole: lines end with the last whole one, a value that is cut is closed.  The
-    file is read from its beginning.
+    If the file continues, the result is made valid: an incomplete last line is dropped, and an incomplete JSON value is
+    closed. The file is read from its start.
     """
     data = read_from_start(file, MOST + 1)
     most = MOST
@@ -36,7 +36,7 @@ def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
 
 
 def read(file: BinaryIO, most: int) -> bytes:
-    """So many bytes; an unbuffered file may give less at a time than was asked for."""
+    """Read ``most`` bytes; a single read of an unbuffered file may return fewer."""
     pieces = []
     while most > 0 and (piece := file.read(min(most, 1 << 20))):
         pieces.append(piece)
@@ -45,31 +45,31 @@ def read(file: BinaryIO, most: int) -> bytes:
 
 
 class Beginning:
-    """The bytes of an open file that are read while it is identified, so that none is read or hashed twice."""
+    """The bytes read from a file while its format is detected, so that none are read or hashed twice."""
 
     def __init__(self, file: BinaryIO, hashed: Callable[[memoryview], object] | None) -> None:
         self.file, self.data = file, b""
         self.size = 0
-        """Bytes that were hashed."""
+        """Number of bytes hashed so far."""
         self._hashed = hashed
         self._position = 0
         self._is_open = True
 
     def pass_on(self, data: memoryview) -> None:
-        """Hash the next bytes of the file in order, except those that were hashed before."""
+        """Hash the next bytes of the file, except those that were hashed before."""
         before, self._position = self._position, self._position + len(data)
         if self._is_open and len(self.data) == before <= MOST:
             self.data += data
         self._hash(data, before)
 
     def extend(self, data: bytes) -> None:
-        """Hash bytes from the start of the file, and remember them if they are few."""
+        """Hash bytes from the start of the file, and keep them if they are few."""
         if len(self.data) < len(data) <= 2 * MOST:
             self.data = data
         self._hash(memoryview(data), 0)
 
     def close(self) -> None:
-        """Forget the bytes once the format is known."""
+        """Discard the bytes once the format is known."""
         self.data, self._is_open = b"", False
 
     def _hash(self, data: memoryview, offset: int) -> None:
@@ -81,12 +81,12 @@ class Beginning:
 
 
 _open: Beginning | None = None
-"""That of the file that is being identified."""
+"""The beginning of the file whose format is being detected."""
 
 
 @contextmanager
 def identifying(beginning: Beginning | None) -> Iterator[None]:
-    """Remember the beginning of a file as long as its format is not known."""
+    """Keep the beginning of a file while its format is being detected."""
     global _open  # noqa: PLW0603 - one of a process
     before, _open = _open, beginning
     try:
@@ -98,17 +98,17 @@ def identifying(beginning: Beginning | None) -> Iterator[None]:
 
 
 def may_be_remembered(file: BinaryIO) -> bool:
-    """Whether a file is a plain one on a disk, which gives the same bytes in whatever pieces it is read."""
+    """Return whether a file is a regular file on disk, which returns the same bytes however it is read."""
     return type(file) is io.FileIO
 
 
 def has_read(file: BinaryIO, size: int) -> bool:
-    """Whether so many bytes, from the start of the file that is being identified, were read and hashed."""
+    """Return whether the first ``size`` bytes of the file being identified were read and hashed."""
     return _open is not None and _open.file is file and _open.size == size
 
 
 def read_from_start(file: BinaryIO, most: int, read: Callable[[BinaryIO, int], bytes] = read) -> bytes:
-    """So many bytes from the start of a file, of which those that are remembered are not read again."""
+    """Read bytes from the start of a file, reusing those that are remembered."""
     known = _open if _open and _open.file is file else None
     data = known.data[:most] if known else b""
     file.seek(len(data))
@@ -129,7 +129,7 @@ def _fits(data: bytes, memory: int) -> bool:
 
 
 def complete(data: bytes) -> bytes:
-    """Text that is cut, without the line that is not whole; or, where not even the first one is, closed."""
+    """Drop the incomplete last line of truncated text; if even the first line is incomplete, close its JSON value."""
     first, feed, _ = data.lstrip(_SPACE).partition(b"\n")
     if feed and jsonio.value(first.removeprefix(b"\xef\xbb\xbf"), _NONE) is not _NONE:
         return data[: data.rindex(b"\n") + 1]
@@ -137,25 +137,25 @@ def complete(data: bytes) -> bytes:
 
 
 def _close(data: bytes) -> bytes:
-    """A JSON value that is cut, up to its last whole member or element; its last string counts as far as it goes."""
-    open_: list[bytes] = []
+    """Close a truncated JSON value after its last complete member or element; a truncated last string is kept."""
+    closing_brackets: list[bytes] = []
     start = stop = 0
-    is_text = is_whole = False
+    is_string = is_terminated = False
     for token in _TOKENS.finditer(data):
         start, stop = token.span()
         first = data[start : start + 1]
-        is_text, is_whole = first == b'"', bool(token[1])
+        is_string, is_terminated = first == b'"', bool(token[1])
         if first in _CLOSING:
-            open_.append(_CLOSING[first])
-        elif open_ and not is_text:
-            open_.pop()
-    closing = b"".join(reversed(open_))
+            closing_brackets.append(_CLOSING[first])
+        elif closing_brackets and not is_string:
+            closing_brackets.pop()
+    closing = b"".join(reversed(closing_brackets))
     comma = data.rfind(b",", stop)
     if comma >= 0:
         return data[:comma] + closing
     before = data[:start].rstrip(_SPACE)
-    if is_text and open_[-1:] == [b"}"] and not before.endswith(b":"):  # a name whose value is not there
+    if is_string and closing_brackets[-1:] == [b"}"] and not before.endswith(b":"):  # a name whose value is not there
         return before.removesuffix(b",") + closing
-    if is_text and not is_whole:
-        return _HALF.sub(rb"\1", data[:stop]) + b'"' + closing
+    if is_string and not is_terminated:
+        return _PARTIAL_CHARACTER.sub(rb"\1", data[:stop]) + b'"' + closing
     return data[:stop] + closing

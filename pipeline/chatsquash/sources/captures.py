@@ -1,6 +1,6 @@
-"""What proxies and browsers captured of an exchange over HTTP, as a line of a log: bodies, time and status alone.
+"""HTTP exchanges captured by proxies and browsers, as log lines with bodies, time and status only.
 
-Headers, cookies and what a URL asks for may hold keys, and are in no line.
+Headers, cookies and query strings may contain keys, so they are never copied into a line.
 """
 
 from __future__ import annotations
@@ -19,45 +19,45 @@ _PATH = re.compile(
     r"|/invoke(?:-with-response-stream)?|:(?:stream)?generateContent)/*\Z",
     re.IGNORECASE,
 )
-"""How the paths end at which models are asked."""
+"""Endings of the paths of model endpoints."""
 _TURNS = ("messages", "contents", "input", "prompt")
 _LONGEST_URL = 1 << 16
 MEMBER = "captured"
-"""The member of a line that says what captured it."""
+"""The key that names the program that captured a line."""
 
 
 class Exchange(Struct, frozen=True):
-    """A request and its answer, each member as it was captured, of whatever type."""
+    """A captured request and its response; members may have any type."""
 
     when: Json
     method: Json
     url: Json
-    sent: Json
-    """The body, as text."""
+    request_body: Json
+    """Request body as text."""
     status: Json
-    answered: Json
-    """The body of the answer, as text."""
+    response_body: Json
+    """Response body as text."""
 
 
-def line(by: str, exchange: Exchange) -> bytes | None:
-    """An exchange as a line; ``None`` for what was not sent to a model.
+def exchange_line(writer: str, exchange: Exchange) -> bytes | None:
+    """Encode an exchange as a line; ``None`` if the request was not sent to a model.
 
-    What was sent to one and is no JSON is a line without a request, which counts as one that cannot be read.
+    A model request whose body is not JSON becomes a line without a request, which is counted as unreadable.
     """
     if exchange.method != "POST":
         return None
-    body = jsonio.value(exchange.sent) if isinstance(exchange.sent, str) else None
+    body = jsonio.value(exchange.request_body) if isinstance(exchange.request_body, str) else None
     if not isinstance(body, dict):
         is_sent = _PATH.search(_path(exchange.url))
-        return _spelled(by, exchange.when, {}, None, exchange.status) if is_sent else None
-    if not _asks(exchange.url, body):
+        return _encode_line(writer, exchange.when, {}, None, exchange.status) if is_sent else None
+    if not _is_model_request(exchange.url, body):
         return None
-    return _spelled(by, exchange.when, body, exchange.answered, exchange.status)
+    return _encode_line(writer, exchange.when, body, exchange.response_body, exchange.status)
 
 
-def _spelled(by: str, when: Json, request: dict[str, Json], response: Json, status: Json) -> bytes:
+def _encode_line(writer: str, when: Json, request: dict[str, Json], response: Json, status: Json) -> bytes:
     members: dict[str, Any] = {
-        MEMBER: by,
+        MEMBER: writer,
         "timestamp": when,
         "request": request,
         "response": response,
@@ -68,8 +68,8 @@ def _spelled(by: str, when: Json, request: dict[str, Json], response: Json, stat
     return jsonio.dumps(members)
 
 
-def _asks(url: Json, body: dict[str, Json]) -> bool:
-    """Whether a body asks a model: by where it went, or by messages that have roles."""
+def _is_model_request(url: Json, body: dict[str, Json]) -> bool:
+    """Return whether a request was sent to a model, judging by its path or by messages with roles."""
     if _PATH.search(_path(url)):
         return any(name in body for name in _TURNS)
     messages = body.get("messages")
@@ -84,7 +84,7 @@ _SESSION = re.compile(r"_session_([0-9a-zA-Z-]{8,64})\Z")
 
 
 def session_of(request: dict[str, Json]) -> str | None:
-    """The session that a request's body names for its service."""
+    """Return the session id in a request's body."""
     metadata = request.get("metadata")
     user = metadata.get("user_id") if isinstance(metadata, dict) else None
     if isinstance(user, str) and len(user) < _LONGEST_URL:
@@ -93,17 +93,17 @@ def session_of(request: dict[str, Json]) -> str | None:
         user_id = jsonio.value(user) if user.startswith("{") else None
         if isinstance(user_id, dict) and isinstance(user_id.get("session_id"), str):
             return str(user_id["session_id"]) or None
-    named = metadata.get("session_id") if isinstance(metadata, dict) else None
-    named = named or request.get("prompt_cache_key")
-    return named if isinstance(named, str) and named else None
+    session = metadata.get("session_id") if isinstance(metadata, dict) else None
+    session = session or request.get("prompt_cache_key")
+    return session if isinstance(session, str) and session else None
 
 
-def of_socket(by: str, messages: Iterator[tuple[bool, Json, Json]]) -> Iterator[bytes]:
-    """The exchanges over a web socket: what was sent to have a response made, and the events that came for it.
+def socket_lines(writer: str, messages: Iterator[tuple[bool, Json, Json]]) -> Iterator[bytes]:
+    """Yield the exchanges of a WebSocket connection: each ``response.create`` with the events that follow it.
 
-    Each message is whether it was sent, when, and its text.
+    Each message is a tuple of whether the client sent it, its time, and its text.
     """
-    asked: dict[str, Json] | None = None
+    request: dict[str, Json] | None = None
     when: Json = None
     events: list[Json] = []
     for is_sent, time, text in messages:
@@ -111,14 +111,14 @@ def of_socket(by: str, messages: Iterator[tuple[bool, Json, Json]]) -> Iterator[
         if not isinstance(value, dict):
             continue
         if is_sent and value.get("type") == "response.create":
-            if asked:
-                yield _spelled(by, when, asked, events, None)
+            if request:
+                yield _encode_line(writer, when, request, events, None)
             inner = value.get("response")
-            asked = {**value, **inner} if isinstance(inner, dict) else dict(value)
-            asked.pop("type", None)
-            asked.pop("response", None)
+            request = {**value, **inner} if isinstance(inner, dict) else dict(value)
+            request.pop("type", None)
+            request.pop("response", None)
             when, events = time, []
-        elif not is_sent and asked:
+        elif not is_sent and request:
             events.append(value)
-    if asked:
-        yield _spelled(by, when, asked, events, None)
+    if request:
+        yield _encode_line(writer, when, request, events, None)

@@ -1,4 +1,4 @@
-"""A log that changes while a run goes on is read as it was found, up to its last whole line then."""
+"""Detect logs that change during a run; a log that grew is read up to the last complete line at discovery."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from chatsquash.core.urls import is_remote
 from chatsquash.sources.identity import is_raw
 from chatsquash.sources.names import container, may_be_document
 
-GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
+GROWTH, SHRINKAGE, REMOVAL, REWRITE = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16
 
 
 def change(log: Log, file: BinaryIO | None = None) -> str | None:
-    """What happened to a log since it was found; to the first of its files that changed, where it has several.
+    """Return how a log changed since discovery, or ``None``; for several files, the first change.
 
-    ``file`` is the log, where it is open: of one in a store that is what it was when it was opened.
+    ``file`` is the open log, if there is one. For a log in a store, the state at the time of opening is compared.
     """
     if log.pieces:
         pieces = log.pieces
-        return next((how for each in pieces if (how := _change(each.display_path, each.size, each.modified))), None)
+        return next(
+            (how for each in pieces if (how := _file_change(each.display_path, each.size, each.modified))), None
+        )
     if inside := container(log.display_path):
         return _archive_change(inside[0], log.modified)
     if file is not None and (identity := getattr(file, "identity", None)):
-        return _differs(identity[1], identity[2], log.file_size, log.modified)
-    return _change(log.display_path, log.file_size, log.modified)
+        return _compare(identity[1], identity[2], log.file_size, log.modified)
+    return _file_change(log.display_path, log.file_size, log.modified)
 
 
-def _change(path: str, size: int, modified: int | None) -> str | None:
+def _file_change(path: str, size: int, modified: int | None) -> str | None:
     if modified is None:
         return None
     if is_remote(path):
@@ -38,22 +40,22 @@ def _change(path: str, size: int, modified: int | None) -> str | None:
     try:
         status = os.stat(path)  # noqa: PTH116 - a Path takes longer
     except OSError:
-        return VANISHED
-    return _differs(status.st_size, status.st_mtime_ns, size, modified)
+        return REMOVAL
+    return _compare(status.st_size, status.st_mtime_ns, size, modified)
 
 
 def _archive_change(path: str, modified: int | None) -> str | None:
-    """What happened to the archive of a log; of one in a store its tag tells when it is read."""
+    """Return how the archive of a log changed; in a store, the ETag is compared when the archive is read."""
     if modified is None or is_remote(path):
         return None
     try:
-        return None if os.stat(path).st_mtime_ns == modified else REWRITTEN  # noqa: PTH116 - as above
+        return None if os.stat(path).st_mtime_ns == modified else REWRITE  # noqa: PTH116 - as above
     except OSError:
-        return VANISHED
+        return REMOVAL
 
 
 def _stored_change(path: str, size: int, modified: int) -> str | None:
-    """The same of a log in a store; one whose address is shown only in part cannot be asked about, and was read."""
+    """Return how a log in a store changed; URLs that are displayed only in part cannot be checked."""
     from chatsquash.storage.stores import locate  # which local files do not need
 
     try:
@@ -61,33 +63,33 @@ def _stored_change(path: str, size: int, modified: int) -> str | None:
         status = store.status(key)
     except OSError:
         return None
-    return _differs(status.size, status.state, size, modified) if status else VANISHED
+    return _compare(status.size, status.state, size, modified) if status else REMOVAL
 
 
-def _differs(size: int, modified: int | None, before: int, now: int | None) -> str | None:
+def _compare(size: int, modified: int | None, before: int, now: int | None) -> str | None:
     if now is None:
         return None
     if size != before:
-        return GREW if size > before else SHRANK
-    return REWRITTEN if modified != now else None
+        return GROWTH if size > before else SHRINKAGE
+    return REWRITE if modified != now else None
 
 
-def as_found(file: BinaryIO, log: Log) -> BinaryIO:
-    """A log that grew as it was when it was found, up to its last whole line then; any other as it is.
+def limit_to_discovered_size(file: BinaryIO, log: Log) -> BinaryIO:
+    """Limit a log that grew to its last complete line at discovery; return any other file unchanged.
 
-    What is no text of lines, such as a document, has none to stop at.
+    Documents have no lines at which they could be cut.
     """
     is_whole = (
         log.part is None and not log.unit and not log.is_copy
     )  # neither a document nor a copy of a compressed log
     is_text = is_whole and not may_be_document(log.display_path) and is_raw(file)
-    if not is_text or change(log, file) != GREW:
+    if not is_text or change(log, file) != GROWTH:
         return file
-    return _UpTo(file, _whole_lines(file, log.file_size))
+    return _LimitedFile(file, _last_line_end(file, log.file_size))
 
 
-def _whole_lines(file: BinaryIO, size: int) -> int:
-    """Where, within so many bytes, the last whole line ends."""
+def _last_line_end(file: BinaryIO, size: int) -> int:
+    """Return the offset after the last complete line within the first ``size`` bytes."""
     while size > 0:
         start = max(0, size - _STEP)
         file.seek(start)
@@ -98,8 +100,8 @@ def _whole_lines(file: BinaryIO, size: int) -> int:
     return 0
 
 
-class _UpTo(io.RawIOBase, BinaryIO):
-    """A file that ends earlier."""
+class _LimitedFile(io.RawIOBase, BinaryIO):
+    """A file with an earlier end."""
 
     def __init__(self, file: BinaryIO, end: int) -> None:
         self._file = file
@@ -113,11 +115,11 @@ class _UpTo(io.RawIOBase, BinaryIO):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """As a file does it, with its own end."""
+        """Seek relative to the limited end."""
         offset, whence = (self._end + offset, os.SEEK_SET) if whence == os.SEEK_END else (offset, whence)
         return self._file.seek(offset, whence)
 
     def readinto(self, buffer: Any) -> int:
-        """As a file does it, up to its own end."""
+        """Read up to the limited end."""
         with memoryview(buffer) as view, view[: max(0, self._end - self._file.tell())] as free:
             return self._file.readinto(free)  # type: ignore[attr-defined, no-any-return]

@@ -1,4 +1,4 @@
-"""What logs are compressed with, a row each, and what is in a compressed one."""
+"""Supported compression formats, one row each, and reading of compressed files."""
 
 from __future__ import annotations
 
@@ -18,43 +18,48 @@ from chatsquash.core.options import Options
 from chatsquash.storage import decoders
 
 HEAD = 10
-"""Bytes with which a stream begins and by which its kind is told."""
+"""Bytes needed to detect the compression of a stream."""
 _PIECE = 1 << 16
 _STEP = 1 << 18
-"""Bytes that a decoder makes at a time, however many are read: what it gives of a damaged stream depends on them."""
+"""Maximum output of a decoder per call. It is constant, since the output for a damaged stream depends on it."""
 _CAREFUL_STEP = 1 << 9
-"""The same near the damage."""
-_SKIPPED = rb"[\x50-\x5f]\x2a\x4d\x18"  # a frame of zstd that holds no data
+"""Maximum output per call close to damaged data."""
+_SKIPPABLE_FRAME = rb"[\x50-\x5f]\x2a\x4d\x18"  # a zstd frame without data
 _ENDS_EARLY = "the compressed data ends early"
-_DAMAGED = "the compressed data is damaged"
+_DAMAGE = "the compressed data is damaged"
 _GARBAGE = "something else follows the compressed data"
 
 
 class Compression(Struct, frozen=True):
-    """A way to compress."""
+    """A compression format."""
 
     begins: bytes
-    """A pattern of at most ``HEAD`` bytes, compiled when a file begins like no ordinary log."""
+    """A pattern of at most ``HEAD`` bytes; compiled only when a file does not look like an ordinary log."""
     decoder: Callable[[], Any]
-    """Makes what expands one stream: with ``decompress(data, most)``, ``needs_input``, ``eof``, ``unused_data``."""
+    """Creates a decoder for one stream, with ``decompress(data, most)``, ``needs_input``, ``eof`` and ``unused_data``.
+    """
     raises: tuple[str, ...] = ()
-    """The errors beside ``OSError`` by which a decoder tells of damage, with their modules."""
+    """Qualified names of the exceptions other than ``OSError`` that the decoder raises for damaged data."""
     needs: str = ""
-    """What is said where the library is missing that the decoder imports."""
+    """Message if the library of the decoder is missing."""
     piece: int = _PIECE
-    """Bytes that are expanded at a time."""
+    """Compressed bytes that are passed to the decoder at a time."""
 
     def stream(self) -> Any:
-        """A decoder for a stream; raises ``OSError`` where its library is not at hand."""
+        """Create a decoder for a stream.
+
+        Raises:
+            OSError: The library is not installed.
+        """
         try:
             return self.decoder()
         except ImportError:
             raise OSError(ENOTSUP, self.needs) from None
 
     def errors(self) -> tuple[type[Exception], ...]:
-        """What a decoder raises; of its libraries the one that is used is loaded by now, and no other."""
-        named = (name.rpartition(".") for name in self.raises)
-        libraries = (getattr(modules[module], error) for module, _, error in named if module in modules)
+        """Return the exceptions that a decoder raises; only loaded libraries are considered, so none is imported."""
+        names = (name.rpartition(".") for name in self.raises)
+        libraries = (getattr(modules[module], error) for module, _, error in names if module in modules)
         return (OSError, *decoders.PARSER_ERRORS, *libraries)
 
 
@@ -67,55 +72,55 @@ KINDS = {
         rb"\xfd7zXZ\0", decoders.xz, ("lzma.LZMAError",), needs="xz needs a Python that was built with it"
     ),
     ".zst": Compression(
-        rb"\x28\xb5\x2f\xfd|" + _SKIPPED,
+        rb"\x28\xb5\x2f\xfd|" + _SKIPPABLE_FRAME,
         decoders.zstd,
         ("compression.zstd.ZstdError", "zstandard.ZstdError"),
         needs="zstd needs Python 3.14, or pip install 'chatsquash[zstd]'",
-        piece=1 << 9,  # a block of four bytes may make 128 KiB
+        piece=1 << 9,  # a block of four bytes may expand to 128 KiB
     ),
 }
-"""What is read, by the suffix that stands behind that of what is in a file."""
+"""The supported formats by suffix."""
 
 
 def recognise(first: bytes) -> Compression | None:
-    """How a file is compressed, by its first bytes; ``None`` for a plain one."""
+    """Detect the compression of a file from its first bytes; ``None`` if it is not compressed."""
     if first[:1] == b"{":  # as nearly all logs begin
         return None
     return next((kind for kind in KINDS.values() if re.match(kind.begins, first)), None)
 
 
 def uncompressed(name: str) -> str:
-    """A file's name without the suffix of its compression."""
+    """Return a file name without its compression suffix."""
     stem, dot, suffix = name.rpartition(".")
     return stem if stem and f"{dot}{suffix.lower()}" in KINDS else name
 
 
 def stem(log: Log) -> str:
-    """The name of a log's file without its suffix, and without that of its compression."""
+    """Return the file name of a log without its suffix and compression suffix."""
     name = uncompressed(log.name.rpartition("/")[2])
     return name.rpartition(".")[0] or name
 
 
 class PositionedFile(io.RawIOBase):
-    """A file that keeps count of where it stands."""
+    """A readable file that tracks its own position."""
 
     _at = 0
 
     def readable(self) -> bool:
-        """It is."""
+        """Return true."""
         return True
 
     def seekable(self) -> bool:
-        """It is, of what is compressed at some cost."""
+        """Return true; seeking in compressed data is slow."""
         return True
 
     def tell(self) -> int:
-        """How many bytes lie before the next one."""
+        """Return the current position."""
         return self._at
 
 
 class ExpandedFile(PositionedFile):
-    """What is in a compressed file; going back expands it once more from its beginning."""
+    """The decompressed content of a file; seeking backwards decompresses it from the start again."""
 
     def __init__(self, file: io.FileIO, kind: Compression, options: Options) -> None:
         self._file, self._kind = file, kind
@@ -126,38 +131,39 @@ class ExpandedFile(PositionedFile):
             (options.max_expanded, f"{options.max_expanded:,} bytes (--max-expanded allows more)"),
         )
         self.hashed: Callable[[memoryview], object] | None = None
-        """Is given all bytes of the file as it stands on the disk, in turn."""
+        """Callback that receives all compressed bytes of the file in order."""
         self._hashed_to = 0
         self._restart()
 
     def _restart(self) -> None:
-        self._made = self._at = 0
+        self._expanded_size = self._at = 0
         self._file.seek(0)
         self._begin()
         self._rest = memoryview(b"")
-        """What was expanded and not yet read."""
+        """Decompressed bytes that were not read yet."""
         self.problem: str | None = None
-        """Why what was read is not all of it, once its end is reached."""
-        self._ended = False
+        """Reason why the content is incomplete, set at the end."""
+        self._is_ended = False
 
-    def _begin(self, given: bytes = b"", known: int = 0, careful: int | None = None) -> None:
-        """Expand a stream that begins where the file stands, or with what was read before that.
+    def _begin(self, data: bytes = b"", to_skip: int = 0, careful: int | None = None) -> None:
+        """Start a stream at the file's position, preceded by ``data`` that was read before.
 
-        ``known`` are bytes of it that were made before; from ``careful`` on the decoder is given a byte at a time.
+        The first ``to_skip`` bytes of output were returned before. From offset ``careful`` on, the decoder gets one
+        byte at a time.
         """
         self._decoder = self._kind.stream()
-        self._given = given
-        self._stream = self._piece = self._file.tell() - len(given)
-        """Where the stream begins in the file, and the last piece of it that the decoder was given."""
-        self._of_stream, self._known, self._careful = 0, known, careful
+        self._pending = data
+        self._stream_start = self._piece_start = self._file.tell() - len(data)
+        """Offsets in the file of the stream and of the last piece passed to the decoder."""
+        self._stream_size, self._to_skip, self._careful = 0, to_skip, careful
 
     @property
     def identity(self) -> tuple[object, ...] | None:
-        """That of the compressed file, where it lies in a store."""
+        """Identity of the compressed file, if it is in a store."""
         return getattr(self._file, "identity", None)
 
     def fileno(self) -> int:
-        """The descriptor of the compressed file."""
+        """Return the descriptor of the compressed file."""
         return self._file.fileno()
 
     def close(self) -> None:
@@ -166,34 +172,34 @@ class ExpandedFile(PositionedFile):
         super().close()
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place, by expanding all that lies before it."""
+        """Seek by decompressing everything up to the offset."""
         if whence == os.SEEK_SET and offset < self._at:
             self._restart()
-        left = offset - self._at if whence == os.SEEK_SET else None
-        while left is None or left:
-            piece = self._next(_PIECE if left is None else min(left, _PIECE))
+        remaining = offset - self._at if whence == os.SEEK_SET else None
+        while remaining is None or remaining:
+            piece = self._take(_PIECE if remaining is None else min(remaining, _PIECE))
             if not piece:
                 break
-            left = None if left is None else left - len(piece)
+            remaining = None if remaining is None else remaining - len(piece)
         return self._at
 
     def readinto(self, into: Any) -> int:
-        """As many bytes as there is room for, fewer at the end only."""
+        """Fill the buffer; fewer bytes are returned only at the end."""
         view = memoryview(into)
-        filled = 0
-        while filled < len(view) and (piece := self._next(len(view) - filled)):
-            view[filled : filled + len(piece)] = piece
-            filled += len(piece)
-        return filled
+        count = 0
+        while count < len(view) and (piece := self._take(len(view) - count)):
+            view[count : count + len(piece)] = piece
+            count += len(piece)
+        return count
 
     def finish(self) -> None:
-        """Have what is left of the file hashed."""
-        while self._raw():
+        """Hash the remaining bytes of the file."""
+        while self._read_raw():
             pass
 
-    def _next(self, most: int) -> memoryview:
-        """Some of what comes next; nothing at the end."""
-        while not self._rest and not self._ended:
+    def _take(self, most: int) -> memoryview:
+        """Return at most ``most`` of the next bytes; empty at the end."""
+        while not self._rest and not self._is_ended:
             self._rest = memoryview(self._expand())
         piece, self._rest = self._rest[:most], self._rest[most:]
         self._at += len(piece)
@@ -202,56 +208,57 @@ class ExpandedFile(PositionedFile):
     def _expand(self) -> bytes:
         if self._decoder.eof and not self._next_stream():
             return b""
-        data, self._given = (self._given or self._raw()) if self._decoder.needs_input else b"", b""
+        data, self._pending = (self._pending or self._read_raw()) if self._decoder.needs_input else b"", b""
         if self._decoder.needs_input and not data:
             return self._end(_ENDS_EARLY)
-        self._piece = self._file.tell() - len(data) if data else self._piece
+        self._piece_start = self._file.tell() - len(data) if data else self._piece_start
         try:
-            made: bytes = self._decoder.decompress(data, self._step)
+            expanded: bytes = self._decoder.decompress(data, self._step)
         except self._kind.errors() as problem:
-            return self._damaged(problem)
-        made = self._new(made)
-        allowed = self._most - self._made
-        if len(made) > allowed:
+            return self._handle_damage(problem)
+        expanded = self._without_repeated(expanded)
+        allowed = self._most - self._expanded_size
+        if len(expanded) > allowed:
             self._end(f"it expands to more than {self._beyond}")
-            made = made[:allowed]
-        self._made += len(made)
-        return made
+            expanded = expanded[:allowed]
+        self._expanded_size += len(expanded)
+        return expanded
 
     @property
     def _step(self) -> int:
         is_near = self._careful is not None and self._file.tell() > self._careful
         return _CAREFUL_STEP if is_near else _STEP
 
-    def _damaged(self, problem: Exception) -> bytes:
-        """The end; but before it what the piece gives that holds the damage, which the decoder does not hand out.
+    def _handle_damage(self, problem: Exception) -> bytes:
+        """Decompress the damaged stream again in small steps, then end.
 
-        So that is expanded once more, in steps so small that nothing whole stands before the damage within the last.
+        The decoder raises without returning the output of the piece that contains the damage, so that piece is fed byte
+        by byte the second time, and everything before the damage is recovered.
         """
         if "memory" in str(problem).lower():
             return self._end(f"it takes more than {decoders.MEMORY >> 20} MiB of memory to expand")
         if self._careful is not None:
-            return self._end(_DAMAGED)
-        self._file.seek(self._stream)
-        self._begin(known=self._of_stream, careful=self._piece)
+            return self._end(_DAMAGE)
+        self._file.seek(self._stream_start)
+        self._begin(to_skip=self._stream_size, careful=self._piece_start)
         return b""
 
-    def _new(self, made: bytes) -> bytes:
-        """What of the next bytes of a stream was not made before."""
-        self._of_stream += len(made)
-        if not self._known:
-            return made
-        again = min(len(made), self._known)
-        self._known -= again
-        return made[again:]
+    def _without_repeated(self, expanded: bytes) -> bytes:
+        """Drop the part of the output that was returned before the stream was restarted."""
+        self._stream_size += len(expanded)
+        if not self._to_skip:
+            return expanded
+        again = min(len(expanded), self._to_skip)
+        self._to_skip -= again
+        return expanded[again:]
 
     def _next_stream(self) -> bool:
-        """Whether another stream follows the one that ended; zeros, with which some files are filled up, may."""
+        """Start the next stream, if there is one. Zero padding after a stream is skipped."""
         rest: bytes = self._decoder.unused_data
-        while len(rest) < HEAD and (more := self._raw()):
+        while len(rest) < HEAD and (more := self._read_raw()):
             rest += more
         while rest and not rest.strip(b"\0"):
-            rest = self._raw()
+            rest = self._read_raw()
         if rest and re.match(self._kind.begins, rest):
             self._begin(rest)
             return True
@@ -259,11 +266,11 @@ class ExpandedFile(PositionedFile):
         return False
 
     def _end(self, problem: str | None) -> bytes:
-        self._ended, self.problem, self._careful = True, problem, None
+        self._is_ended, self.problem, self._careful = True, problem, None
         return b""
 
-    def _raw(self) -> bytes:
-        """The next bytes of the file as it stands on the disk."""
+    def _read_raw(self) -> bytes:
+        """Read and hash the next compressed bytes."""
         at, size = self._file.tell(), self._kind.piece
         if self._careful is not None:
             size = max(1, min(size, self._careful - at))
@@ -275,5 +282,5 @@ class ExpandedFile(PositionedFile):
 
 
 def suffixes(name: str) -> str:
-    """Return the suffixes that determine how a file is read: its own, and that of its compression."""
+    """Return the suffixes that determine how a file is read: its own and the compression suffix."""
     return PurePath(uncompressed(name)).suffix + name[len(uncompressed(name)) :]

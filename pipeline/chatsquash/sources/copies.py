@@ -1,4 +1,4 @@
-"""Logs that lie there twice, compressed and not, or compressed in two ways: the first that is met counts."""
+"""Logs that exist twice, compressed and uncompressed or in two compression formats: the first one is converted."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ _PIECE = 1 << 19
 
 
 class Copies:
-    """Knows the logs that were met, once one of them is compressed."""
+    """An index of discovered logs by name without compression suffix, built once a compressed log is found."""
 
     def __init__(self, logs: Logs) -> None:
-        self._jobs = logs
+        self._logs = logs
         self._places: dict[int, int] = {}  # by the hash of the name, since names take much memory
         self._known = 0
         self._compressed = False
 
-    def met(self, log: Log) -> Log | None:
-        """The log of which another one is a copy, by its name; in a folder the plain one is met first."""
+    def earlier_copy(self, log: Log) -> Log | None:
+        """Return the earlier log of which this is a copy, by name.
+
+        In a folder, the uncompressed file sorts first.
+        """
         plain = uncompressed(log.path)
         self._compressed |= plain != log.path
         if not self._compressed:
             return None
-        for at in range(self._known, len(self._jobs)):
-            self._places.setdefault(hash(uncompressed(self._jobs[at].path)), at)
-        self._known = len(self._jobs)
-        first = self._jobs[place] if (place := self._places.get(hash(plain))) is not None else None
+        for at in range(self._known, len(self._logs)):
+            self._places.setdefault(hash(uncompressed(self._logs[at].path)), at)
+        self._known = len(self._logs)
+        first = self._logs[place] if (place := self._places.get(hash(plain))) is not None else None
         return first if first and uncompressed(first.path) == plain else None
 
 
 def duplicate_log(first: Log, second: Log, options: Options) -> Finding:
-    """What is reported about a copy: whether it holds what the log that counts holds, and from where on it does not."""
+    """Compare a copy with the log that is converted, and report whether and where they differ."""
     try:
-        at = _differ(first, second, options)
+        at = _first_difference(first, second, options)
     except OSError as problem:
         violation = checks.duplicate_log_differs(first.display_path, None, problem.strerror or type(problem).__name__)
     else:
@@ -52,14 +55,14 @@ def duplicate_log(first: Log, second: Log, options: Options) -> Finding:
     return Finding(violation.code, violation.severity, stem(second), second.display_path, None, None, violation.text)
 
 
-def _differ(first: Log, second: Log, options: Options) -> int | None:
-    """The first byte in which two logs differ."""
+def _first_difference(first: Log, second: Log, options: Options) -> int | None:
+    """Return the offset of the first different byte; ``None`` if the contents are equal."""
     with open_file(first.path, options) as one, open_file(second.path, options) as other:
         for at in count(0, _PIECE):
-            left, right = one.read(_PIECE), other.read(_PIECE)
-            if left != right:
-                same = (number for number, (a, b) in enumerate(zip(left, right, strict=False)) if a != b)
-                return at + next(same, min(len(left), len(right)))
-            if not left:
+            first_piece, second_piece = one.read(_PIECE), other.read(_PIECE)
+            if first_piece != second_piece:
+                same = (number for number, (a, b) in enumerate(zip(first_piece, second_piece, strict=False)) if a != b)
+                return at + next(same, min(len(first_piece), len(second_piece)))
+            if not first_piece:
                 return None
     raise AssertionError

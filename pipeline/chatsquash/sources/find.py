@@ -1,4 +1,4 @@
-"""Which files are session logs, in an order that depends on nothing but their names."""
+"""Find session logs. The order of the result depends only on the names of the files."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "s
 NESTED, STORED_ARCHIVE = "archive in an archive", "archive in a store"
 
 IsReadable = Callable[[str, Options], bool | str]
-"""Whether a file is to be read; a text says what it is that is not read by itself."""
+"""Decides whether a file is read; a string describes a file that is only read as part of another one."""
 
 
 class Discovery(Struct):
-    """The logs to convert, and what else lay beside them."""
+    """The logs to convert, and counts of the other files."""
 
     logs: Logs = field(default_factory=Logs)
     others: Counter[str] = field(default_factory=Counter)
-    """What is no session log: files by suffix, or in words, as in ``linked folder``."""
+    """Files that are not session logs, counted by suffix or by a description such as ``linked folder``."""
     passed_over: int = 0
-    """Session logs that the options leave aside."""
+    """Number of session logs excluded by the options."""
     findings: list[Finding] = field(default_factory=list)
-    """What was found on the way about single files."""
+    """Findings about individual files."""
 
 
 def discover(  # noqa: PLR0913, PLR0917
@@ -74,89 +74,96 @@ def discover(  # noqa: PLR0913, PLR0917
     days_of: Callable[[Log], list[str]] = lambda _: [],
     expanded: Callable[[], Folder] | None = None,
 ) -> Discovery:
-    """The session logs in directories, files, globs and URLs; ``out``, the output folder or its URL, is never read.
+    """Find the session logs in directories, files, globs and URLs.
 
-    ``expanded`` gives the folder for copies of compressed archives, without which each process makes its own.
-    ``is_readable`` says whether a file with the suffix of documents is read, or what it is a part of.
-    ``days_of`` gives the days of the sessions in a log whose path has none; it is asked only where options choose by
-    day.  Raises ``UsageError`` for an argument that names nothing and for a date that is none.
+    Args:
+        logs: The arguments: paths, globs and URLs.
+        options: The options that select logs.
+        is_readable: Decides whether a file with a document suffix is read, or describes what it is a part of.
+        out: The output folder or its URL, which is never read.
+        days_of: Returns the days of the sessions in a log without a date in its path; only called if options
+            select by day.
+        expanded: Returns the folder for copies of compressed archives. Without it, each process creates its own.
+
+    Raises:
+        UsageError: An argument names nothing, or a date is invalid.
     """
     check_dates(options.since, options.until)
-    discovered = Discovery()
-    search = _Search(options, is_readable, out, days_of, expanded, discovered, Copies(discovered.logs))
-    for given in logs:
-        if is_remote(given):
-            search.stored(given)
+    discovery = Discovery()
+    search = _Search(options, is_readable, out, days_of, expanded, discovery, Copies(discovery.logs))
+    for argument in logs:
+        if is_remote(argument):
+            search.add_url(argument)
         else:
-            search.argument(given)
-    return discovered
+            search.add_argument(argument)
+    return discovery
 
 
 class _Search(Struct):
-    """Takes files in the order of their paths, each once."""
+    """Collects files in the order of their paths, without duplicates."""
 
     options: Options
     is_readable: IsReadable
     out: Path | str | None
     days_of: Callable[[Log], list[str]]
     expanded: Callable[[], Folder] | None
-    discovered: Discovery
+    discovery: Discovery
     copies: Copies
     seen: set[int] = field(default_factory=set)
-    """Devices and inodes in one number each, which takes less memory than pairs."""
+    """Device and inode combined into one number per file, which takes less memory than pairs."""
     outputs: set[str] = field(default_factory=set)
-    """The outputs of earlier runs that were met."""
+    """The outputs of earlier runs found so far."""
 
-    def argument(self, given: str) -> None:
-        """What an argument names: a file, a folder, or whatever fits it as a glob."""
-        path = Path(given)
+    def add_argument(self, argument: str) -> None:
+        """Add a file, a folder, an archive member or the matches of a glob."""
+        path = Path(argument)
         try:
-            is_folder = stat.S_ISDIR(os.stat(given).st_mode)  # noqa: PTH116 - Path("") would be the present folder
+            is_folder = stat.S_ISDIR(os.stat(argument).st_mode)  # noqa: PTH116 - Path("") would be the present folder
         except OSError as problem:
-            if "://" in given:
-                refuse_unknown(given)
-            if inside := container(given):
-                self._member(given, *inside)
+            if "://" in argument:
+                refuse_unknown(argument)
+            if inside := container(argument):
+                self._add_member(argument, *inside)
                 return
-            if not glob.has_magic(given):
-                raise UsageError(f"{given}: cannot be read ({problem.strerror})") from None
-            for root in expand(given):
-                self._fitting(root)
+            if not glob.has_magic(argument):
+                raise UsageError(f"{argument}: cannot be read ({problem.strerror})") from None
+            for root in expand(argument):
+                self._add_match(root)
             return
         if self._is_out(path):
-            raise UsageError(f"{given}: lies in the output folder, which is never read; choose another with --output")
+            raise UsageError(f"{argument}: is in the output folder, which is never read; choose another with --output")
         if is_folder and is_output(path):
-            raise output_error(given)
+            raise output_error(argument)
         if output := output_of(path):
-            raise output_error(given, output)
+            raise output_error(argument, output)
         if is_folder:
-            self._folder(Root(path, PurePosixPath()))
+            self._add_folder(Root(path, PurePosixPath()))
         else:
-            self._file(str(path), path.name, (suffix_of(path.name),))
+            self._add_file(str(path), path.name, (suffix_of(path.name),))
 
-    def stored(self, given: str) -> None:
-        """What a URL names in a store."""
+    def add_url(self, url: str) -> None:
+        """Add the files that a URL names in a store."""
         from chatsquash.sources.listings import Listing, entry_log  # which local files do not need
 
-        asked = url_suffix(given)
+        suffixes = url_suffix(url)
         listing = Listing(self.out if isinstance(self.out, str) else None)
-        for entry in listing.entries(given):
+        for entry in listing.entries(url):
             above = entry.name.rpartition("/")[0]
             if above and matches(above, self.options.exclude):
-                continue  # as folders that are not looked into
-            # The same URL twice, by two arguments, is the same file.
-            if (met := hash(entry.path)) in self.seen:
-                self.discovered.others[SAME_FILE] += 1
+                continue  # excluded folders are not searched on disk either
+            # Two arguments may name the same URL.
+            if (key := hash(entry.path)) in self.seen:
+                self.discovery.others[SAME_FILE] += 1
                 continue
-            self.seen.add(met)
+            self.seen.add(key)
             if is_archive(entry.name):
-                self.discovered.others[STORED_ARCHIVE] += 1
-            elif self._is_wanted(entry.path, entry.name, asked):
+                self.discovery.others[STORED_ARCHIVE] += 1
+            elif self._is_log(entry.path, entry.name, suffixes):
                 self._add(entry_log(entry))
-        for folder in listing.earlier:
+        for folder in listing.earlier_outputs:
             self._note_output(folder, folder)
 
-    def _fitting(self, root: Root) -> None:
+    def _add_match(self, root: Root) -> None:
         path = root.base / root.below
         inside = (root.base / part for part in (root.below, *root.below.parents) if part.parts)
         if self._is_out(path) or any(map(self._is_earlier_output, inside)):
@@ -165,116 +172,120 @@ class _Search(Struct):
             self._note_output(str(output), os.path.realpath(output))
             return
         if not path.is_dir():
-            self._file(str(path), root.below.as_posix(), root.asked)
+            self._add_file(str(path), root.below.as_posix(), root.suffixes)
         elif path.is_symlink() and not self.options.follow_links:
-            self.discovered.others[LINKED_FOLDER] += 1
+            self.discovery.others[LINKED_FOLDER] += 1
         else:
-            self._folder(root)
+            self._add_folder(root)
 
-    def _folder(self, root: Root) -> None:
-        entered: set[str] = set()  # a link to where we were already would never end
-        todo = self._inside(
-            str(root.base / root.below), "" if root.below == PurePosixPath() else str(root.below), entered
+    def _add_folder(self, root: Root) -> None:
+        visited: set[str] = set()  # links to parent folders would never end
+        pending = self._scan(
+            str(root.base / root.below), "" if root.below == PurePosixPath() else str(root.below), visited
         )
         above = len(root.below.parts)
-        while todo:
-            path, name, item = todo.pop()
+        while pending:
+            path, name, item = pending.pop()
             if not is_folder(item):
                 if not root.rest or fits(tuple(name.split("/"))[above:], root.rest):
-                    self._file(path, name, root.asked, linked=item.is_symlink())
+                    self._add_file(path, name, root.suffixes, may_be_link=item.is_symlink())
             elif item.is_symlink() and not self.options.follow_links:
-                self.discovered.others[LINKED_FOLDER] += 1
+                self.discovery.others[LINKED_FOLDER] += 1
             elif not matches(name, self.options.exclude) and not self._is_earlier_output(Path(path)):
-                todo += self._inside(path, name, entered)
+                pending += self._scan(path, name, visited)
 
-    def _inside(self, folder: str, below: str, entered: set[str]) -> list[tuple[str, str, os.DirEntry[str]]]:
-        """What is in a folder, the first name last: each path, its name below the root, and what it is."""
-        real = os.path.realpath(folder)
-        if real in entered or self._is_out(Path(real)):
+    def _scan(self, folder: str, below: str, visited: set[str]) -> list[tuple[str, str, os.DirEntry[str]]]:
+        """List a folder, last name first: the path of each entry, its name below the root, and the entry."""
+        real_path = os.path.realpath(folder)
+        if real_path in visited or self._is_out(Path(real_path)):
             return []
-        entered.add(real)
+        visited.add(real_path)
         try:
             with os.scandir(folder) as items:
                 names = sorted(items, key=attrgetter("name"), reverse=True)
         except OSError as problem:
-            hint = "mend its permissions, or pass it over with --exclude"
+            hint = "fix its permissions, or skip it with --exclude"
             raise UsageError(f"{folder}: cannot be listed ({problem.strerror}); {hint}") from None
-        # Put together as texts, since there may be many and a Path takes ten times as long.
+        # Joined as strings, since there may be many and Path takes ten times as long.
         path = "" if folder == "." else folder.rstrip("/") + "/"
         name = f"{below}/" if below else ""
         return [(path + item.name, name + item.name, item) for item in names]
 
-    def _file(self, path: str, name: str, asked: tuple[str, ...], *, linked: bool = True) -> None:
-        """A file, which is a log if its suffix is that of logs or asked for; of an archive its members may be."""
+    def _add_file(self, path: str, name: str, suffixes: tuple[str, ...], *, may_be_link: bool = True) -> None:
+        """Add a file if it is a log, or the logs among the members of an archive."""
         if is_archive(name):
-            self._archive(path, name)
-        elif self._is_wanted(path, name, asked):
-            self._take(path, name, linked=linked)
+            self._add_archive(path, name)
+        elif self._is_log(path, name, suffixes):
+            self._add_regular_file(path, name, may_be_link=may_be_link)
 
-    def _member(self, given: str, archive: str, member: str) -> None:
-        """A member of an archive that an argument names, whatever its suffix."""
+    def _add_member(self, argument: str, archive: str, member: str) -> None:
+        """Add an archive member named by an argument, whatever its suffix."""
         if not os.path.isfile(archive):  # noqa: PTH113
-            raise UsageError(f"{given}: cannot be read (there is no such archive)")
-        if not self._archive(archive, PurePosixPath(archive).name, member):
-            raise UsageError(f"{given}: cannot be read (the archive has no such member)")
+            raise UsageError(f"{argument}: cannot be read (there is no such archive)")
+        if not self._add_archive(archive, PurePosixPath(archive).name, member):
+            raise UsageError(f"{argument}: cannot be read (the archive has no such member)")
 
-    def _archive(self, path: str, name: str, only: str | None = None) -> bool:
-        """The members of an archive, in order, or one; those that are no files of its own are told.
+    def _add_archive(self, path: str, name: str, only: str | None = None) -> bool:
+        """Add the members of an archive in order, or only one; unreadable members are reported.
 
-        Whether there was anything to look at.
+        Returns whether the archive has any members to consider.
         """
         from chatsquash.sources.archives import too_large  # which few runs need
 
         if matches(name, self.options.exclude):
-            self.discovered.passed_over += 1
+            self.discovery.passed_over += 1
             return True
         try:
-            if (contents := self._members(path, only)) is None:
+            if (contents := self._archive_members(path, only)) is None:
                 return True
-            copied, modified, members = contents
+            readable_path, modified, members = contents
         except OSError as problem:
             self._note(archives.unreadable_archive(problem.strerror or type(problem).__name__), path)
             return True
-        asked = (suffix_of(only),) if only else ()
+        suffixes = (suffix_of(only),) if only else ()
         for each in members:
             inner = f"{MARK}{each.name}"
             if each.problem:
                 self._note(archives.archive_member(each.problem), path + inner)
             elif is_archive(each.name):
-                self.discovered.others[NESTED] += 1
-            elif not self._is_wanted(copied + inner, name + inner, asked):
+                self.discovery.others[NESTED] += 1
+            elif not self._is_log(readable_path + inner, name + inner, suffixes):
                 continue
-            elif beyond := too_large(each, self.options):
-                self._note(archives.archive_member(beyond), path + inner)
+            elif reason := too_large(each, self.options):
+                self._note(archives.archive_member(reason), path + inner)
             else:
-                self._add(Log(copied + inner, path + inner, name + inner, each.size, modified=modified))
+                self._add(Log(readable_path + inner, path + inner, name + inner, each.size, modified=modified))
         return bool(members)
 
-    def _members(self, path: str, only: str | None) -> tuple[str, int, list[ArchiveEntry]] | None:
-        """What to open for an archive, when it was changed, and its members, those left that no argument named before.
+    def _archive_members(self, path: str, only: str | None) -> tuple[str, int, list[ArchiveEntry]] | None:
+        """Return the path to open for an archive, its modification time, and the members not added before.
 
-        ``None`` for an archive, or a member of this name, that was met before.
+        ``None`` if the archive, or the member named ``only``, was added before.
         """
         from chatsquash.sources.archives import entries  # which few runs need
-        from chatsquash.sources.scratch import tar_in, tar_of
+        from chatsquash.sources.scratch import expand_tar, expand_tar_once
 
         with raw(path) as file:
             key = hash(status_of(file))
-            own = key if only is None else hash((key, only))
-            if not self.seen.isdisjoint((key, own)):
-                self.discovered.others[SAME_FILE] += 1
+            own_key = key if only is None else hash((key, only))
+            if not self.seen.isdisjoint((key, own_key)):
+                self.discovery.others[SAME_FILE] += 1
                 return None
-            self.seen.add(own)
+            self.seen.add(own_key)
             modified = os.fstat(file.fileno()).st_mtime_ns
             kind = recognise(read_at(file, HEAD, 0))
             if kind is None:
                 return path, modified, self._new_members(key, only, entries(file))
             with ExpandedFile(file, kind, self.options) as compressed:
-                copied = tar_in(self.expanded(), compressed) if self.expanded else tar_of(compressed, status_of(file))
+                readable_path = (
+                    expand_tar(self.expanded(), compressed)
+                    if self.expanded
+                    else expand_tar_once(compressed, status_of(file))
+                )
                 if compressed.problem:
                     self._note(archives.truncated_archive(compressed.problem), path)
-        with raw(copied) as file:
-            return copied if self.expanded else path, modified, self._new_members(key, only, entries(file))
+        with raw(readable_path) as file:
+            return readable_path if self.expanded else path, modified, self._new_members(key, only, entries(file))
 
     def _new_members(self, key: int, only: str | None, members: list[ArchiveEntry]) -> list[ArchiveEntry]:
         if only is not None:
@@ -282,75 +293,75 @@ class _Search(Struct):
         return [each for each in members if hash((key, each.name)) not in self.seen]
 
     def _note(self, fact: Violation, path: str) -> None:
-        """A fact about a file that is not read."""
+        """Report a file that is not read."""
         name = stem(Log(path, path, path, 0))
-        self.discovered.findings.append(Finding(fact.code, fact.severity, name, path, None, None, fact.text))
+        self.discovery.findings.append(Finding(fact.code, fact.severity, name, path, None, None, fact.text))
 
-    def _is_wanted(self, path: str, name: str, asked: tuple[str, ...]) -> bool:
-        """Whether a file is a log to convert, by its name; what else it is is counted."""
+    def _is_log(self, path: str, name: str, suffixes: tuple[str, ...]) -> bool:
+        """Return whether a file is a log to convert, judging by its name; count it otherwise."""
         suffix = suffix_of(name)
         plain = uncompressed(name) if suffix in KINDS else name
-        is_log = suffix_of(plain) in (*LOGS, *asked) or suffix in asked
+        is_log = suffix_of(plain) in (*LOGS, *suffixes) or suffix in suffixes
         answer = is_log or (may_be_document(plain) and self.is_readable(path, self.options))
-        if is_log and not asked and may_be_part(plain):
+        if is_log and not suffixes and may_be_part(plain):
             part = self.is_readable(path, self.options)
             answer = part if isinstance(part, str) else True
         if isinstance(answer, str):
-            self.discovered.others[answer] += 1
+            self.discovery.others[answer] += 1
         elif not answer:
-            self.discovered.others[escape(suffix) or NO_SUFFIX] += 1
+            self.discovery.others[escape(suffix) or NO_SUFFIX] += 1
         elif (self.options.include and not matches(name, self.options.include)) or matches(name, self.options.exclude):
-            self.discovered.passed_over += 1
+            self.discovery.passed_over += 1
         else:
             return True
         return False
 
-    def _take(self, path: str, name: str, *, linked: bool) -> None:
+    def _add_regular_file(self, path: str, name: str, *, may_be_link: bool) -> None:
         try:
             status = os.stat(path)  # noqa: PTH116 - as in _inside
         except OSError as problem:
             if problem.errno in (ENOENT, ELOOP):
-                self.discovered.others[BROKEN_LINK] += 1
+                self.discovery.others[BROKEN_LINK] += 1
             else:
-                self._add(Log(path, path, name, 0))  # converting it will say what is wrong
+                self._add(Log(path, path, name, 0))  # the conversion reports the error
             return
         if not stat.S_ISREG(status.st_mode):
-            self.discovered.others[SPECIAL] += 1
-        elif linked and os.path.islink(path) and self._is_out(Path(path)):  # noqa: PTH114
+            self.discovery.others[SPECIAL] += 1
+        elif may_be_link and os.path.islink(path) and self._is_out(Path(path)):  # noqa: PTH114
             return
-        elif (met := status.st_dev << 64 | status.st_ino) in self.seen:  # under whatever name
-            self.discovered.others[SAME_FILE] += 1
+        elif (key := status.st_dev << 64 | status.st_ino) in self.seen:  # whatever its name
+            self.discovery.others[SAME_FILE] += 1
         else:
-            self.seen.add(met)
+            self.seen.add(key)
             self._add(Log(path, path, name, status.st_size, modified=status.st_mtime_ns))
 
     def _add(self, log: Log) -> None:
-        full = self.options.limit is not None and len(self.discovered.logs) >= self.options.limit
-        if full or not self._in_time(log):
-            self.discovered.passed_over += 1
-        elif first := self.copies.met(log):
-            self.discovered.others[SECOND_COPY] += 1
-            self.discovered.findings.append(duplicate_log(first, log, self.options))
+        full = self.options.limit is not None and len(self.discovery.logs) >= self.options.limit
+        if full or not self._is_in_range(log):
+            self.discovery.passed_over += 1
+        elif first := self.copies.earlier_copy(log):
+            self.discovery.others[SECOND_COPY] += 1
+            self.discovery.findings.append(duplicate_log(first, log, self.options))
         else:
-            self.discovered.logs.append(log)
+            self.discovery.logs.append(log)
 
-    def _in_time(self, log: Log) -> bool:
+    def _is_in_range(self, log: Log) -> bool:
         since, until = self.options.since, self.options.until
         if since is None and until is None:
             return True
-        named = path_day(log.name)
+        path_date = path_day(log.name)
         try:
-            days = [named] if named else self.days_of(log)
+            days = [path_date] if path_date else self.days_of(log)
         except (OSError, MemoryError):
-            return True  # so that converting it will say what is wrong
+            return True  # the conversion reports the error
         return any(is_between(day, since, until) for day in days)
 
     def _is_out(self, path: Path) -> bool:
-        # realpath, since Path.resolve raises for links that lead to themselves
+        # realpath, since Path.resolve raises for links to themselves
         return isinstance(self.out, Path) and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.out))
 
     def _is_earlier_output(self, folder: Path) -> bool:
-        """Whether another run wrote a folder, which is then passed over; it counts once, unless it is temporary."""
+        """Return whether a folder is the output of another run; it is reported once, unless it is temporary."""
         if STAGING_FOLDER.fullmatch(folder.name):
             return True
         if not is_output(folder) or self._is_out(folder):
@@ -358,9 +369,9 @@ class _Search(Struct):
         self._note_output(str(folder), os.path.realpath(folder))
         return True
 
-    def _note_output(self, folder: str, real: str) -> None:
-        """Count and name an output of another run, once."""
-        if real not in self.outputs:
-            self.outputs.add(real)
-            self.discovered.others[EARLIER_OUTPUT] += 1
-            self.discovered.findings.append(output_not_read(folder))
+    def _note_output(self, folder: str, real_path: str) -> None:
+        """Count and report an output of another run once."""
+        if real_path not in self.outputs:
+            self.outputs.add(real_path)
+            self.discovery.others[EARLIER_OUTPUT] += 1
+            self.discovery.findings.append(output_not_read(folder))

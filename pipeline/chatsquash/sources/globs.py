@@ -1,4 +1,4 @@
-"""Globs: which paths fit one, and what on the disk does."""
+"""Expand globs on disk and match paths against them."""
 
 from __future__ import annotations
 
@@ -14,43 +14,46 @@ from msgspec import Struct
 from chatsquash.core.errors import UsageError
 
 Glob = tuple[str, ...]
-"""The parts of a pattern; ``**`` stands for any number of folders."""
+"""The parts of a pattern; ``**`` matches any number of folders."""
 
 
 class Root(Struct, frozen=True):
-    """A file or folder that an argument names, or that fits the first parts of a glob."""
+    """A file or folder named by an argument, or matched by the first parts of a glob."""
 
     base: Path
-    """What the names of logs are relative to."""
+    """Folder that log names are relative to."""
     below: PurePosixPath
-    """Where it is, below ``base``."""
-    asked: tuple[str, ...] = ()
-    """The suffix, lower case, if the argument spells one out, as in ``*.log``."""
+    """Path relative to ``base``."""
+    suffixes: tuple[str, ...] = ()
+    """The lower-case suffix that the argument spells out, as in ``*.log``."""
     rest: Glob = ()
-    """What has to fit the paths below it."""
+    """Pattern for the paths below."""
 
 
-def expand(given: str) -> list[Root]:
-    """What fits a glob up to its first ``**``; links to folders above would keep ``glob`` busy forever there.
+def expand(pattern: str) -> list[Root]:
+    """Expand a glob up to its first ``**``.
 
-    Raises ``UsageError`` where nothing does.
+    ``glob`` itself would follow links to parent folders endlessly at ``**``; the rest is matched during the search.
+
+    Raises:
+        UsageError: Nothing matches.
     """
-    parts = Path(given).parts
-    fixed = next(at for at, part in enumerate(parts) if glob.has_magic(part))
-    deep = parts.index("**") if "**" in parts else len(parts)
-    base = Path(*parts[:fixed])
-    shallow = str(PurePosixPath(*parts[fixed:deep]))
-    paths = glob.glob(shallow, root_dir=base) if deep > fixed else [shallow] * base.is_dir()
+    parts = Path(pattern).parts
+    first_magic = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    first_recursive = parts.index("**") if "**" in parts else len(parts)
+    base = Path(*parts[:first_magic])
+    fixed_depth = str(PurePosixPath(*parts[first_magic:first_recursive]))
+    paths = glob.glob(fixed_depth, root_dir=base) if first_recursive > first_magic else [fixed_depth] * base.is_dir()
     if not paths:
-        raise UsageError(f"{given}: nothing matches")
+        raise UsageError(f"{pattern}: nothing matches")
     suffix = PurePosixPath(parts[-1]).suffix.lower()
-    asked = (suffix,) if suffix and not glob.has_magic(suffix) else ()
-    rest = (*parts[deep:], "**") if deep < len(parts) else ()
-    return [Root(base, below, asked, rest) for below in sorted(map(PurePosixPath, paths), key=attrgetter("parts"))]
+    suffixes = (suffix,) if suffix and not glob.has_magic(suffix) else ()
+    rest = (*parts[first_recursive:], "**") if first_recursive < len(parts) else ()
+    return [Root(base, below, suffixes, rest) for below in sorted(map(PurePosixPath, paths), key=attrgetter("parts"))]
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a path, or a folder that it lies in, fits a glob; one without a slash fits at any depth."""
+    """Return whether a path or one of its folders matches a glob; a glob without a slash matches at any depth."""
     for pattern in patterns:
         parts = PurePosixPath(pattern).parts
         if fits(tuple(name.split("/")), (*(() if len(parts) > 1 else ("**",)), *parts, "**")):
@@ -59,7 +62,7 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def fits(parts: tuple[str, ...], pattern: Glob) -> bool:
-    """Whether the parts of a path fit all of a pattern."""
+    """Return whether the parts of a path match a complete pattern."""
     if not pattern:
         return not parts
     head, rest = pattern[0], pattern[1:]
@@ -69,8 +72,8 @@ def fits(parts: tuple[str, ...], pattern: Glob) -> bool:
 
 
 def is_folder(item: os.DirEntry[str]) -> bool:
-    """Whether an entry of a folder is a folder itself, or a link to one."""
+    """Return whether a directory entry is a folder or a link to one."""
     try:
         return item.is_dir()
-    except OSError:  # a link that leads to itself
+    except OSError:  # a link to itself
         return False

@@ -1,4 +1,4 @@
-"""What tells a log from what it was: where it stands, its size and time, and what it begins and ends with."""
+"""The identity of a log, used to detect changes: path, size, time, head and tail."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from chatsquash.sources.names import container
 from chatsquash.storage.folder import NEVER_WAITING
 
 _READING = os.O_RDONLY | NEVER_WAITING
-"""Flags that open a log without waiting, whatever took its place since it was found."""
+"""Flags for opening a log without blocking, even if it was replaced by a pipe."""
 _ENDS = 4096
-"""Bytes of a log's head, and of its tail."""
+"""Size in bytes of a log's head and of its tail."""
 
 
-class Hashed:
-    """The hash of what is read of a log, and its head and tail."""
+class LogHash:
+    """The hash of the bytes read from a log, with its head and tail."""
 
     def __init__(self) -> None:
         self._digest = xxh3_128()
@@ -28,7 +28,7 @@ class Hashed:
         self._head = self._tail = b""
 
     def update(self, data: memoryview) -> None:
-        """Take what was read next."""
+        """Add the next bytes."""
         self._digest.update(data)
         if self._size < _ENDS:
             self._head += bytes(data[: _ENDS - self._size])
@@ -37,34 +37,35 @@ class Hashed:
         self._size += len(data)
 
     def hexdigest(self) -> str:
-        """The hash of all that was read."""
+        """Return the hash of everything read."""
         return self._digest.hexdigest()
 
     def ends(self, log: Log) -> bytes | None:
-        """What ``ends`` gives of a log, where all of its file was read."""
+        """Return the head and tail of a log, if its entire file was read."""
         if self._size != log.file_size or log.is_part:
             return None
         return self._head + self._tail if log.file_size > _ENDS else self._head
 
 
-def identify(log: Log, file: BinaryIO | None = None, hashed: Hashed | None = None) -> bytes:
-    """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read.
+def identify(log: Log, file: BinaryIO | None = None, hashed: LogHash | None = None) -> bytes:
+    """Return a digest that changes when the log does, without reading all of it.
 
-    ``file`` is the log, where it is open; not a copy of what is in a compressed one; ``hashed`` is what was read of it.
+    ``file`` is the open log, but not a copy of an archive member. ``hashed`` covers the bytes read from it.
+
+    Raises:
+        OSError: The log cannot be read.
     """
     if log.pieces:
-        alone = (
-            Log(each.display_path, each.display_path, "", each.size, modified=each.modified) for each in log.pieces
-        )
-        return xxh3_128_digest(b"".join(map(identify, alone)))
-    named = f"{log.display_path}\0{log.name}\0{log.file_size}\0{log.modified}\0"
-    return xxh3_128_digest(named.encode("utf-8", "surrogateescape") + _ends(log, file, hashed))
+        logs = (Log(each.display_path, each.display_path, "", each.size, modified=each.modified) for each in log.pieces)
+        return xxh3_128_digest(b"".join(map(identify, logs)))
+    state = f"{log.display_path}\0{log.name}\0{log.file_size}\0{log.modified}\0"
+    return xxh3_128_digest(state.encode("utf-8", "surrogateescape") + _ends(log, file, hashed))
 
 
-def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
+def _ends(log: Log, file: BinaryIO | None, hashed: LogHash | None) -> bytes:
     if inside := container(log.display_path):
         return _archive_ends(inside[0])
-    if is_remote(log.display_path):  # whose tag tells more; one without a tag is never what it was
+    if is_remote(log.display_path):  # the ETag is in ``modified``; without one, the log counts as changed
         return b"" if log.modified is not None else os.urandom(16)
     if file is not None and not log.is_copy:
         return (hashed and hashed.ends(log)) or _read_ends(log, file.fileno())
@@ -76,7 +77,7 @@ def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
 
 
 def _archive_ends(path: str) -> bytes:
-    """The ends of an archive, of which the last one tells of all members of a zip file."""
+    """Return the head and tail of an archive; the tail of a zip file contains its directory."""
     if is_remote(path):
         return b""
     with open(os.open(path, _READING), "rb", buffering=0) as file:
@@ -90,12 +91,12 @@ def _read_ends(log: Log, descriptor: int) -> bytes:
 
 
 def is_raw(file: object) -> TypeGuard[io.FileIO]:
-    """Whether a file gives the bytes of a log as they lie there, at any place."""
+    """Return whether a file provides the stored bytes of a log at any offset."""
     return type(file) is io.FileIO or hasattr(file, "read_at")
 
 
 def read_at(file: Any, size: int, offset: int) -> bytes:
-    """Bytes from a place of a raw file, which stays where it stands."""
+    """Read bytes at an offset of a raw file without moving its position."""
     if type(file) is io.FileIO:
         return os.pread(file.fileno(), size, offset)
     data: bytes = file.read_at(size, offset)
@@ -103,7 +104,7 @@ def read_at(file: Any, size: int, offset: int) -> bytes:
 
 
 def status_of(file: Any) -> tuple[object, ...] | None:
-    """What tells an open file from any other, and from what it was; ``None`` for what lies nowhere."""
+    """Return a value that changes when an open file does; ``None`` for a file that is not stored anywhere."""
     if identity := getattr(file, "identity", None):
         return tuple(identity)
     try:

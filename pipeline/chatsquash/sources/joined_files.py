@@ -1,4 +1,4 @@
-"""Several files as one: a session whose lines stand in more than one file."""
+"""Several files read as one, for sessions that span multiple files."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from chatsquash.sources.compression import PositionedFile
 from chatsquash.sources.open import open_file
 
 _OPEN = 16
-"""Files of a session that are open at once."""
+"""Maximum number of files of a session that are open at once."""
 
 
-def opened_log(log: Log, options: Options | None = None) -> BinaryIO:
-    """The bytes of a log, as ``opened`` gives them, also where they stand in several files."""
+def open_log(log: Log, options: Options | None = None) -> BinaryIO:
+    """Open a log with ``open_file``, or all of its files as one."""
     return JoinedFile(log.pieces, options) if log.pieces else open_file(log.path, options)  # type: ignore[return-value]
 
 
 class JoinedFile(PositionedFile):
-    """Files one behind the other, each from its offset on; those that were read last stay open."""
+    """A concatenation of files; the most recently read ones stay open."""
 
     def __init__(self, pieces: tuple[Piece, ...], options: Options | None) -> None:
         self._pieces, self._options = pieces, options
@@ -31,12 +31,12 @@ class JoinedFile(PositionedFile):
         self.name = pieces[0].path
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place, from the beginning or from here."""
+        """Seek relative to the beginning or the current position."""
         self._at = offset + (self._at if whence == os.SEEK_CUR else 0)
         return self._at
 
     def readinto(self, into: Any) -> int:
-        """As many bytes as one file has from here on; nothing at the end of the last one."""
+        """Read at most to the end of one file; nothing is read at the end of the last one."""
         while len(into):
             number = bisect_right(self._starts, self._at) - 1
             file, start = self._file(number), self._starts[number]
@@ -44,9 +44,9 @@ class JoinedFile(PositionedFile):
             view = memoryview(into)[: None if stop is None else stop - self._at]
             if file.tell() != self._at - start:
                 file.seek(self._at - start)
-            if filled := file.readinto(view):  # type: ignore[attr-defined]
-                self._at += filled
-                return int(filled)
+            if count := file.readinto(view):  # type: ignore[attr-defined]
+                self._at += count
+                return int(count)
             if stop is None:
                 break
             self._at = stop

@@ -1,4 +1,4 @@
-"""A file's lines, as places in one buffer that is read into again and again."""
+"""Iterate over the lines of a file as positions in one reused buffer."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import BinaryIO
 from msgspec import Struct
 
 CHUNK = 1 << 19
-"""Bytes that are read at once: as many as stay in the cache next to a core until all of their lines are looked at."""
-_KEPT = 4 << 20
-_NEAR = 1 << 16
-"""Bytes behind a line in which the next one is looked for."""
+"""Bytes per read: few enough to stay in a core's cache until all of their lines are processed."""
+_MAX_REUSED = 4 << 20
+_LOOKAHEAD = 1 << 16
+"""Bytes after a line in which the next one is examined."""
 LONGEST = 256 << 20
-"""A longer line is passed over: nothing else bounds what one endless line would take."""
+"""Maximum length of a line in bytes. Longer lines are skipped, since one endless line would exhaust the memory."""
 
 
-class Line(Struct, frozen=True, gc=False):  # made for every line, and made fastest so
-    """A line, valid until the next one is asked for."""
+class Line(Struct, frozen=True, gc=False):  # the fastest type to create, once per line
+    """A line, valid until the next one is read."""
 
     number: int
     """1-based."""
@@ -26,87 +26,91 @@ class Line(Struct, frozen=True, gc=False):  # made for every line, and made fast
     length: int
     """Bytes, without the line feed."""
     buffer: bytearray
-    """Holds the line from ``start`` to ``stop``; an overlong line is not there."""
+    """Contains the line from ``start`` to ``stop``, unless it is too long."""
     start: int
     stop: int
     size: int
-    """Bytes, with the line feed, which the last line may not have."""
-    filled: int = 0
-    """Where in the buffer what was read so far ends; what stands behind is of no file, or of another one."""
+    """Length in bytes with the line feed, which the last line may not have."""
+    read_end: int = 0
+    """End of the data in the buffer; bytes after it are leftovers, possibly of another file."""
 
 
 class Buffers:
-    """Memory to read into, which one file leaves to the next: fresh memory takes longer to get than to fill."""
+    """A buffer that is passed from one file to the next, since allocating memory takes longer than filling it."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def take(self) -> bytearray:
-        """A buffer that nobody else uses."""
+        """Return a buffer for exclusive use."""
         buffer, self._buffer = self._buffer, bytearray()
         return buffer if len(buffer) >= CHUNK else bytearray(CHUNK)
 
-    def leave(self, buffer: bytearray) -> None:
-        """A buffer that is not used any more; one that long lines made large is not kept."""
-        if len(buffer) <= _KEPT:
+    def give_back(self, buffer: bytearray) -> None:
+        """Return a buffer for reuse; one that grew for long lines is discarded."""
+        if len(buffer) <= _MAX_REUSED:
             self._buffer = buffer
 
 
-def at_hand(first: Line, line: Line) -> int:
-    """Where what is read of any file with its first line ends, as far as it is behind a line, but near.
+def lookahead_end(first: Line, line: Line) -> int:
+    """Return the end of the data after a line that may be examined ahead of time.
 
-    How much more there is depends on the buffer that another file left, on which nothing may depend.
+    The buffer may contain more, depending on the size of the buffer that another file left; results must not depend on
+    that.
     """
-    return min(line.stop + _NEAR, first.start + CHUNK, line.filled)
+    return min(line.stop + _LOOKAHEAD, first.start + CHUNK, line.read_end)
 
 
 def lines(
     file: BinaryIO,
     longest: int = LONGEST,
     read: Callable[[memoryview], object] | None = None,
-    room: Buffers | None = None,
+    buffers: Buffers | None = None,
 ) -> Iterator[Line]:
-    """Every line of a file opened unbuffered, in the memory of about the longest one.
+    """Yield the lines of an unbuffered file, using memory for about the longest one.
 
-    ``read`` is given all bytes in turn, to hash them.
+    ``read`` receives all bytes in order, for hashing.
     """
-    room = room or Buffers()
-    buffer = room.take()
-    number = start = filled = origin = 0  # origin: where in the file the buffer begins
-    passed = 0  # bytes of an overlong line that are gone already
-    searched = 0
+    buffers = buffers or Buffers()
+    buffer = buffers.take()
+    number = start = read_end = origin = 0  # origin: offset of the buffer in the file
+    skipped = 0  # bytes of an overlong line that were discarded
+    search_from = 0
     feed = 1
     while True:
-        stop = buffer.find(b"\n", searched, filled)
+        stop = buffer.find(b"\n", search_from, read_end)
         if stop < 0:
-            if filled - start > longest:
-                passed += filled - start
-                start = filled
+            if read_end - start > longest:
+                skipped += read_end - start
+                start = read_end
             origin += start
-            buffer, filled = make_room(buffer, start, filled)
-            start, searched = 0, filled
-            if count := fill(file, buffer, filled, read):
-                filled += count
+            buffer, read_end = make_room(buffer, start, read_end)
+            start, search_from = 0, read_end
+            if count := fill(file, buffer, read_end, read):
+                read_end += count
                 continue
-            if not filled and not passed:
+            if not read_end and not skipped:
                 break
-            stop, feed = filled, 0
+            stop, feed = read_end, 0
         number += 1
-        length = passed + stop - start
-        offset = origin + start - passed
-        if passed or length > longest:
+        length = skipped + stop - start
+        offset = origin + start - skipped
+        if skipped or length > longest:
             yield Line(number, offset, length, buffer, start, start, length + feed)
         else:
-            yield Line(number, offset, length, buffer, start, stop, length + feed, filled)
-        passed = 0
-        start = searched = stop + 1
-        if stop >= filled:
+            yield Line(number, offset, length, buffer, start, stop, length + feed, read_end)
+        skipped = 0
+        start = search_from = stop + 1
+        if stop >= read_end:
             break
-    room.leave(buffer)
+    buffers.give_back(buffer)
 
 
 def count_lines(file: BinaryIO) -> int:
-    """Count the lines of a file; the last one needs no line feed. The file is at its end afterwards."""
+    """Count the lines of a file; the last one needs no line feed.
+
+    The file is at its end afterwards.
+    """
     file.seek(0)
     count, last = 0, b"\n"
     while piece := file.read(CHUNK):
@@ -116,7 +120,7 @@ def count_lines(file: BinaryIO) -> int:
 
 
 def fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryview], object] | None) -> int:
-    """Read the next bytes of a file into a buffer from ``start`` on; returns how many there were."""
+    """Read the next bytes of a file into a buffer from ``start`` on, and return their number."""
     with memoryview(buffer) as view, view[start:] as free:
         count: int = file.readinto(free)  # type: ignore[attr-defined]
         if read and count:
@@ -124,9 +128,9 @@ def fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryvi
     return count
 
 
-def make_room(buffer: bytearray, start: int, filled: int) -> tuple[bytearray, int]:
-    """Move what is not yet used to the front; a larger buffer where that leaves too little room."""
-    rest = buffer[start:filled]
+def make_room(buffer: bytearray, start: int, read_end: int) -> tuple[bytearray, int]:
+    """Move unprocessed data to the front of the buffer, or to a larger buffer if it fills more than half."""
+    rest = buffer[start:read_end]
     if len(rest) > len(buffer) // 2:
         buffer = bytearray(2 * len(buffer))
     buffer[: len(rest)] = rest

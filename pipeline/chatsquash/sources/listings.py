@@ -1,4 +1,4 @@
-"""What URLs name in stores: files by themselves, below a folder, fitting a glob, or in a list of URLs."""
+"""Files that URLs name in stores: single files, folders, globs and lists of URLs."""
 
 from __future__ import annotations
 
@@ -21,41 +21,45 @@ from chatsquash.storage.stores.base import LONGEST_KEY
 
 _LIST = ".txt"
 _LONGEST_LIST = 64 << 20
-"""Bytes of a list of URLs."""
+"""Maximum size of a list of URLs in bytes."""
 _NO_KEY = "names no file"
 
 
 class ListedFile(Struct, frozen=True):
-    """A file in a store, as a listing has it."""
+    """A file in the listing of a store."""
 
     path: str
-    """Its URL."""
+    """URL of the file."""
     name: str
-    """Its path below what was named."""
+    """Path below the folder or pattern in the argument."""
     size: int
     state: int | None
 
 
 def entry_log(entry: ListedFile) -> Log:
-    """A file in a store as a log."""
+    """Convert a listed file to a log."""
     return Log(entry.path, stores.without_query(entry.path), entry.name, entry.size, modified=entry.state)
 
 
 class Listing(Struct):
-    """What a URL names, in the order in which a folder on a disk is gone through: part by part of the names."""
+    """Lists the files of a URL in the order in which folders on disk are searched: names are compared part by part."""
 
     out: str | None = None
-    """The URL of the output, which is never read."""
-    earlier: list[str] = field(default_factory=list)
-    """The folders that another run wrote its output to, which are passed over."""
-    _out: str | None = None
-    """What the keys of the output begin with, where it is in the store that is listed."""
+    """URL of the output, which is never read."""
+    earlier_outputs: list[str] = field(default_factory=list)
+    """Folders that contain the output of another run and are skipped."""
+    _out_prefix: str | None = None
+    """Prefix of the output's keys, if the output is in the listed store."""
     _keys: bytearray = field(default_factory=bytearray)
     _numbers: array[int] = field(default_factory=lambda: array("q"))
 
-    def entries(self, given: str) -> Iterator[ListedFile]:
-        """The files that a URL names; raises ``UsageError`` for one that names none, and for what cannot be listed."""
-        place = stores.address(given)
+    def entries(self, url: str) -> Iterator[ListedFile]:
+        """Yield the files that a URL names.
+
+        Raises:
+            UsageError: The URL names no file, or the store cannot be listed.
+        """
+        place = stores.address(url)
         try:
             yield from self._entries(place)
         except OSError as problem:
@@ -64,23 +68,21 @@ class Listing(Struct):
 
     def _entries(self, place: Address) -> Iterator[ListedFile]:
         store = stores.store(place)
-        self._out = _inside(self.out, place)
-        if self._out is not None and f"{place.key}/".startswith(self._out):
+        self._out_prefix = _output_prefix(self.out, place)
+        if self._out_prefix is not None and f"{place.key}/".startswith(self._out_prefix):
             raise UsageError(
-                f"{place.display_url}: lies in the output, which is never read; choose another with --output"
+                f"{place.display_url}: is in the output, which is never read; choose another with --output"
             )
         status = _status(store, place.key)
         if status and not place.display_url.endswith("/"):
             if not stores.listable(place) and place.display_url.lower().endswith(_LIST):
-                yield from self._of_list(store, place, status)
+                yield from self._urls_in_list(store, place, status)
             else:
                 yield _entry(place, status, place.display_url.rpartition("/")[2])
             return
         if not stores.listable(place):
-            raise UsageError(
-                f"{place.display_url}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs"
-            )
-        folder, pattern = _divide(place.key)
+            raise UsageError(f"{place.display_url}: {_NO_KEY}; folders cannot be listed there; use a text file of URLs")
+        folder, pattern = _split_key(place.key)
         count = 0
         for each in self._entries_below(store, folder, "" if pattern else place.display_url):
             name = each.key[len(folder) :].lstrip("/")
@@ -88,37 +90,42 @@ class Listing(Struct):
                 count += 1
                 yield _entry(place, each, name)
         if not count:
-            raise UsageError(f"{place.display_url}: {'nothing matches' if pattern else 'nothing lies there'}")
+            raise UsageError(f"{place.display_url}: {'nothing matches' if pattern else 'there are no files'}")
 
-    def _of_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[ListedFile]:
-        """The files of a text file with a URL on each line; empty lines and those with # are none."""
+    def _urls_in_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[ListedFile]:
+        """Yield the files in a list of URLs, one per line; empty lines and comments (``#``) are skipped."""
         if entry.size > _LONGEST_LIST:
-            raise UsageError(f"{place.display_url}: has more than {_LONGEST_LIST:,} bytes, so it is not a list of URLs")
+            raise UsageError(
+                f"{place.display_url}: has more than {_LONGEST_LIST:,} bytes, which is too large for a list of URLs"
+            )
         text = bytes(store.get(place.key, 0, _LONGEST_LIST, None).data).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
             url = line.strip()
             if not url or url.startswith("#"):
                 continue
             if not url.startswith(f"{place.scheme}://"):
-                raise UsageError(f"{place.display_url}:{number}: is not a URL that begins with {place.scheme}://")
-            named = stores.address(url)
-            if len(named.display_url) > LONGEST_KEY:
-                raise UsageError(f"{place.display_url}:{number}: is a URL of more than {LONGEST_KEY:,} characters")
-            if (there := _status(stores.store(named), named.key)) is None:
-                raise UsageError(f"{place.display_url}:{number}: {quote(named.display_url)} {_NO_KEY}")
-            yield _entry(named, there, named.display_url.partition("://")[2])
+                raise UsageError(f"{place.display_url}:{number}: expected a URL that begins with {place.scheme}://")
+            target = stores.address(url)
+            if len(target.display_url) > LONGEST_KEY:
+                raise UsageError(f"{place.display_url}:{number}: the URL has more than {LONGEST_KEY:,} characters")
+            if (status := _status(stores.store(target), target.key)) is None:
+                raise UsageError(f"{place.display_url}:{number}: {quote(target.display_url)} {_NO_KEY}")
+            yield _entry(target, status, target.display_url.partition("://")[2])
 
-    def _entries_below(self, store: Store, folder: str, named: str) -> Iterator[StoredObject]:
-        """What lies below a folder, without the outputs of earlier runs; ``named`` is its URL where all of it is."""
+    def _entries_below(self, store: Store, folder: str, folder_url: str) -> Iterator[StoredObject]:
+        """Yield the objects below a folder without the outputs of earlier runs.
+
+        ``folder_url`` is the URL of the folder if all of it is selected, so that it must not be an output itself.
+        """
         keys, numbers = bytearray(), array("q")
-        ours: set[str] = set()
+        outputs: set[str] = set()
         last, is_sorted = "", True
         for page in store.list(folder):
             for each in page:
-                if self._out is not None and each.key.startswith(self._out):
+                if self._out_prefix is not None and each.key.startswith(self._out_prefix):
                     continue
                 if f"/{OURS}/" in f"/{each.key}":
-                    ours.add(f"/{each.key}".partition(f"/{OURS}/")[0].removeprefix("/"))
+                    outputs.add(f"/{each.key}".partition(f"/{OURS}/")[0].removeprefix("/"))
                     continue
                 order = _order(each.key)
                 is_sorted = is_sorted and last <= order
@@ -126,39 +133,39 @@ class Listing(Struct):
                 keys += each.key.encode("utf-8", "surrogatepass")
                 numbers.extend((len(keys), each.size, -1 if each.state is None else each.state))
         self._keys, self._numbers = keys, numbers
-        if named and folder.rstrip("/") in ours:
-            raise output_error(named)
-        ours.discard(folder.rstrip("/"))
-        self.earlier = sorted(ours)
+        if folder_url and folder.rstrip("/") in outputs:
+            raise output_error(folder_url)
+        outputs.discard(folder.rstrip("/"))
+        self.earlier_outputs = sorted(outputs)
         places: Iterator[int] = iter(range(len(numbers) // 3))
         if not is_sorted:
-            places = iter(sorted(places, key=lambda at: _order(self._at(at).key)))
-        yield from self._without(ours, map(self._at, places))
+            places = iter(sorted(places, key=lambda at: _order(self._object_at(at).key)))
+        yield from self._without_outputs(outputs, map(self._object_at, places))
 
-    def _at(self, at: int) -> StoredObject:
+    def _object_at(self, at: int) -> StoredObject:
         start = self._numbers[3 * at - 3] if at else 0
         stop, size, state = self._numbers[3 * at : 3 * at + 3]
         return StoredObject(self._keys[start:stop].decode("utf-8", "surrogatepass"), size, None if state < 0 else state)
 
     @staticmethod
-    def _without(ours: set[str], entries: Iterator[StoredObject]) -> Iterator[StoredObject]:
-        """The same without outputs, and without the empty objects that some programs let stand for folders."""
+    def _without_outputs(outputs: set[str], entries: Iterator[StoredObject]) -> Iterator[StoredObject]:
+        """Skip outputs, and the empty objects that some programs create as folders."""
         before: StoredObject | None = None
         for each in entries:
             if before and not (before.size == 0 and each.key.startswith(f"{before.key}/")):
                 yield before
-            before = None if _is_below(each.key, ours) else each
+            before = None if _is_below(each.key, outputs) else each
         if before:
             yield before
 
 
-def _inside(out: str | None, place: Address) -> str | None:
-    """What the keys of the output begin with, if it is in the same store as a place."""
+def _output_prefix(out: str | None, place: Address) -> str | None:
+    """Return the prefix of the output's keys, if it is in the same store as a URL."""
     if out is None:
         return None
-    there = stores.address(out)
-    folder = "".join(f"{part}/" for part in there.key.split("/") if part)
-    return folder if (there.scheme, there.host) == (place.scheme, place.host) else None
+    output = stores.address(out)
+    folder = "".join(f"{part}/" for part in output.key.split("/") if part)
+    return folder if (output.scheme, output.host) == (place.scheme, place.host) else None
 
 
 def _is_below(key: str, folders: set[str]) -> bool:
@@ -169,7 +176,7 @@ def _is_below(key: str, folders: set[str]) -> bool:
 
 
 def _status(store: Store, key: str) -> StoredObject | None:
-    """What stands under a key; whoever may only list is not told, and lists."""
+    """Return the status of a key; ``None`` without permission, since listing may still be allowed."""
     try:
         return store.status(key) if key and not key.endswith("/") else None
     except OSError as problem:
@@ -178,26 +185,26 @@ def _status(store: Store, key: str) -> StoredObject | None:
         raise
 
 
-def _entry(place: Address, stored: StoredObject, name: str) -> ListedFile:
-    path = place.url(stored.key) if stores.listable(place) else place.key
-    return ListedFile(path, name, stored.size, stored.state)
+def _entry(place: Address, item: StoredObject, name: str) -> ListedFile:
+    path = place.url(item.key) if stores.listable(place) else place.key
+    return ListedFile(path, name, item.size, item.state)
 
 
 def _order(key: str) -> str:
-    """A key so that texts compare as its parts do, one after the other."""
+    """Return a sort key that compares a name part by part."""
     return key.replace("/", "\0")
 
 
-def _divide(key: str) -> tuple[str, tuple[str, ...]]:
-    """The folder that is listed, with a slash behind it, and the pattern of what is wanted below it."""
+def _split_key(key: str) -> tuple[str, tuple[str, ...]]:
+    """Split a key into the folder to list, with a trailing slash, and the pattern below it."""
     parts = [part for part in key.split("/") if part]
-    fixed = next((at for at, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-    pattern = (*parts[fixed:], "**") if fixed < len(parts) else ()
-    return "".join(f"{part}/" for part in parts[:fixed]), pattern
+    first_magic = next((at for at, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    pattern = (*parts[first_magic:], "**") if first_magic < len(parts) else ()
+    return "".join(f"{part}/" for part in parts[:first_magic]), pattern
 
 
 def _fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Whether a name fits, as on a disk: what begins with a dot only where the pattern says so."""
+    """Return whether a name matches; as on disk, a leading dot must be in the pattern."""
     shallow = pattern[: pattern.index("**")]
     hidden = any(part[:1] == "." and fit[:1] != "." for part, fit in zip(parts, shallow, strict=False))
     return not hidden and fits(parts, pattern)

@@ -1,4 +1,4 @@
-"""The logs of a run, of which there may be very many, as bytes and numbers: objects would take ten times the memory."""
+"""The logs of a run, stored as bytes and numbers: objects for very many logs would take ten times the memory."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from chatsquash.core.log import Log
 from chatsquash.sources.names import MARK, container
 
 _NUMBERS = 4
-"""Of a log: where its path ends, the characters of its name, its size, and when it was changed."""
+"""Numbers per log: end of its path, length of its name, size, and modification time."""
 _NEVER = -1
 
 
 class Logs(Sequence[Log]):
-    """Logs as they are found: whole files, whose names end their paths."""
+    """Discovered logs; the name of each log is the end of its path."""
 
     def __init__(self) -> None:
         self._paths = bytearray()
         self._numbers = array("q")
         self._queries: dict[int, str] = {}
-        """What stands behind the names of some, in URLs, and is not shown."""
+        """Query strings of URLs, which are not displayed, by the number of the log."""
         self._copies: dict[str, str] = {}
-        """The copies of archives that are opened in the place of these, by the paths of the archives."""
+        """Copies that are opened instead of archives, by the paths of the archives."""
 
     def append(self, log: Log) -> None:
         """Add a log."""
@@ -39,12 +39,12 @@ class Logs(Sequence[Log]):
 
     @property
     def size(self) -> int:
-        """Bytes of all logs."""
+        """Total size in bytes."""
         return sum(self._numbers[2::_NUMBERS])
 
     @property
     def largest(self) -> int:
-        """Bytes of the largest one."""
+        """Size of the largest log in bytes."""
         return max(self._numbers[2::_NUMBERS], default=0)
 
     def __len__(self) -> int:
@@ -61,8 +61,8 @@ class Logs(Sequence[Log]):
         first = number * _NUMBERS
         start = self._numbers[first - _NUMBERS] if first else 0
         stop, name, size, modified = self._numbers[first : first + _NUMBERS]
-        shown = os.fsdecode(bytes(self._paths[start:stop]))
-        path, when = shown + self._queries.get(number, ""), None if modified == _NEVER else modified
-        if self._copies and (inside := container(shown)) and inside[0] in self._copies:
+        display_path = os.fsdecode(bytes(self._paths[start:stop]))
+        path, when = display_path + self._queries.get(number, ""), None if modified == _NEVER else modified
+        if self._copies and (inside := container(display_path)) and inside[0] in self._copies:
             path = f"{self._copies[inside[0]]}{MARK}{inside[1]}"
-        return Log(path, shown, shown[-name:], size, modified=when, number=number)
+        return Log(path, display_path, display_path[-name:], size, modified=when, number=number)

@@ -1,4 +1,4 @@
-"""Every suffix that is read inside folders, in one list; a file that is named is read whatever its suffix."""
+"""File suffixes that are read inside folders; a file named as an argument is read whatever its suffix."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from chatsquash.core.errors import UsageError
 from chatsquash.sources.compression import KINDS, uncompressed
 
 LOGS = (".jsonl", ".ndjson")
-"""Of logs, which are always read."""
+"""Suffixes of logs, which are always read."""
 DOCUMENTS = (
     *(".json", ".db", ".vscdb", ".har", ".zhar", ".flow", ".flows", ".mitm", ".dump"),
     *(".traj", ".eval", ".log", ".csv", ".parquet"),
 )
-"""Of files that are read where they are recognised, and only there."""
+"""Suffixes of files that are read only if their format is detected."""
 NAMES = (".aider.chat.history.md",)
-"""Names of files that are read where they are recognised, whatever else has their suffix."""
+"""Names of files that are read if their format is detected, whatever other files have the same suffix."""
 _PARTS = re.compile(r"wire\.jsonl|context_\d+\.jsonl")
 ARCHIVES = (".zip", ".tar", ".tgz")
-"""Of files whose members are read; a ``.tar`` may be compressed."""
+"""Suffixes of archives; a ``.tar`` may be compressed."""
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file is an archive by its name."""
+    """Return whether a file is an archive, judging by its name."""
     last = uncompressed(name).lower() if name.lower().endswith(_COMPRESSED) else name.lower()
     return last.endswith(ARCHIVES if last == name.lower() else ".tar")
 
 
 def may_be_document(name: str) -> bool:
-    """Whether a file, named without the suffix of its compression, is read where it is recognised."""
+    """Return whether a file without compression suffix is a document, to be read if its format is detected."""
     last = name.rpartition("/")[2].lower()
     return last.endswith(DOCUMENTS) or last in NAMES
 
 
 def may_be_part(name: str) -> bool:
-    """Whether a log, named without the suffix of its compression, may be a part of another file beside it."""
+    """Return whether a log without compression suffix may be a part of another file in its folder."""
     return _PARTS.fullmatch(name.rpartition("/")[2]) is not None
 
 
@@ -45,18 +45,18 @@ _COMPRESSED = tuple(f".tar{suffix}" for suffix in KINDS)
 
 
 MARK = "!/"
-"""What stands between the path of an archive and the name of a member."""
+"""Separator between the path of an archive and the name of a member."""
 _MEMBER = re.compile(r"(.+?\.(?:zip|tgz|tar(?:\.(?:gz|xz|bz2|zst))?))!/(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def container(path: str) -> tuple[str, str] | None:
-    """The archive of a member's path, and the member's name; ``None`` for the path of a file."""
+    """Split the path of an archive member into archive and member name; ``None`` for a regular path."""
     match = _MEMBER.fullmatch(path) if MARK in path else None
     return (match[1], match[2]) if match else None
 
 
 def is_day(text: str) -> bool:
-    """Whether a text is a date written ``YYYY-MM-DD``."""
+    """Return whether a string is a date in the form ``YYYY-MM-DD``."""
     try:
         return len(text) == 10 and date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -64,39 +64,39 @@ def is_day(text: str) -> bool:
 
 
 def path_day(name: str) -> str | None:
-    """The last part of a path that is a date, ``YYYY-MM-DD``; the file's suffix aside."""
+    """Return the last part of a path that is a date (``YYYY-MM-DD``), ignoring the suffix of the file."""
     folders, _, last = name.rpartition("/")
     stem = last.partition(".")[0]
     return stem if is_day(stem) else _folders_day(folders)
 
 
-@lru_cache(maxsize=64)  # neighbours lie in one folder
+@lru_cache(maxsize=64)  # consecutive logs are in the same folder
 def _folders_day(folders: str) -> str | None:
     return next((part for part in reversed(folders.split("/")) if is_day(part)), None)
 
 
 def is_between(day: str, since: str | None, until: str | None) -> bool:
-    """Whether a day is none before the first and none after the last of those wanted, as far as these are given."""
+    """Return whether a day is in the requested range; open ends are allowed."""
     return (since or day) <= day <= (until or day)
 
 
 def check_dates(since: str | None, until: str | None) -> None:
-    """Raise ``UsageError`` for what is no date, and where no day is left between two."""
+    """Raise ``UsageError`` for an invalid date or an empty range."""
     for value, name in ((since, "--since"), (until, "--until")):
         if value is not None and not is_day(value):
             raise UsageError(f"{name} {value}: not a date; write YYYY-MM-DD")
     if since and until and since > until:
-        raise UsageError(f"--since {since} is after --until {until}: no day is left")
+        raise UsageError(f"--since {since} is after --until {until}: the range is empty")
 
 
 def suffix_of(name: str) -> str:
-    """A file's suffix, lower case, as ``PurePath.suffix`` has it."""
+    """Return a file's suffix in lower case, as ``PurePath.suffix`` does."""
     last = name.rpartition("/")[2]
     dot = last.rfind(".")
     return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
 
 
 def url_suffix(url: str) -> tuple[str, ...]:
-    """The suffix that a URL spells out, of a file or in a glob."""
+    """Return the suffix that a URL or its glob spells out."""
     suffix = suffix_of(re.split(r"[?#]", url, maxsplit=1)[0] if url.startswith("http") else url)
     return (suffix,) if suffix and not glob.has_magic(suffix) else ()

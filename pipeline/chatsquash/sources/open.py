@@ -1,4 +1,4 @@
-"""The bytes of a log, whichever way they lie on the disk, or in a store."""
+"""Open logs, whether on disk, in an archive or in a store, compressed or not."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from chatsquash.sources.names import MARK, container
 from chatsquash.sources.unfolding import UnfoldedFile
 from chatsquash.storage.folder import NEVER_WAITING
 
-_SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
-"""Why a log cannot be opened that has nothing to do with the log."""
+_SHORTAGES = frozenset((EMFILE, ENFILE, ENOMEM))
+"""Errors that are caused by the machine, not by the log."""
 
 
 def raw(path: str | os.PathLike[str]) -> io.FileIO:
-    """The bytes of a file as it stands on a disk or in a store, unbuffered; raises as ``opened``."""
+    """Open the stored bytes of a file, on disk or in a store, unbuffered; raises the errors of ``open_file``."""
     if isinstance(path, str) and MARK in path and (inside := container(path)):
-        return _member(*inside)
-    # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
+        return _open_member(*inside)
+    # Without blocking, since the file may have been replaced by a pipe since discovery.
     if isinstance(path, str) and is_remote(path):
         from chatsquash.sources.remote import StoredLog  # which local files do not need
 
@@ -37,24 +37,24 @@ def raw(path: str | os.PathLike[str]) -> io.FileIO:
         os.close(descriptor)
         raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is not a regular file")
     file = io.FileIO(descriptor)
-    file.name = os.fspath(path)  # as files have it that were opened by name
+    file.name = os.fspath(path)  # as for files opened by name
     return file
 
 
-def _member(archive: str, name: str) -> io.FileIO:
-    """A member of an archive, as the file that it would be."""
+def _open_member(archive: str, name: str) -> io.FileIO:
+    """Open a member of an archive like a file."""
     from chatsquash.sources import archives  # which other files do not need
 
-    file = opened_archive(archive)
+    file = open_archive(archive)
     try:
-        return archives.member(file, name)  # type: ignore[return-value]
+        return archives.open_member(file, name)  # type: ignore[return-value]
     except BaseException:
         file.close()
         raise
 
 
-def opened_archive(path: str) -> io.FileIO:
-    """An archive, of one that is compressed a copy that is not; raises as ``opened``."""
+def open_archive(path: str) -> io.FileIO:
+    """Open an archive, or an uncompressed copy if it is compressed; raises the errors of ``open_file``."""
     file = raw(path)
     try:
         kind = recognise(read_at(file, HEAD, 0))
@@ -63,22 +63,23 @@ def opened_archive(path: str) -> io.FileIO:
         from chatsquash.sources import scratch  # which few runs need
 
         with ExpandedFile(file, kind, Options()) as compressed:
-            return raw(scratch.tar_of(compressed, status_of(file)))
+            return raw(scratch.expand_tar_once(compressed, status_of(file)))
     except BaseException:
         file.close()
         raise
 
 
 def open_file(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
-    """A log, unbuffered; a compressed one is expanded as it is read, as far as the options allow.
+    """Open a log unbuffered; compressed logs are decompressed while reading, within the limits of the options.
 
-    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where the library of its
-    compression is not at hand, and ``ShortageError`` where the machine has too little of something to open any.
+    Raises:
+        OSError: The path is not a regular file, which could block, or the compression library is missing.
+        ShortageError: The machine is out of file handles or memory.
     """
     try:
         return _open(path, options or Options())
     except OSError as problem:
-        if problem.errno in _SCARCE:
+        if problem.errno in _SHORTAGES:
             raise shortage(os.fspath(path), "opened", problem) from None
         raise
 
@@ -94,13 +95,13 @@ def _open(path: str | os.PathLike[str], options: Options) -> BinaryIO:
 
 
 def _unfold(file: io.FileIO | ExpandedFile, options: Options) -> BinaryIO:
-    """A file whose exchanges are no lines as the lines that are made of it; any other as it is."""
+    """Wrap an export so that it is read as lines; return any other file unchanged."""
     kind = unfold.recognise(_head(file, unfold.HEAD))
     return UnfoldedFile(file, kind, options) if kind else file  # type: ignore[return-value]
 
 
 def _head(file: io.FileIO | ExpandedFile, size: int) -> bytes:
-    """What a file begins with, which stands at its beginning then."""
+    """Return the first bytes of a file; its position is the beginning afterwards."""
     if is_raw(file):
         return read_at(file, size, 0)
     head = file.read(size) or b""
@@ -109,7 +110,7 @@ def _head(file: io.FileIO | ExpandedFile, size: int) -> bytes:
 
 
 def shortage(path: str, what: str, problem: OSError) -> ShortageError:
-    """The error for a log of which something cannot be done for want of what the machine should have."""
+    """Build the error for a log that cannot be read because the machine is out of a resource."""
     why = problem.strerror or type(problem).__name__
-    todo = "make room or raise the limit, then run the same command again"
+    todo = "free some resources or raise the limit, then run the same command again"
     return ShortageError(f"{path}: cannot be {what} ({why}), which is not a fault of the log: {todo}")

@@ -1,4 +1,4 @@
-"""Outputs of chatsquash among logs: they are named, and never read as logs."""
+"""Outputs of chatsquash in log folders: they are reported and never read as logs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from chatsquash.storage.commit import RUN
 
 _HEAD = 1 << 10
 _MARK = b'"chatsquash_version"'
-"""A member that is among the first of ``run.json``."""
+"""A key near the beginning of ``run.json``."""
 _LEVELS = 2
-"""Folders above a file of an output, at most."""
+"""Maximum depth of a file below its output folder."""
 
 
 class _File(msgspec.Struct):
@@ -29,13 +29,13 @@ class _Manifest(msgspec.Struct):
 
 
 def is_output(folder: Path) -> bool:
-    """Whether a run wrote to a folder, or its files were copied there."""
+    """Return whether a folder is the output of a run, or a copy of one."""
     return (folder / OURS).is_dir() or _has_manifest(folder)
 
 
 def output_of(path: Path) -> Path | None:
-    """The output that a file or a folder is part of, as its ``run.json`` says; ``None`` if there is none."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a link is a name of its own
+    """Return the output folder that lists a file or folder in its ``run.json``, or ``None``."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - links are not resolved
     for above in absolute.parents[:_LEVELS]:
         if _has_manifest(above):
             name = absolute.relative_to(above).as_posix()
@@ -44,15 +44,15 @@ def output_of(path: Path) -> Path | None:
     return None
 
 
-def output_error(given: str, output: Path | None = None) -> UsageError:
-    """The error for an argument that is an output of chatsquash, or in one."""
+def output_error(argument: str, output: Path | None = None) -> UsageError:
+    """Build the error for an argument that is, or is inside, an output of chatsquash."""
     which = f"is in {output}, an output of chatsquash" if output else "is an output of chatsquash"
     hint = "name the logs that it was made from; chatsquash stats, check and translate read its records"
-    return UsageError(f"{given}: {which}, not logs: {hint}, and merge joins it with others")
+    return UsageError(f"{argument}: {which}, not logs: {hint}, and merge joins it with others")
 
 
 def output_not_read(folder: str) -> Finding:
-    """What is reported about an output below the logs."""
+    """Return the finding for an output inside a log folder."""
     fact = reading.file_not_read("earlier output", 1)
     return Finding(fact.code, fact.severity, Path(folder).name, folder, None, None, fact.text)
 
@@ -66,7 +66,7 @@ def _has_manifest(folder: Path) -> bool:
 
 
 def _files(output: Path) -> list[str]:
-    """The files that a run wrote."""
+    """Return the files listed in an output's manifest."""
     try:
         with raw(output / RUN) as file:
             return [each.path for each in msgspec.json.decode(file.readall(), type=_Manifest).outputs]

@@ -1,4 +1,7 @@
-"""Other files that tell something of a log, such as which call began a sub-agent."""
+"""Files related to a log, such as the one that records which call started a sub-agent.
+
+Related files are given as globs, for files on disk, in archives and in stores.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
     from chatsquash.storage.stores import StoredObject
 
 
-def look(pattern: str) -> Relative:
-    """The files that fit a glob, and what tells them from what they were."""
+def inspect_relatives(pattern: str) -> Relative:
+    """Return a glob with a digest of the state of the files that match it."""
     digest = xxh3_128()
     for path in paths_of(pattern):
         digest.update(state(path))
@@ -32,12 +35,15 @@ def look(pattern: str) -> Relative:
 
 
 def path_of(pattern: str) -> str | None:
-    """The first file that fits a glob."""
+    """Return the first file that matches a glob."""
     return next(iter(paths_of(pattern)), None)
 
 
 def paths_of(pattern: str) -> list[str]:
-    """All files that fit a glob, in order, then those that it leads to (``EACH``), or that fit another glob."""
+    """Return the files that match a glob, followed by those of a second glob separated by ``EACH``.
+
+    If the second glob contains ``EACH`` again, it is expanded with the name of each file of the first one.
+    """
     first, *more = pattern.split(EACH, 1)
     paths = _paths_of(first)
     if more and EACH not in more[0]:
@@ -50,21 +56,21 @@ def _paths_of(pattern: str) -> list[str]:
     if is_remote(pattern):
         return _stored_paths(pattern)
     if inside := container(pattern):
-        return [f"{inside[0]}{MARK}{name}" for name in _fitting(*inside)]
+        return [f"{inside[0]}{MARK}{name}" for name in _matching_members(*inside)]
     return sorted(filter(os.path.isfile, glob.glob(pattern)))
 
 
-def _fitting(archive: str, pattern: str) -> list[str]:
-    """The members whose names fit a glob, whose stars stand for no slash, in order."""
+def _matching_members(archive: str, pattern: str) -> list[str]:
+    """Return the archive members that match a glob in order; ``*`` does not match a slash."""
     folder, _, last = posixpath.normpath(pattern).rpartition("/")
-    folders, fits = _list(archive).folders, folder.split("/")
+    folders, patterns = _archive_listing(archive).folders, folder.split("/")
     if glob.escape(unescaped(folder)) == folder:
         paths = [unescaped(folder)]
     else:
         paths = [
             each
             for each in folders
-            if len(parts := each.split("/")) == len(fits) and all(map(fnmatchcase, parts, fits))
+            if len(parts := each.split("/")) == len(patterns) and all(map(fnmatchcase, parts, patterns))
         ]
     return sorted(
         name for each in paths for name in folders.get(each, ()) if fnmatchcase(name.rpartition("/")[2], last)
@@ -72,37 +78,37 @@ def _fitting(archive: str, pattern: str) -> list[str]:
 
 
 class _Listing(NamedTuple):
-    """What an archive holds."""
+    """The directory of an archive."""
 
     members: dict[str, ArchiveEntry]
-    """By their names."""
+    """Members by name."""
     folders: dict[str, list[str]]
-    """The names by their folders, which are spelled without a dot at their beginning."""
+    """Member names by folder; folders are spelled without a leading dot."""
     names: list[str]
-    """The folders, in order."""
+    """Sorted folders."""
 
     def has_folder(self, name: str) -> bool:
-        """Whether a folder has anything in it."""
+        """Return whether a folder exists, that is, contains members."""
         below = f"{posixpath.normpath(name)}/"
         at = bisect_left(self.names, below)
         return below[:-1] in self.folders or (at < len(self.names) and self.names[at].startswith(below))
 
 
-def _list(archive: str) -> _Listing:
-    """What an archive holds; nothing of one that cannot be read."""
+def _archive_listing(archive: str) -> _Listing:
+    """Return the directory of an archive; empty if it cannot be read."""
     path = unescaped(archive)
     return _read(path, state(path))
 
 
 @lru_cache(maxsize=1)
 def _read(archive: str, state: bytes) -> _Listing:
-    """The same, of one in some state, since a document may have thousands of files beside it."""
+    """Read the directory of an archive; cached by its state, since a document may have thousands of related files."""
     del state
     from chatsquash.sources.archives import members  # which other files do not need
-    from chatsquash.sources.open import opened_archive
+    from chatsquash.sources.open import open_archive
 
     try:
-        with opened_archive(archive) as file:
+        with open_archive(archive) as file:
             paths = members(file)
     except OSError:
         return _Listing({}, {}, [])
@@ -114,7 +120,7 @@ def _read(archive: str, state: bytes) -> _Listing:
 
 
 def _stored_paths(pattern: str) -> list[str]:
-    """The same in a store, where a glob says nothing of folders but their names; nothing where that does not tell."""
+    """Return the matches of a glob in a store. Folders must be spelled out; unreadable stores have no matches."""
     from chatsquash.storage import stores  # which local files do not need
 
     folder, _, last = pattern.rpartition("/")
@@ -125,23 +131,23 @@ def _stored_paths(pattern: str) -> list[str]:
         try:
             keys = stores.store(place).inside(place.key)
         except OSError:
-            continue  # as a folder that cannot be listed
+            continue  # like an unreadable folder on disk
         paths += [place.url(key) for key in keys if fnmatchcase(key.rpartition("/")[2], last)]
     return sorted(paths)
 
 
 def unescaped(pattern: str) -> str:
-    """What a pattern stands for that was escaped."""
+    """Remove the escapes from an escaped glob."""
     return re.sub(r"\[([*?[])\]", r"\1", pattern)
 
 
 def absolute(path: str) -> str:
-    """A path that means the same wherever one is; that of a member begins with the one of its archive."""
+    """Return an absolute path; for a member, that of its archive is made absolute."""
     return path if is_remote(path) else str(Path(path).absolute())
 
 
-def within(path: str) -> str:
-    """The path of a file on its disk, or below the root of the archive or the store that holds it."""
+def inner_path(path: str) -> str:
+    """Return the path of a file on disk, or relative to the root of its archive or store."""
     path = absolute(path)
     if inside := container(path):
         return inside[1]
@@ -149,27 +155,27 @@ def within(path: str) -> str:
 
 
 def is_root(folder: str) -> bool:
-    """Whether a folder is all of an archive, or of a store: what is above is somewhere else."""
+    """Return whether a folder is the root of an archive or a store."""
     if is_remote(folder):
         return "/" not in folder.partition("://")[2]
     return container(f"{folder}/") is None and container(f"{folder}/-") is not None
 
 
-def is_there(path: str) -> bool:
-    """Whether a file stands there, or a folder that is in no store."""
+def exists(path: str) -> bool:
+    """Return whether a path exists; in a store, only files exist."""
     if inside := container(path):
-        names = _list(inside[0])
+        names = _archive_listing(inside[0])
         return inside[1] in names.members or names.has_folder(inside[1])
     return _status(path) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
 
 
 def size_of(path: str) -> int:
-    """Bytes of a file; 0 where there is none."""
+    """Return the size of a file in bytes; 0 if it does not exist."""
     if is_remote(path):
-        stored = _status(path)
-        return stored.size if stored else 0
+        status = _status(path)
+        return status.size if status else 0
     if inside := container(path):
-        entry = _list(inside[0]).members.get(inside[1])
+        entry = _archive_listing(inside[0]).members.get(inside[1])
         return entry.size if entry else 0
     file = Path(path)
     return file.stat().st_size if file.is_file() else 0
@@ -182,13 +188,13 @@ def _status(path: str) -> StoredObject | None:
     return store.status(key)
 
 
-def is_same(relative: Relative) -> bool:
-    """Whether nothing changed since somebody looked."""
-    return look(os.fsdecode(relative.pattern)) == relative
+def is_unchanged(relative: Relative) -> bool:
+    """Return whether the related files are unchanged."""
+    return inspect_relatives(os.fsdecode(relative.pattern)) == relative
 
 
 def state(path: str) -> bytes:
-    """What tells a file from what it was; nothing of one that is not there."""
+    """Return a value that changes when a file does; empty if it does not exist."""
     if is_remote(path):
         return os.fsencode(f"{path} {_status(path)}\n")
     inside = container(path)

@@ -1,4 +1,4 @@
-"""Copies of what compressed archives hold, while they are read: below the output, else where nobody else reads."""
+"""Uncompressed copies of compressed archives: in the output folder, or in a private temporary folder."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from chatsquash.storage.folder import Folder
 _PIECE = 1 << 20
 
 
-def tar_in(folder: Folder, file: ExpandedFile) -> str:
-    """The path of a new file in a folder with what a compressed archive holds, for its owner alone."""
+def expand_tar(folder: Folder, file: ExpandedFile) -> str:
+    """Decompress an archive into a new file in a folder, readable only by its owner, and return its path."""
     name = f"{os.urandom(8).hex()}.tar"
     folder.make()
     with open(folder.create(name, 0o600), "wb", buffering=0) as copy:
@@ -28,15 +28,15 @@ def tar_in(folder: Folder, file: ExpandedFile) -> str:
 _copies: dict[object, str] = {}
 
 
-def tar_of(file: ExpandedFile, key: object) -> str:
-    """The path of such a copy, which goes with this process; ``key`` tells the archive from others."""
+def expand_tar_once(file: ExpandedFile, key: object) -> str:
+    """Return the path of a copy that is deleted when the process exits; ``key`` identifies the archive."""
     if key not in _copies:
-        _copies[key] = tar_in(Folder(_own()), file)
+        _copies[key] = expand_tar(Folder(_private_folder()), file)
     return _copies[key]
 
 
 @cache
-def _own() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="chatsquash-"))  # for its owner alone
+def _private_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="chatsquash-"))  # readable only by its owner
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

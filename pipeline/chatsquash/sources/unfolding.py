@@ -1,4 +1,4 @@
-"""The lines that are made of what is in a file: an export of exchanges becomes a log as it is read."""
+"""Read an export of exchanges as a log, converting it to lines while reading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PIECE = 1 << 18
 
 
 class UnfoldedFile(ExpandedFile):
-    """The lines of an export, as if it were compressed; going back makes them once more from its beginning."""
+    """The lines of an export, in the role of decompressed data; seeking backwards creates them again from the start."""
 
     def __init__(self, file: io.FileIO | ExpandedFile, kind: Unfolding, options: Options) -> None:
         self.unfolding, self.options = kind, options
@@ -27,52 +27,52 @@ class UnfoldedFile(ExpandedFile):
         self._restart()
 
     def _restart(self) -> None:
-        self._made = self._at = 0
+        self._expanded_size = self._at = 0
         self._inner.seek(0)
         self._rest = memoryview(b"")
         self.problem = None
-        self._ended = False
-        self._lines: Iterator[bytes] = self.unfolding.lines(_FoldedSource(self))
+        self._is_ended = False
+        self._lines: Iterator[bytes] = self.unfolding.lines(_ExportFile(self))
 
     def _expand(self) -> bytes:
-        made = bytearray()
+        data = bytearray()
         try:
-            while len(made) < _PIECE and (line := next(self._lines, None)) is not None:
-                made += line
-                made += b"\n"
+            while len(data) < _PIECE and (line := next(self._lines, None)) is not None:
+                data += line
+                data += b"\n"
         except ValueError as problem:
             self._end(f"the {self.unfolding.NAME} {problem}")
         except decoders.PARSER_ERRORS as problem:
             self._end(f"the {self.unfolding.NAME} is damaged ({type(problem).__name__})")
-        if not made and not self._ended:
+        if not data and not self._is_ended:
             self._end(getattr(self._inner, "problem", None))
-        allowed = self._most - self._made
-        if len(made) > allowed:
+        allowed = self._most - self._expanded_size
+        if len(data) > allowed:
             self._end(f"it unfolds to more than {self._beyond}")
-            del made[allowed:]
-        self._made += len(made)
-        return bytes(made)
+            del data[allowed:]
+        self._expanded_size += len(data)
+        return bytes(data)
 
     def _end(self, problem: str | None) -> bytes:
-        self._ended, self.problem = True, problem
+        self._is_ended, self.problem = True, problem
         return b""
 
     def finish(self) -> None:
-        """Have what is left of the file hashed."""
+        """Hash the remaining bytes of the file."""
         if isinstance(self._inner, ExpandedFile):
             self._inner.hashed = self.hashed
             self._inner.finish()
             return
-        while self.raw_bytes(_PIECE):
+        while self.read_raw(_PIECE):
             pass
 
     def raw_head(self, size: int) -> bytes:
-        """What the export itself begins with."""
+        """Return the first bytes of the export itself."""
         self._restart()
         return self._inner.read(size) or b""
 
-    def raw_bytes(self, most: int) -> bytes:
-        """The next bytes of the file."""
+    def read_raw(self, most: int) -> bytes:
+        """Read and hash the next bytes of the export."""
         if isinstance(self._inner, ExpandedFile):
             self._inner.hashed = self.hashed
             return self._inner.read(most) or b""
@@ -84,18 +84,18 @@ class UnfoldedFile(ExpandedFile):
         return data
 
 
-class _FoldedSource:
-    """The file as the module that unfolds it reads it."""
+class _ExportFile:
+    """The export as seen by the module that unfolds it."""
 
-    def __init__(self, unfolded: UnfoldedFile) -> None:
-        self._unfolded = unfolded
-        self.options = unfolded.options
-        """What bounds how a file is read."""
+    def __init__(self, file: UnfoldedFile) -> None:
+        self._file = file
+        self.options = file.options
+        """Limits for reading the file."""
 
     def read(self, size: int) -> bytes:
-        """So many bytes, fewer at the end only."""
+        """Read ``size`` bytes; fewer are returned only at the end."""
         pieces = []
-        while size > 0 and (piece := self._unfolded.raw_bytes(min(size, 1 << 20))):
+        while size > 0 and (piece := self._file.read_raw(min(size, 1 << 20))):
             pieces.append(piece)
             size -= len(piece)
         return b"".join(pieces)

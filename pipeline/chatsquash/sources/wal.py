@@ -1,4 +1,4 @@
-"""The write-ahead log of an SQLite database: pages that were committed and do not stand in the database's file yet."""
+"""The write-ahead log of an SQLite database: committed pages that are not in the database file yet."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _MASK = 0xFFFFFFFF
 _PAGES = (512, 65536)
 
 
-def committed(log: bytes) -> tuple[dict[int, memoryview], int] | None:
-    """The pages of a log up to its last commit, by their numbers, and how many pages the database has then.
+def committed_pages(log: bytes) -> tuple[dict[int, memoryview], int] | None:
+    """Return the pages of a log up to its last commit by page number, and the number of pages in the database.
 
-    What stands behind the last commit, or was left by an earlier one, does not count.  ``None`` where there is none.
+    Pages after the last commit, or left over from an earlier generation of the log, are ignored. ``None`` if nothing
+    was committed.
     """
     if len(log) < _HEAD.size:
         return None
@@ -25,26 +26,26 @@ def committed(log: bytes) -> tuple[dict[int, memoryview], int] | None:
     if magic not in (_BIG, _LITTLE) or not _PAGES[0] <= size <= _PAGES[1] or size & (size - 1):
         return None
     view = memoryview(log)
-    sums = _summed(view[: _HEAD.size - 8], (0, 0), is_big=is_big)
+    sums = _checksums(view[: _HEAD.size - 8], (0, 0), is_big=is_big)
     if sums != (one, two):
         return None
-    pages, waiting = dict[int, memoryview](), dict[int, memoryview]()
+    pages, uncommitted = dict[int, memoryview](), dict[int, memoryview]()
     count = 0
     for at in range(_HEAD.size, len(log) - size - _FRAME.size + 1, size + _FRAME.size):
         number, total, *numbers, one, two = _FRAME.unpack_from(log, at)
         page = view[at + _FRAME.size : at + _FRAME.size + size]
-        sums = _summed(page, _summed(view[at : at + 8], sums, is_big=is_big), is_big=is_big)
+        sums = _checksums(page, _checksums(view[at : at + 8], sums, is_big=is_big), is_big=is_big)
         if numbers != salts or sums != (one, two) or number == 0:
             break
-        waiting[number] = page
+        uncommitted[number] = page
         if total:
-            pages |= waiting
-            waiting, count = {}, total
+            pages |= uncommitted
+            uncommitted, count = {}, total
     return (pages, count) if count else None
 
 
-def _summed(data: memoryview, sums: tuple[int, int], *, is_big: bool) -> tuple[int, int]:
-    """The two sums that a log carries on over its words."""
+def _checksums(data: memoryview, sums: tuple[int, int], *, is_big: bool) -> tuple[int, int]:
+    """Continue the two running checksums of a log."""
     words = array("I", bytes(data))
     if is_big != (sys.byteorder == "big"):
         words.byteswap()
@@ -56,18 +57,22 @@ def _summed(data: memoryview, sums: tuple[int, int], *, is_big: bool) -> tuple[i
 
 
 def apply(data: bytearray, log: bytes, most: int) -> None:
-    """Put the committed pages of a log into a database's bytes; raises ``ValueError`` for too many of them."""
-    commit = committed(log)
+    """Apply the committed pages of a log to the bytes of a database.
+
+    Raises:
+        ValueError: The database would be larger than ``most`` bytes.
+    """
+    commit = committed_pages(log)
     if commit is None:
         return
     pages, count = commit
     size = len(next(iter(pages.values())))
     if count * size > most:
         raise ValueError(f"is larger than {most:,} bytes with its changes")
-    whole = count * size
-    if len(data) < whole:
-        data.extend(bytes(whole - len(data)))
-    del data[whole:]
+    full_size = count * size
+    if len(data) < full_size:
+        data.extend(bytes(full_size - len(data)))
+    del data[full_size:]
     for number, page in pages.items():
         if number <= count:
             data[(number - 1) * size : number * size] = page

@@ -86,7 +86,7 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "huggingface/hub"
 
 
-def packed(path: str) -> bytes:
+def pack(path: str) -> bytes:
     """What ``read`` finds, as the option ``template`` has it; the same bytes wherever the file stands."""
     return jsonio.dumps(read(path), sort_keys=True)
 

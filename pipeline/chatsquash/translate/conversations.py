@@ -1,4 +1,4 @@
-"""One conversation, whatever its format: read from JSON values, written as another format, and what that loses."""
+"""Reads a conversation from JSON values, writes it in another format, and measures the losses."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from chatsquash.translate.sendable import ForeignReasoning
 
 
 def known_formats() -> tuple[str, ...]:
-    """The names of all formats that are read."""
+    """Return the names of all readable formats."""
     return (*formats.names(), *documents.names())
 
 
-def writable() -> tuple[str, ...]:
-    """The names of all formats that are written."""
-    return tuple(name for name in known_formats() if named(name).dump)
+def writable_formats() -> tuple[str, ...]:
+    """Return the names of all writable formats."""
+    return tuple(name for name in known_formats() if named_format(name).dump)
 
 
 @cache
-def named(name: str) -> Format | DocumentFormat:
-    """The format of a name; raises ``UsageError`` for a name that is none."""
+def named_format(name: str) -> Format | DocumentFormat:
+    """Return the format with a name; raise ``UsageError`` for an unknown name."""
     if name in formats.names():
         return formats.get_format(name)
     if name in documents.names():
@@ -44,25 +44,25 @@ def named(name: str) -> Format | DocumentFormat:
 
 
 def is_document(name: str) -> bool:
-    """Whether a format is one of documents, not of exchanges; raises ``UsageError`` for a name that is none."""
-    return isinstance(named(name), DocumentFormat)
+    """Return whether a format is a document format, not a request format; raise ``UsageError`` for an unknown name."""
+    return isinstance(named_format(name), DocumentFormat)
 
 
 def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - the word of the field
-    """The conversation in a request's body, a record, an exchange or a document.
+    """Load the conversation in a request body, a record, an exchange or a document.
 
     Args:
-        obj: A JSON value: a body such as ``{"messages": [...], "tools": [...]}``, a list of its turns, an exchange
-            ``{"request": ..., "response": ...}`` as any logger wraps it, its response whole or streamed, or a document
-            such as a client keeps.
-        format: Its format, as ``chatsquash formats`` lists them; told from the value by default.
+        obj: A JSON value: a body such as ``{"messages": [...], "tools": [...]}``, a list of turns, an exchange
+            ``{"request": ..., "response": ...}`` in the envelope of any supported logger, with a complete or streamed
+            response, or a document such as a client's history.
+        format: The name of a format that ``chatsquash formats`` lists; detected by default.
 
     Returns:
-        Its ``turns``, each an ordered list of blocks, its ``messages`` as OpenAI chat has them, and its ``tools``.  Of
-        a document with several conversations the first.
+        The conversation with ``turns`` (ordered lists of blocks), ``messages`` in OpenAI chat format, and ``tools``.
+        If a document contains several conversations, the first one is returned.
 
     Raises:
-        UsageError: The format is not known or cannot be told, or the value is not of it.
+        UsageError: The format is unknown or cannot be detected, or the value does not match it.
 
     >>> load([{"role": "user", "content": "hi"}]).messages
     [{'role': 'user', 'content': 'hi'}]
@@ -80,20 +80,26 @@ def load_all(
     lines: list[int] | None = None,
     meta: Json = None,
 ) -> list[Conversation]:
-    """Every conversation in a file, whose lines, or whose one value, these are; raises as ``load``.
+    """Load every conversation of a file, with turns and tools; only ``load`` also adds messages.
 
-    Their turns and tools are read; messages are made of turns where somebody asks ``load``.  ``lines`` are the numbers
-    of these lines, from 1, where others stand between them; ``meta`` is what lies beside.  ``every``: of a history also
-    the branches that others go on from, all in the order of the file.
+    Args:
+        objects: The JSON values of the lines of the file, or its single value.
+        format: The name of the format; detected by default.
+        every: Also return the branches of a history that other branches continue, in the order of the file.
+        lines: The line numbers of ``objects``, from 1, if other lines were skipped.
+        meta: The content of the companion file, for formats that have one.
+
+    Raises:
+        UsageError: As for ``load``.
     """
-    if len(objects) == 1 and not format and (logged := logs.exchange(objects[0], None)):
-        return [logged.conversation]
+    if len(objects) == 1 and not format and (exchange := logs.exchange(objects[0], None)):
+        return [exchange.conversation]
     name = format or recognise(objects)
-    form = named(name)
+    form = named_format(name)
     conversations: list[Conversation]
     try:
         if isinstance(form, Format):
-            conversations = [_of_body(form, each, name) for each in objects]
+            conversations = [_read_object(form, each, name) for each in objects]
         elif every and form.every:
             conversations = form.every(objects)
         else:
@@ -101,22 +107,22 @@ def load_all(
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not conversations:
-        raise UsageError(f"{name}: there is no conversation in it")
+        raise UsageError(f"{name}: it contains no conversation")
     return conversations
 
 
 def with_turns(conversation: Conversation) -> Conversation:
-    """A conversation whose turns are made of its messages at most once; raises ``TurnError``."""
+    """Return a conversation with its turns, built from its messages if necessary; raises ``TurnError``."""
     return conversation if conversation.turns is not None else replace(conversation, turns=turns_of(conversation))
 
 
-def _of_body(form: Format, value: Json, name: str) -> Conversation:
-    logged = logs.exchange(value, name)
-    return logged.conversation if logged else bodies.read(form, value)
+def _read_object(form: Format, value: Json, name: str) -> Conversation:
+    exchange = logs.exchange(value, name)
+    return exchange.conversation if exchange else bodies.read(form, value)
 
 
 def read_body(value: Json, name: str) -> tuple[Conversation, Tools]:
-    """The conversation in a body that is not an exchange, and the tools in it; raises ``UsageError``."""
+    """Return the conversation and the tools in a request body that is not an exchange; raises ``UsageError``."""
     form = formats.get_format(name)
     try:
         tools = bodies.tools_in(form, value, is_repeated=True)
@@ -126,18 +132,20 @@ def read_body(value: Json, name: str) -> tuple[Conversation, Tools]:
 
 
 def recognise(objects: list[Json]) -> str:
-    """The format of a file; raises ``UsageError`` where nothing is known of it, or where it may be of two."""
+    """Detect the format of a file; raise ``UsageError`` if no format or more than one matches."""
     try:
-        fitting = documents.recognise(objects)
+        document_format = documents.recognise(objects)
     except TurnError as problem:
         raise UsageError(f"{problem}; choose with --from") from None
-    if fitting:
-        return fitting.name
+    if document_format:
+        return document_format.name
     seen = [bodies.recognise(each) for each in objects[:50]]
-    whole = formats.recognise_file(seen)
-    if whole.name is None:
-        raise UsageError(f"{whole.why}; documents that are known: {', '.join(documents.names())}; choose with --from")
-    return whole.name
+    recognition = formats.recognise_file(seen)
+    if recognition.name is None:
+        raise UsageError(
+            f"{recognition.why}; documents that are known: {', '.join(documents.names())}; choose with --from"
+        )
+    return recognition.name
 
 
 def dump(
@@ -147,19 +155,26 @@ def dump(
     sendable: bool = False,
     foreign_reasoning: ForeignReasoning = "drop",
 ) -> Json:
-    """A conversation in a format: a body with turns, system prompt and tools, or a document.
+    """Write a conversation in a format: a body with turns, system prompt and tools, or a document.
 
-    What the format cannot hold is left out: ``losses`` says what.  ``sendable`` makes it what the service takes, where
-    that refuses something that its format can hold; ``foreign_reasoning`` says what becomes of reasoning then that the
-    service has not signed.  Raises ``UsageError`` for a format that is not known or not written, or has no service, and
-    for a conversation that none of its documents can stand for.
+    Content that the format cannot express is omitted; ``losses`` lists it.
+
+    Args:
+        conversation: The conversation.
+        format: The name of a writable format.
+        sendable: Adapt the body to the service, which may reject content that its format can express.
+        foreign_reasoning: With ``sendable``, whether reasoning that the service has not signed is dropped or
+            becomes text.
+
+    Raises:
+        UsageError: The format is unknown, cannot be written or has no service, or cannot express the conversation.
     """
     if sendable:
         return request(conversation, format, foreign_reasoning).body
     if foreign_reasoning != "drop":
         raise UsageError("foreign_reasoning has no effect without sendable: add it")
     form = _writer(format)
-    _refuse_none(conversation)
+    _require_conversation(conversation)
     try:
         return form.dump(conversation)
     except TurnError as problem:
@@ -167,11 +182,11 @@ def dump(
 
 
 def request(conversation: Conversation, format: str, foreign_reasoning: ForeignReasoning = "drop") -> sendable.Request:  # noqa: A002
-    """What a service takes of a conversation, and what was changed for that; raises as ``dump``."""
+    """Return a conversation adapted to a service, and the changes made; raises like ``dump``."""
     if foreign_reasoning not in get_args(ForeignReasoning):
         raise UsageError(f"{foreign_reasoning}: foreign_reasoning is {' or '.join(get_args(ForeignReasoning))}")
     form = _writer(format)
-    _refuse_none(conversation)
+    _require_conversation(conversation)
     try:
         return sendable.request(form, conversation, foreign_reasoning)
     except TurnError as problem:
@@ -179,33 +194,33 @@ def request(conversation: Conversation, format: str, foreign_reasoning: ForeignR
 
 
 def dump_all(branches: list[Conversation], format: str) -> Json:  # noqa: A002
-    """The branches of a history as one document, for a format that ``holds_branches``; raises as ``dump``."""
+    """Write the branches of a history as one document; the format must support branches.  Raises like ``dump``."""
     for conversation in branches:
-        _refuse_none(conversation)
+        _require_conversation(conversation)
     return _writer(format).dump_all(branches)
 
 
-def holds_branches(format: str) -> bool:  # noqa: A002
-    """Whether a document of a format may hold several branches."""
+def supports_branches(format: str) -> bool:  # noqa: A002
+    """Return whether a document of a format may contain several branches."""
     form = _writer(format)
     return isinstance(form, DocumentFormat) and form.dump_all is not None
 
 
 @cache
 def _writer(name: str) -> Any:
-    """The format to write; raises ``UsageError`` for a name that is none, and for a format that is only read."""
+    """Return a writable format; raise ``UsageError`` for an unknown name or a format that is only read."""
     if name not in known_formats():
         if name != "openai":
             trainers.refuse_as_value("--to", name)
-        raise UsageError(f"{name}: no known format; {hint(name, writable())}")
-    form = named(name)
+        raise UsageError(f"{name}: no known format; {hint(name, writable_formats())}")
+    form = named_format(name)
     if not form.dump:
-        raise UsageError(f"{name}: is read only; written are {', '.join(writable())}")
+        raise UsageError(f"{name}: is read only; written are {', '.join(writable_formats())}")
     return form
 
 
-def _refuse_none(conversation: Conversation) -> None:
-    """Raise ``UsageError`` for what is no conversation."""
+def _require_conversation(conversation: Conversation) -> None:
+    """Raise ``UsageError`` unless the messages and tools of a conversation have the expected types."""
     try:
         _ = turns_of(conversation)
     except TurnError as problem:
@@ -215,55 +230,55 @@ def _refuse_none(conversation: Conversation) -> None:
 
 
 def losses(conversation: Conversation, format: str) -> comparison.Losses:  # noqa: A002
-    """The paths at which a conversation differs from what the format's own readers see of it once it is written.
+    """Return the paths of everything that other readers of a format lose when a conversation is written in it.
 
-    ``kept_for_chatsquash`` of the list has the paths that such readers miss and ``load`` does not.
+    Paths that ``load`` restores, because chatsquash wrote a mark for them, are in the list's ``kept_for_chatsquash``.
     """
-    return lost_of_dump([conversation], dump(conversation, format), format)[0]
+    return losses_of_dump([conversation], dump(conversation, format), format)[0]
 
 
-def loss_of(conversation: Conversation, document: Json, format: str) -> comparison.Losses:  # noqa: A002
-    """What a document in a format does not hold of a conversation that it was made of."""
-    return lost_of_all([conversation], document, format)[0]
+def losses_in(conversation: Conversation, document: Json, format: str) -> comparison.Losses:  # noqa: A002
+    """Return the losses of a document compared with the conversation that it was written from."""
+    return measured_losses([conversation], document, format)[0]
 
 
-def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002
-    """What a document in a format does not hold of the conversations that it was made of, and not fitted since.
+def losses_of_dump(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002
+    """Return the losses of a document as ``dump`` returned it, one list per branch.
 
-    It is measured by reading the document, but for conversations that are so plain that it is known.
+    For plain conversations, they are known from the format's declaration; others are measured.
     """
-    form = named(format)
+    form = named_format(format)
     paths = plain.plain_losses(branches[0], form) if len(branches) == 1 else None
     tools = branches[0].tools
     if paths is None or not all(isinstance(tool, dict) and PRIVATE not in tool for tool in tools):
-        return lost_of_all(branches, document, format)
+        return measured_losses(branches, document, format)
     if isinstance(form, Format):
-        written = bodies.tools_in(form, document).functions
+        definitions = bodies.tools_in(form, document).functions
     elif form.defined_tools:
-        written = form.defined_tools(document)
+        definitions = form.defined_tools(document)
     elif form.HAS_TOOLS:
-        return lost_of_all(branches, document, format)
+        return measured_losses(branches, document, format)
     else:
-        written = []
-    return [comparison.Losses([*paths, *comparison.of_tools(tools, written)])]
+        definitions = []
+    return [comparison.Losses([*paths, *comparison.tool_differences(tools, definitions)])]
 
 
-def lost_of_all(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002
-    """The same for a document that holds several conversations."""
-    read = load_all([document], format, every=True)
-    differences = [comparison.differences(*pair) for pair in zip(branches, read, strict=True)]
+def measured_losses(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002
+    """Read a document again and return its losses, one list per branch."""
+    reread = load_all([document], format, every=True)
+    all_differences = [comparison.differences(*pair) for pair in zip(branches, reread, strict=True)]
     if not any(map(_may_be_marked, branches)):
-        return list(map(comparison.Losses, differences))
-    seen = load_all([without_marks(document)], format, every=True)
-    missed = [comparison.differences(*three) for three in zip(branches, seen, read, strict=True)]
+        return list(map(comparison.Losses, all_differences))
+    unmarked = load_all([without_marks(document)], format, every=True)
+    public_differences = [comparison.differences(*three) for three in zip(branches, unmarked, reread, strict=True)]
     return [
-        comparison.Losses(ours, [path for path in paths if path not in ours])
-        for ours, paths in zip(differences, missed, strict=True)
+        comparison.Losses(differing, [path for path in paths if path not in differing])
+        for differing, paths in zip(all_differences, public_differences, strict=True)
     ]
 
 
 def _may_be_marked(conversation: Conversation) -> bool:
-    """Whether something is in a conversation for which some formats have no place but a mark of ours."""
+    """Return whether a conversation contains something that some formats can only express by a mark of chatsquash."""
     leads = True
     for turn in turns_of(conversation):
         leads = leads and turn.role in PROMPTS
@@ -274,8 +289,8 @@ def _may_be_marked(conversation: Conversation) -> bool:
     return False
 
 
-def why_none(value: Json, form: str | None) -> str | None:
-    """Why a value is no conversation of a format, or of any; ``None`` for one."""
+def explain_mismatch(value: Json, form: str | None) -> str | None:
+    """Return why a value is not a conversation of a format, or of any; ``None`` if it is one."""
     try:
         load_all([value], form)
     except UsageError as problem:

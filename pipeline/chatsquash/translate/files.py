@@ -1,4 +1,4 @@
-"""Whole conversations from one format to another: what is read, what is written, what is said of it."""
+"""Translates files, folders and streams of conversations to another format, and reports the outcome."""
 
 from __future__ import annotations
 
@@ -20,42 +20,43 @@ from chatsquash.translate.sendable import ForeignReasoning
 from chatsquash.translate.sources import STREAM, Sources
 from chatsquash.translate.work import LABELS, PieceResult, Tally, Task, translate_all
 
-_SHOWN = 20  # lines that cannot be read
-_WORTH_A_PROCESS = 8 << 20
-"""Bytes below which starting a process takes longer than it saves."""
+_MAX_LINES = 20
+"""Unreadable lines that are listed."""
+_MIN_PROCESS_BYTES = 8 << 20
+"""Input bytes per process; with fewer, starting it takes longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What the user asked of a translation."""
+    """The options of a translation."""
 
     to: str
     output: str
-    """A folder; with ``jsonl``, or where its name says so, a file, plain or compressed; or ``-``."""
+    """A folder; a plain or compressed file if ``jsonl`` is set or it has such a suffix; ``-`` for standard output."""
     from_format: str | None = None
     all_branches: bool = False
-    """Also the branches of a history that others go on from."""
+    """Also write branches of a history that other branches continue."""
     jsonl: bool = False
     lossless: bool = False
     force: bool = False
     sendable: bool = False
-    """Fitted to what the service takes."""
+    """Adapt the output to the service."""
     foreign_reasoning: ForeignReasoning | None = None
-    """With ``sendable``: what becomes of reasoning that the service has not signed."""
+    """With ``sendable``: how to handle reasoning that the service has not signed."""
     anonymize: bool = False
     """Replace e-mail addresses by pseudonyms."""
     anonymize_key_file: str | None = None
     private: Options | None = None
-    """What else is replaced, addresses too where they say so, with the key."""
+    """Options for redaction, which may include e-mail addresses, with the key."""
     workers: int = 1
 
     @property
     def is_jsonl(self) -> bool:
-        """Whether a line is written for each conversation."""
+        """Whether the output has one line per conversation."""
         return self.jsonl or (is_lines(self.output) and not Path(self.output).is_dir())
 
     def redaction(self) -> Options | None:
-        """What is replaced, with the key; ``None`` where that is nothing."""
+        """Return the options for redaction with the key; ``None`` if nothing is replaced."""
         options = self.private or Options(anonymize=False)
         options = replace(options, anonymize=options.anonymize or self.anonymize)
         if options.has_key and options.anonymize_key is None:
@@ -70,29 +71,29 @@ class TranslationReport(Tally, kw_only=True):
     """The format that was written."""
     written: int = 0
     complete: bool = True
-    """Whether every line and every file could be read."""
+    """Whether all lines and files were readable."""
     anonymized: bool = False
 
-    def take(self, done: PieceResult) -> None:
+    def add_result(self, done: PieceResult) -> None:
         """Add the outcome of a piece."""
         self.add(done)
         self.written += len(done.documents)
-        self.complete = self.complete and not (done.cut or done.bad_lines)
+        self.complete = self.complete and not (done.truncated or done.bad_lines)
 
     def lines(self) -> Iterator[str]:
-        """The first lines that cannot be read, escaped, and how many more there are."""
-        yield from map(escape, self.bad_lines[:_SHOWN])
-        if len(self.bad_lines) > _SHOWN:
-            yield f"... and {pluralize(len(self.bad_lines) - _SHOWN, 'more line')} that cannot be read"
+        """Yield the first unreadable lines, escaped, and the number of further ones."""
+        yield from map(escape, self.bad_lines[:_MAX_LINES])
+        if len(self.bad_lines) > _MAX_LINES:
+            yield f"... and {pluralize(len(self.bad_lines) - _MAX_LINES, 'more line')} that cannot be read"
 
     def overview(self) -> Overview:
-        """What people should know about the translation."""
-        written = Headline((f"{pluralize(self.written, 'conversation')} written as {self.to}",))
+        """Return the summary that is printed for the user."""
+        headline = Headline((f"{pluralize(self.written, 'conversation')} written as {self.to}",))
         counts = {label: getattr(self, name) for name, label in LABELS.items()}
         rows = tuple(Row(label, sum(kinds.values()), _most_first(kinds)) for label, kinds in counts.items() if kinds)
-        stay = self.has_addresses and not self.anonymized
+        has_unchanged_addresses = self.has_addresses and not self.anonymized
         step = Headline(("e-mail addresses are unchanged;", "add --anonymize to replace them"), "warning")
-        return Overview((written,), rows, step if stay else None)
+        return Overview((headline,), rows, step if has_unchanged_addresses else None)
 
 
 def _most_first(kinds: Mapping[str, int]) -> tuple[str, ...]:
@@ -100,79 +101,89 @@ def _most_first(kinds: Mapping[str, int]) -> tuple[str, ...]:
 
 
 class LossError(ChatsquashError):
-    """Something would be lost, and that was forbidden."""
+    """Content would be lost although ``lossless`` is set."""
 
 
 Observer = Callable[[int, int], None]
-"""Told the bytes of each piece that is done, and those of all that is known to be there."""
+"""Called after each piece with its bytes and with the bytes of all known inputs."""
 
 
 def write_all(
     inputs: Iterable[str],
-    wanted: Translation,
+    translation: Translation,
     stdin: BinaryIO | None,
     stdout: BinaryIO | None,
     observe: Observer | None = None,
 ) -> TranslationReport:
     """Translate files, folders and globs to a folder, a file of lines or a stream.
 
-    What is written appears at the end, so nothing does where something is refused.  Raises ``UsageError`` for what
-    cannot be read, told or written, and ``LossError``.
+    The output appears when everything is complete, so an error leaves no partial output.
+
+    Args:
+        inputs: Paths, globs, or ``-`` for standard input.
+        translation: The options.
+        stdin: Standard input; ``None`` if it is closed.
+        stdout: Standard output; ``None`` if it is closed.
+        observe: Called after each piece, for progress.
+
+    Raises:
+        UsageError: An input cannot be read, its format cannot be detected, or the output cannot be written.
+        LossError: Content would be lost although ``lossless`` is set.
     """
-    _refuse_wrong(wanted)
-    refuse_remote(wanted.output)
+    _check_options(translation)
+    refuse_remote(translation.output)
     inputs = list(inputs)
-    out = None if wanted.output == STREAM else Path(wanted.output)
-    sources = Sources(wanted.from_format, out)
+    out = None if translation.output == STREAM else Path(translation.output)
+    sources = Sources(translation.from_format, out)
     size = _size(inputs)
-    workers = min(wanted.workers, size // _WORTH_A_PROCESS + 1) if STREAM not in inputs else wanted.workers
-    private = wanted.redaction()
-    whole = TranslationReport(
-        to=wanted.to, passed_over=sources.passed_over, anonymized=bool(private and private.anonymize)
+    workers = min(translation.workers, size // _MIN_PROCESS_BYTES + 1) if STREAM not in inputs else translation.workers
+    private = translation.redaction()
+    report = TranslationReport(
+        to=translation.to, ignored=sources.ignored, anonymized=bool(private and private.anonymize)
     )
-    with output(wanted.output, stdout, jsonl=wanted.is_jsonl, force=wanted.force) as writer:
-        named = _DocumentNames(writer)
+    with output(translation.output, stdout, jsonl=translation.is_jsonl, force=translation.force) as writer:
+        names = _DocumentNames(writer)
         failures = _Failures()
-        for done in translate_all(sources.pieces(inputs, stdin), _work(wanted, private), workers):
-            if done.refused:
-                raise LossError(f"{done.refused}; without --lossless the rest is written")
-            failures.take(done)
-            named.write(done)
-            whole.take(done)
+        for done in translate_all(sources.pieces(inputs, stdin), _task(translation, private), workers):
+            if done.refusal:
+                raise LossError(f"{done.refusal}; without --lossless the rest is written")
+            failures.add(done)
+            names.write(done)
+            report.add_result(done)
             if observe:
                 observe(done.piece.size, size)
-        named.close()
-        failures.settle(whole, lossless=wanted.lossless)
+        names.flush()
+        failures.report_to(report, lossless=translation.lossless)
         writer.commit()
-    return whole
+    return report
 
 
-def _refuse_wrong(wanted: Translation) -> None:
-    conversations.holds_branches(wanted.to)  # which has to be written
-    conversations.named(wanted.from_format or wanted.to)
-    if wanted.force and wanted.output == STREAM:
+def _check_options(translation: Translation) -> None:
+    conversations.supports_branches(translation.to)  # raises for a format that cannot be written
+    conversations.named_format(translation.from_format or translation.to)
+    if translation.force and translation.output == STREAM:
         raise UsageError("--force has no effect with --output -: use only one of them")
-    if wanted.foreign_reasoning and not wanted.sendable:
+    if translation.foreign_reasoning and not translation.sendable:
         raise UsageError("--foreign-reasoning has no effect without --sendable: add it")
-    if wanted.sendable and sendable.service_of(conversations.named(wanted.to)) is None:
-        raise UsageError(f"{wanted.to} is sent to no service: leave --sendable out")
+    if translation.sendable and sendable.service_of(conversations.named_format(translation.to)) is None:
+        raise UsageError(f"{translation.to} no service accepts this format: remove --sendable")
 
 
-def _work(wanted: Translation, private: Options | None) -> Task:
+def _task(translation: Translation, private: Options | None) -> Task:
     return Task(
-        wanted.to,
-        wanted.from_format,
-        wanted.all_branches,
-        wanted.lossless,
-        wanted.sendable,
-        wanted.foreign_reasoning or "drop",
-        indented=not wanted.is_jsonl and wanted.output == STREAM,
+        translation.to,
+        translation.from_format,
+        translation.all_branches,
+        translation.lossless,
+        translation.sendable,
+        translation.foreign_reasoning or "drop",
+        indent=not translation.is_jsonl and translation.output == STREAM,
         private=private,
     )
 
 
 def _size(inputs: list[str]) -> int:
-    """Bytes of all files that are named or lie in folders, for progress; compressed ones as they lie there."""
+    """Return the bytes of all input files, for progress; compressed files count with their size on disk."""
     size = 0
     for place in inputs:
         path = Path(place)
@@ -182,19 +193,19 @@ def _size(inputs: list[str]) -> int:
 
 
 class _DocumentNames:
-    """Gives documents their names: that of the session or the file, with a number where a file has several."""
+    """Names documents after their session or file, with a number if a file has several."""
 
     def __init__(self, writer: DocumentWriter) -> None:
         self._writer = writer
         self._file = 0
         self._count = 0
         self._first: tuple[str, bytes] | None = None
-        """The first document of a file, as long as it is the only one."""
+        """The first document of a file.  It waits until a second one shows that it needs a number."""
 
     def write(self, done: PieceResult) -> None:
         """Write the documents of a piece."""
         if done.piece.file != self._file:
-            self.close()
+            self.flush()
             self._file, self._count = done.piece.file, 0
         for session, data in done.documents:
             self._count += 1
@@ -203,35 +214,38 @@ class _DocumentNames:
             elif self._count == 1:
                 self._first = done.piece.name, data
             else:
-                self._settle(f"{done.piece.name}-1")
+                self._write_first(f"{done.piece.name}-1")
                 self._writer.write(f"{done.piece.name}-{self._count}", data)
 
-    def close(self) -> None:
-        """Write what is left."""
+    def flush(self) -> None:
+        """Write the document that is still waiting."""
         if self._first:
-            self._settle(self._first[0])
+            self._write_first(self._first[0])
 
-    def _settle(self, name: str) -> None:
+    def _write_first(self, name: str) -> None:
         if self._first:
             self._writer.write(name, self._first[1])
             self._first = None
 
 
 class _Failures:
-    """The pieces that cannot be read: of folders they are counted, if another can be."""
+    """Collects the pieces that cannot be read.
+
+    In a folder, they are only reported if another file is readable.  A file that the user named is an error.
+    """
 
     def __init__(self) -> None:
-        self._found: Counter[int] = Counter()
-        """How many files each folder has."""
+        self._file_counts: Counter[int] = Counter()
+        """The number of pieces per argument."""
         self._failed: dict[int, list[str]] = {}
         self._unreadable: list[str] = []
         self._empty = ""
 
-    def take(self, done: PieceResult) -> None:
-        """Note how a piece came out; raises ``UsageError`` for one that must be readable."""
+    def add(self, done: PieceResult) -> None:
+        """Count the outcome of a piece; raises ``UsageError`` if it had to be readable."""
         argument = done.piece.argument
-        self._found[argument] += 1
-        self._empty = self._empty or done.empty
+        self._file_counts[argument] += 1
+        self._empty = self._empty or done.nothing_to_send
         if not done.failure:
             return
         if done.is_unreadable and not done.piece.is_found:
@@ -241,17 +255,20 @@ class _Failures:
         else:
             raise UsageError(done.failure)
 
-    def settle(self, whole: TranslationReport, *, lossless: bool) -> None:
-        """Say what could not be read; raises where that is all there was, or where nothing may be lost."""
-        for argument, failures in self._failed.items():
-            if len(failures) == self._found[argument]:
-                raise UsageError(failures[-1])
+    def report_to(self, report: TranslationReport, *, lossless: bool) -> None:
+        """Add the failures to a report.
+
+        Raises ``UsageError`` if nothing was readable, and ``LossError`` if nothing may be lost.
+        """
+        for argument, folder_failures in self._failed.items():
+            if len(folder_failures) == self._file_counts[argument]:
+                raise UsageError(folder_failures[-1])
         said = [*self._unreadable, *(failure for failures in self._failed.values() for failure in failures)]
         if said and lossless:
             raise LossError(f"{said[0]}; without --lossless the rest is written")
-        if said and not whole.written:
+        if said and not report.written:
             raise UsageError(said[-1])
-        if self._empty and not whole.written:
+        if self._empty and not report.written:
             raise UsageError(self._empty)
-        whole.passed_over.update(said)
-        whole.complete = whole.complete and not said
+        report.ignored.update(said)
+        report.complete = report.complete and not said

@@ -1,4 +1,4 @@
-"""Names of tools and ids of calls as a service takes them, consistently in definitions, calls and results."""
+"""Adapts names of tools and ids of calls to a service, consistently in definitions, calls and results."""
 
 from __future__ import annotations
 
@@ -16,102 +16,105 @@ from chatsquash.formats.values import string
 from chatsquash.formats.writing import OpenCallNames
 
 _UNKNOWN = "unknown"
-"""The name of a tool that was logged without one."""
+"""The name for a tool that was logged without one."""
 
 
-class Fitting:
-    """Gives tools and calls names and ids that a service takes, each its own, and results those of their calls."""
+class NameMapping:
+    """Maps names of tools and ids of calls to unique ones that a service accepts; results get those of their calls."""
 
-    def __init__(self, service: Service, turns: list[Turn], tools: list[Tool], fitted: Counter[str]) -> None:
+    def __init__(self, service: Service, turns: list[Turn], tools: list[Tool], adaptations: Counter[str]) -> None:
         blocks = [block for turn in turns for block in turn.blocks]
         names = [name for tool in tools if (name := string(definition(tool), "name"))]
         names += [block.name or "" for block in blocks if type(block) is Call]
         names += [block.name for block in blocks if type(block) is Result and block.name]
         self._names = _assign(names, service.names)
         self._ids = service.ids
-        self._taken = _NamesInUse(block.id for block in blocks if isinstance(block, Call | Result))
-        self._waiting = OpenCallNames()
-        """Knows the ids that calls have now, by those that they had."""
-        self._used = set[str]()
-        self._fitted = fitted
+        self._reserved_ids = _NamesInUse(block.id for block in blocks if isinstance(block, Call | Result))
+        self._new_ids = OpenCallNames()
+        """The new ids of calls that await a result, by their original ids."""
+        self._assigned_ids = set[str]()
+        self._adaptations = adaptations
         self._lists_properties = service.requires_properties
-        fitted["names of tools"] += sum(name != own for name, own in self._names.items())
+        adaptations["names of tools"] += sum(name != own for name, own in self._names.items())
 
     def tools(self, tools: list[Tool]) -> list[Tool]:
-        """The definitions with names of their own; of several with one name the first."""
+        """Return the definitions with their new names; of several with the same name, only the first."""
         by_name = dict[str, Tool]()
         for tool in tools:
             if isinstance(tool, dict) and (name := string(definition(tool), "name")):
-                self._fitted["definitions of one name left out"] += name in by_name
+                self._adaptations["duplicate definitions dropped"] += name in by_name
                 by_name.setdefault(name, self._tool(tool, name))
         return list(by_name.values())
 
     def _tool(self, tool: Tool, name: str) -> Tool:
-        holder = next((of for of in ("function", "custom") if of in tool), None)
-        own = {**definition(tool), "name": self._names.get(name, name)}
-        if self._lists_properties and isinstance(own.get("parameters"), dict):
-            own["parameters"] = {"type": "object", "properties": {}, **own["parameters"]}
-        return own if holder is None else {**tool, holder: own}
+        wrapper = next((of for of in ("function", "custom") if of in tool), None)
+        fields = {**definition(tool), "name": self._names.get(name, name)}
+        if self._lists_properties and isinstance(fields.get("parameters"), dict):
+            fields["parameters"] = {"type": "object", "properties": {}, **fields["parameters"]}
+        return fields if wrapper is None else {**tool, wrapper: fields}
 
     def turn(self, turn: Turn) -> Turn:
-        """A turn with the names and ids of its calls or results."""
+        """Return a turn with the new names and ids of its calls or results."""
         ids = [self._id(block.id) if type(block) is Call else "" for block in turn.blocks]
-        self._waiting.add((each.id, own) for each, own in zip(turn.blocks, ids, strict=True) if type(each) is Call)
+        self._new_ids.add((each.id, own) for each, own in zip(turn.blocks, ids, strict=True) if type(each) is Call)
         return replace(turn, blocks=tuple(map(self._block, turn.blocks, ids)))
 
-    def _block(self, block: Block, own: str) -> Block:
-        """A call with an id of its own, and its name; a result with those of its call."""
+    def _block(self, block: Block, ident: str) -> Block:
+        """Return a call with its new id and name, or a result with those of its call."""
         if not isinstance(block, Call | Result):
             return block
         name = block.name
         if type(block) is Result:
-            waiting = self._waiting.take(block.id)
-            own = block.id if waiting is None else waiting
-        if type(block) is Call or name:  # a result needs none
+            new_id = self._new_ids.take(block.id)
+            ident = block.id if new_id is None else new_id
+        if type(block) is Call or name:  # results may have no name
             name = self._names.get(name or "", name)
-        return block if (own, name) == (block.id, block.name) else replace(block, id=own, name=name, made_up=False)
+        return block if (ident, name) == (block.id, block.name) else replace(block, id=ident, name=name, made_up=False)
 
-    def _id(self, logged: str) -> str:
-        """An id that no call before has."""
-        wanted = self._ids.fit(logged) if self._ids else logged
-        own = wanted
-        if wanted in self._used or (wanted != logged and wanted in self._taken):
-            longest = self._ids.max_length if self._ids else len(wanted) + 20
-            own = self._taken.free(wanted, longest)
-        self._used.add(own)
-        self._taken.add(own)
-        self._fitted["ids of calls"] += own != logged
-        return own
+    def _id(self, original: str) -> str:
+        """Return an id that no earlier call has."""
+        candidate = self._ids.fit(original) if self._ids else original
+        unique = candidate
+        if candidate in self._assigned_ids or (candidate != original and candidate in self._reserved_ids):
+            max_length = self._ids.max_length if self._ids else len(candidate) + 20
+            unique = self._reserved_ids.first_free(candidate, max_length)
+        self._assigned_ids.add(unique)
+        self._reserved_ids.add(unique)
+        self._adaptations["ids of calls"] += unique != original
+        return unique
 
 
 def _assign(names: Iterable[str], allowed: NameRule | None) -> dict[str, str]:
-    """What each name becomes; those that are allowed stay, others become such that are nobody else's."""
+    """Map each name to an accepted one: accepted names stay as they are, others become unique."""
     known = dict.fromkeys(names)
     if allowed is None:
         return {}
-    fitting = {name: name for name in known if name and allowed.fit(name) == name}
-    taken = _NamesInUse(fitting)
+    assignments = {name: name for name in known if name and allowed.fit(name) == name}
+    in_use = _NamesInUse(assignments)
     for name in known:
-        if name not in fitting:
-            fitting[name] = taken.free(allowed.fit(name or _UNKNOWN), allowed.max_length)
-            taken.add(fitting[name])
-    return fitting
+        if name not in assignments:
+            assignments[name] = in_use.first_free(allowed.fit(name or _UNKNOWN), allowed.max_length)
+            in_use.add(assignments[name])
+    return assignments
 
 
 class _NamesInUse(set[str]):
-    """Names that are taken; none of them is given up."""
+    """Names in use, which are never released."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names)
         self._next = dict[tuple[str, int], int]()
-        """The number to try next, by what stands before it and its digits: those below are taken."""
+        """The next number to try, by stem and number of digits; all smaller ones are in use.
 
-    def free(self, wanted: str, longest: int) -> str:
-        """The first name like this that is not taken, and is not too long."""
-        if (name := wanted[:longest]) not in self:
+        Without it, many calls with the same id would take quadratic time.
+        """
+
+    def first_free(self, candidate: str, max_length: int) -> str:
+        """Return the first unused name with the same beginning that is short enough."""
+        if (name := candidate[:max_length]) not in self:
             return name
         for digits in count(1):
-            stem, end = f"{wanted[: longest - digits - 1]}_", 10**digits
+            stem, end = f"{candidate[: max_length - digits - 1]}_", 10**digits
             number = self._next.get((stem, digits), max(end // 10, 2))
             while number < end and f"{stem}{number}" in self:
                 number += 1

@@ -1,4 +1,4 @@
-"""The conversation in a session log, or in one exchange of one, as ``convert`` reads it."""
+"""Reads the conversation of a session log, or of a single exchange, with the reader of ``convert``."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _ELSEWHERE = "turns kept elsewhere"
 
 
 class LoggedConversation(NamedTuple):
-    """The conversation of a session, and what its log tells beside it."""
+    """The conversation of a session, and other facts from its log."""
 
     conversation: Conversation
     session: str | None
-    left_out: Counter[str]
-    """What belongs to the conversation and was not read, in words."""
+    ignored: Counter[str]
+    """Content of the conversation that was not read, by description."""
     options: tuple[str, ...]
-    """The members of its request that only say how the service is to answer."""
+    """Members of the request that only configure the response, such as ``model``."""
     rejected: list[RejectedLine]
-    """The lines that cannot be read."""
+    """The unreadable lines."""
 
 
-class NoLineLeftError(UsageError):
-    """Of a file no line that can be read is left."""
+class NoReadableLineError(UsageError):
+    """A file contains no readable line."""
 
 
 def exchange(value: Json, from_format: str | None) -> LoggedConversation | None:
-    """What an exchange in any envelope holds; ``None`` for what is none.
+    """Return the conversation of an exchange in any envelope; ``None`` for any other value.
 
     Raises ``UsageError`` for an exchange that cannot be read.
     """
@@ -57,41 +57,41 @@ def exchange(value: Json, from_format: str | None) -> LoggedConversation | None:
 
 
 def session(log: Log, data: bytes, options: Options) -> LoggedConversation | None:
-    """The conversation of a session: its last full state and the reply; ``None`` for a log of several sessions.
+    """Return the last complete request and reply of a session; ``None`` for a log of several sessions.
 
     Raises ``UsageError`` for a log without a conversation.
     """
-    read = Reader(options).read(io.BytesIO(data), log)
-    if read.is_mixed:
+    reading = Reader(options).read(io.BytesIO(data), log)
+    if reading.is_mixed:
         return None
     try:
-        selection = select(read.items, trace_roles=False)
+        selection = select(reading.items, trace_roles=False)
     except MixedSessionsError:
         return None
     snapshot = selection.snapshot
     if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):
         if selection.rejected:
             first = selection.rejected[0]
-            raise NoLineLeftError(f"the log has no usable entry: line {first.line}: {first.reason}")
+            raise NoReadableLineError(f"the log has no usable entry: line {first.line}: {first.reason}")
         raise UsageError("the log has no usable entry")
     entry = snapshot.entry
-    form = formats.get_format((read.seen and read.seen.format) or formats.PLAIN)
-    aside = bodies.request_extras(form, _request(data, entry.line))
-    is_missing = any(each.code == "missing-history" for each in selection.repeats)  # else the log has all turns
-    left_out = unread(aside, elsewhere=is_missing)
-    left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
-    conversation = _snapped(snapshot, has_private=selection.has_private)
-    return LoggedConversation(conversation, entry.session_id, +left_out, tuple(aside.options), selection.rejected)
+    form = formats.get_format((reading.seen and reading.seen.format) or formats.PLAIN)
+    extras = bodies.request_extras(form, _request(data, entry.line))
+    is_missing = any(each.code == "missing-history" for each in selection.repeats)  # otherwise the log has all turns
+    ignored = ignored_parts(extras, elsewhere=is_missing)
+    ignored["choices after the first"] = max(entry.reply.choices - 1, 0)
+    conversation = _conversation_of(snapshot, has_private=selection.has_private)
+    return LoggedConversation(conversation, entry.session_id, +ignored, tuple(extras.options), selection.rejected)
 
 
-def unread(aside: bodies.RequestExtras, *, elsewhere: bool = True) -> Counter[str]:
-    """What of a request belongs to its conversation and is not read, in words; counts may be 0."""
-    counts = Counter({"tools that the service runs": aside.hosted})
-    counts.update(f"{_ELSEWHERE} ({member})" for member in aside.elsewhere if elsewhere)
+def ignored_parts(extras: bodies.RequestExtras, *, elsewhere: bool = True) -> Counter[str]:
+    """Count the content of a request that was not read, by description; counts may be 0."""
+    counts = Counter({"tools that the service runs": extras.hosted})
+    counts.update(f"{_ELSEWHERE} ({member})" for member in extras.elsewhere if elsewhere)
     return counts
 
 
-def _snapped(snapshot: Snapshot, *, has_private: bool) -> Conversation:
+def _conversation_of(snapshot: Snapshot, *, has_private: bool) -> Conversation:
     entry = snapshot.entry
     messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
     tools = list(map(_wrap, snapshot.tools))
@@ -104,34 +104,34 @@ def _snapped(snapshot: Snapshot, *, has_private: bool) -> Conversation:
 
 
 def _wrap(tool: Tool) -> Tool:
-    """A definition that a record has flattened, as OpenAI has it."""
+    """Return a tool definition in OpenAI's form, as records contain it flattened."""
     is_flat = isinstance(tool, dict) and "name" in tool and "type" not in tool
     return {"type": "function", "function": tool} if is_flat else tool
 
 
 def _request(data: bytes, number: int) -> Json:
-    """The request in a line of a log."""
+    """Return the request on a line of a log, counted from 1."""
     line = data.split(b"\n")[number - 1]
     envelope = envelopes.recognise(line)
     whole = (envelopes.unwrap(line, envelope) if envelope else line).removeprefix(b"\xef\xbb\xbf")
     try:
         value = jsonio.loads(whole)
-    except ValueError:  # beside the request, which was read, as what was selected
+    except ValueError:  # the request itself was readable, so the damage is elsewhere on the line
         value = jsonio.value(whole.decode("utf-8", "replace"), {})
     return value.get("request")
 
 
 def unlinked(turns: Iterable[Turn]) -> Counter[str]:
-    """How many there are of both, in words; services refuse a request with such."""
-    waiting = dict[str, int]()
-    unanswering = 0
+    """Count results without a call and calls without a result; most services reject requests with either."""
+    open_calls = dict[str, int]()
+    unmatched = 0
     for turn in turns:
         for block in turn.blocks:
             if type(block) is Call:
-                waiting[block.id] = waiting.get(block.id, 0) + 1
-            elif type(block) is Result and waiting.get(block.id):
-                waiting[block.id] -= 1
+                open_calls[block.id] = open_calls.get(block.id, 0) + 1
+            elif type(block) is Result and open_calls.get(block.id):
+                open_calls[block.id] -= 1
             elif type(block) is Result:
-                unanswering += 1
-    counts = {"results without a call": unanswering, "calls without a result": sum(waiting.values())}
+                unmatched += 1
+    counts = {"results without a call": unmatched, "calls without a result": sum(open_calls.values())}
     return Counter({words: count for words, count in counts.items() if count})

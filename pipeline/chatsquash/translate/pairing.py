@@ -1,4 +1,4 @@
-"""Which of a run became which of another: of turns and blocks before and after."""
+"""Matches the turns and blocks of a conversation before and after it was written and read."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import PROMPTS, Block, Call, HostedCall, Result, Turn
 
 Pair = tuple[int | None, int | None, bool]
-"""The places of something before and after, ``None`` where it is not, and whether it stands elsewhere now."""
-_Met = tuple[int, int]
+"""The indices of an item before and after, ``None`` if it is missing, and whether it has moved."""
+_Match = tuple[int, int]
 
 
-def of_turns(before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Pair]:
-    """The pairs of turns; by their places where the same speak in the same order."""
-    if list(map(_place, before)) == list(map(_place, after)):
+def pair_turns(before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Pair]:
+    """Match turns, by index if the roles are the same in the same order."""
+    if list(map(_position, before)) == list(map(_position, after)):
         return ((at, at, False) for at in range(len(before)))
-    return _pair(before, after, (_said, _links, _speaker), _said)
+    return _pair(before, after, (_content, _links_of, _role), _content)
 
 
-def of_blocks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Pair]:
-    """The pairs of blocks; by their places where all are of the same kinds."""
+def pair_blocks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Pair]:
+    """Match blocks, by index if their types are the same in the same order."""
     if list(map(type, before)) == list(map(type, after)):
         return ((at, at, False) for at in range(len(before)))
-    return _pair(before, after, (_said, _identity, type), _mark)
+    return _pair(before, after, (_content, _identity, type), _key)
 
 
-def _said(value: Turn | Block) -> Hashable:
-    """All that a turn or a block says, but for what only a provider knows."""
+def _content(value: Turn | Block) -> Hashable:
+    """Return the content of a turn or a block without provider-specific members."""
     said = msgspec.to_builtins(value)
     for part in (said, *said.get("blocks", ())):
         part.pop("native", None)
     return jsonio.dumps(said)
 
 
-def _links(turn: Turn) -> Hashable:
-    """What a turn is in a conversation: who speaks, which calls it makes, which ones it answers."""
-    return _speaker(turn), tuple(block.id for block in turn.blocks if isinstance(block, Call | Result))
+def _links_of(turn: Turn) -> Hashable:
+    """Return the role of a turn and the ids of its calls and results."""
+    return _role(turn), tuple(block.id for block in turn.blocks if isinstance(block, Call | Result))
 
 
-def _speaker(turn: Turn) -> Hashable:
-    """Who speaks; developers say what the system says."""
+def _role(turn: Turn) -> Hashable:
+    """Return the role of a turn, where developer and system are the same."""
     return "system" if turn.role in PROMPTS else turn.role
 
 
-def _place(turn: Turn) -> Hashable:
-    """Who speaks, and whether he instructs, for which a format may have a place of its own."""
-    return _speaker(turn), turn.instructions
+def _position(turn: Turn) -> Hashable:
+    """Return the role of a turn, and whether it has instructions, which some formats store separately."""
+    return _role(turn), turn.instructions
 
 
 _IDENTITIES = ("data", "url", "file_id", "text", "title")
-"""What tells a block without an id from others of its kind, the first of these that it has."""
+"""Fields that identify a block without an id among those of its type; the first nonempty one counts."""
 
 
 def _identity(block: Block) -> Hashable:
@@ -64,10 +64,10 @@ def _identity(block: Block) -> Hashable:
     return type(block), own or next((value for name in _IDENTITIES if (value := getattr(block, name, ""))), "")
 
 
-def _mark(block: Block) -> Hashable:
-    """What tells a block from all others, whatever a format added to it."""
+def _key(block: Block) -> Hashable:
+    """Return a key for a block that does not change if a format adds fields."""
     known = (value for name in ("text", "id", "data", "url", "file_id") if (value := getattr(block, name, "")))
-    return type(block), next(known, "") or _said(block)
+    return type(block), next(known, "") or _content(block)
 
 
 def _pair(
@@ -76,73 +76,78 @@ def _pair(
     keys: tuple[Callable[[Any], Hashable], ...],
     mark: Callable[[Any], Hashable],
 ) -> Iterator[Pair]:
-    """The pairs by keys, each of what those before it leave, and then by place.
+    """Match items by one key after another, and the remaining ones by position.
 
-    Before the last key they are paired by a mark, wherever they are.
+    Each key is applied between the matches of the previous ones.  Before the last key, items with the same mark are
+    matched wherever they are; these have moved.
     """
-    met: list[_Met] = [(-1, -1), (len(before), len(after))]
+    matches: list[_Match] = [(-1, -1), (len(before), len(after))]
     *first, last = keys
     for key in first:
-        met = _match(met, list(map(key, before)), list(map(key, after)))
-    moved = _moves(_gaps(met), list(map(mark, before)), list(map(mark, after)))
-    taken = set(moved.values())
-    left = [object() if at in moved else last(each) for at, each in enumerate(before)]
-    right = [object() if at in taken else last(each) for at, each in enumerate(after)]
-    met = _match(met, left, right)
-    for (lefts, rights), end in zip(_gaps(met), met[1:], strict=True):
-        others = zip_longest([a for a in lefts if a not in moved], [b for b in rights if b not in taken])
-        pairs = [*((a, b, False) for a, b in others), *((a, moved[a], True) for a in lefts if a in moved)]
+        matches = _add_matches(matches, list(map(key, before)), list(map(key, after)))
+    moves = _moves(_gaps(matches), list(map(mark, before)), list(map(mark, after)))
+    targets = set(moves.values())
+    left_keys = [object() if at in moves else last(each) for at, each in enumerate(before)]
+    right_keys = [object() if at in targets else last(each) for at, each in enumerate(after)]
+    matches = _add_matches(matches, left_keys, right_keys)
+    for (lefts, rights), end in zip(_gaps(matches), matches[1:], strict=True):
+        others = zip_longest([a for a in lefts if a not in moves], [b for b in rights if b not in targets])
+        pairs = [*((a, b, False) for a, b in others), *((a, moves[a], True) for a in lefts if a in moves)]
         yield from sorted(pairs, key=lambda pair: len(before) if pair[0] is None else pair[0])
-        if end != met[-1]:
+        if end != matches[-1]:
             yield (*end, False)
 
 
-def _gaps(met: list[_Met]) -> list[tuple[range, range]]:
-    return [(range(a + 1, c), range(b + 1, d)) for (a, b), (c, d) in pairwise(met)]
+def _gaps(matches: list[_Match]) -> list[tuple[range, range]]:
+    return [(range(a + 1, c), range(b + 1, d)) for (a, b), (c, d) in pairwise(matches)]
 
 
-def _match(met: list[_Met], left: Sequence[Hashable], right: Sequence[Hashable]) -> list[_Met]:
-    """The pairs, with those between them that say the same."""
-    return [place for ends in pairwise(met) for place in (ends[0], *_matches(left, right, *ends))] + met[-1:]
+def _add_matches(matches: list[_Match], before: Sequence[Hashable], after: Sequence[Hashable]) -> list[_Match]:
+    """Return the matches together with those between them whose keys are equal."""
+    return [
+        place for ends in pairwise(matches) for place in (ends[0], *_matches_between(before, after, *ends))
+    ] + matches[-1:]
 
 
-def _moves(gaps: list[tuple[range, range]], left: list[Hashable], right: list[Hashable]) -> dict[int, int]:
-    """The places of what stands elsewhere now, before and after."""
-    lone = defaultdict[Hashable, deque[int]](deque)
+def _moves(gaps: list[tuple[range, range]], before: list[Hashable], after: list[Hashable]) -> dict[int, int]:
+    """Return the indices of moved items: before to after."""
+    candidates = defaultdict[Hashable, deque[int]](deque)
     for b in chain.from_iterable(rights for _, rights in gaps):
-        lone[right[b]].append(b)
-    alone = chain.from_iterable(lefts for lefts, _ in gaps) if lone else ()
-    return {a: places.popleft() for a in alone if (places := lone.get(left[a]))}
+        candidates[after[b]].append(b)
+    unmatched = chain.from_iterable(lefts for lefts, _ in gaps) if candidates else ()
+    return {a: places.popleft() for a in unmatched if (places := candidates.get(before[a]))}
 
 
-def _matches(left: Sequence[Hashable], right: Sequence[Hashable], start: _Met, end: _Met) -> Iterator[_Met]:
-    """Where two runs say the same, in order; the next place is the one that passes over the least of both."""
+def _matches_between(
+    before: Sequence[Hashable], after: Sequence[Hashable], start: _Match, end: _Match
+) -> Iterator[_Match]:
+    """Yield matches with equal keys, in order; each next one skips as few items as possible on both sides."""
     i, j = start[0] + 1, start[1] + 1
     places: dict[Hashable, list[int]] = {}
     for at in range(j, end[1]):
-        places.setdefault(right[at], []).append(at)
-    while places and (place := _nearest(left, places, range(i, end[0]), j)) is not None:
+        places.setdefault(after[at], []).append(at)
+    while places and (place := _nearest(before, places, range(i, end[0]), j)) is not None:
         yield place
         i, j = place[0] + 1, place[1] + 1
 
 
-def _nearest(left: Sequence[Hashable], places: dict[Hashable, list[int]], here: range, j: int) -> _Met | None:
-    """The next of them from ``here`` and ``j`` on; what is looked at is passed over, so repetitions cost nothing.
+def _nearest(before: Sequence[Hashable], places: dict[Hashable, list[int]], here: range, j: int) -> _Match | None:
+    """Return the next match, from the indices ``here`` before and ``j`` after.
 
-    Of two that pass over as much it is the one that does so on both sides, else on the left: things go more than they
-    come.
+    If two matches skip equally many items, the one that skips on both sides is preferred, then the one that skips
+    items before, since items are more often lost than added.
     """
-    nearest: _Met | None = None
+    nearest: _Match | None = None
     least = (0, 0)
     for at in here:
-        passed = at - here.start
-        if nearest and passed > least[0]:
+        skipped = at - here.start
+        if nearest and skipped > least[0]:
             break
-        same = places.get(left[at], [])
-        next_one = bisect_left(same, j)
-        if next_one < len(same):
-            other = same[next_one] - j
-            cost = passed + other, abs(passed - other)
+        positions = places.get(before[at], [])
+        next_one = bisect_left(positions, j)
+        if next_one < len(positions):
+            other = positions[next_one] - j
+            cost = skipped + other, abs(skipped - other)
             if not nearest or cost <= least:
-                nearest, least = (at, same[next_one]), cost
+                nearest, least = (at, positions[next_one]), cost
     return nearest

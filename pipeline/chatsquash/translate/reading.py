@@ -1,4 +1,4 @@
-"""The conversations in a piece of what is to be translated, and what stands there beside them."""
+"""Reads the conversations of a piece of input, and records the ignored content."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _PIECE = 1 << 24
 
 
 class Source(NamedTuple):
-    """A conversation, and where it comes from."""
+    """A conversation and its origin."""
 
     name: str | None
-    """The session's, where the log names it."""
+    """The name of the session, if the log has one."""
     conversation: Conversation
     group: int
-    """Branches of one history have one number, which is that of no other conversation of the piece."""
-    left_out: Counter[str]
-    """What belongs to the conversation and was not read, in words."""
+    """A number that the branches of a history share, unique within the piece otherwise."""
+    ignored: Counter[str]
+    """Content of the conversation that was not read, by description."""
     options: tuple[str, ...] = ()
-    """The members of its request that only say how the service is to answer."""
+    """Members of the request that only configure the response, such as ``model``."""
     bad_lines: tuple[str, ...] = ()
-    """The lines of its file, or of its session, that cannot be read: where, and what is wrong."""
+    """Unreadable lines of its file or session: location and reason."""
 
 
 class Reader:
@@ -48,151 +48,153 @@ class Reader:
 
     def __init__(self, from_format: str | None = None, *, every_branch: bool = False) -> None:
         self._from_format, self._every_branch = from_format, every_branch
-        self.passed_over: Counter[str] = Counter()
-        """What was not read and belongs to no conversation, in words."""
+        self.ignored: Counter[str] = Counter()
+        """Input that was not read and belongs to no conversation, by description."""
         self.bad_lines: list[str] = []
-        """Lines that cannot be read, each a piece of its own."""
-        self.cut = 0
-        """How many compressed files end before their end."""
+        """Unreadable lines or units, each with location and reason."""
+        self.truncated = 0
+        """The number of truncated compressed files."""
 
     def read(self, piece: Piece) -> Iterator[Source]:
-        """Every conversation in a piece, in order; raises ``UsageError`` for what holds none."""
+        """Yield the conversations of a piece, in order; raises ``UsageError`` for a piece without any."""
         if piece.lines is not None:
-            yield from self._in_lines(piece, piece.lines)
+            yield from self._read_lines(piece, piece.lines)
             return
         if piece.data is not None:
-            yield from self._in_whole(piece, piece.data)
+            yield from self._read_complete(piece, piece.data)
             return
         try:
-            yield from self._in_file(piece)
+            yield from self._read_file(piece)
         except OSError as problem:
-            raise UsageError(f"{piece.shown}: cannot be read ({problem.strerror})") from None
+            raise UsageError(f"{piece.display_path}: cannot be read ({problem.strerror})") from None
         except TurnError as problem:
-            raise UsageError(f"{piece.shown}: {problem}") from None
+            raise UsageError(f"{piece.display_path}: {problem}") from None
         except UsageError as problem:
-            raise type(problem)(f"{piece.shown}: {problem}") from None
+            raise type(problem)(f"{piece.display_path}: {problem}") from None
 
-    def _in_file(self, piece: Piece) -> Iterator[Source]:
-        with open_file(piece.shown) as file:
+    def _read_file(self, piece: Piece) -> Iterator[Source]:
+        with open_file(piece.display_path) as file:
             if self._from_format is None or self._from_format in documents.names():
                 division = split_files.divide(file, self._from_format, Options())
                 if division:
-                    yield from self._in_units(piece, file, division)
+                    yield from self._read_units(piece, file, division)
                     return
-        yield from self._in_whole(piece, self._data(piece))
+        yield from self._read_complete(piece, self._data(piece))
 
-    def _in_units(self, piece: Piece, file: BinaryIO, division: split_files.Division) -> Iterator[Source]:
-        """The conversations of a file that is read unit by unit; one that cannot be read is told."""
-        meta = _lying_beside(division.format, piece.shown)
+    def _read_units(self, piece: Piece, file: BinaryIO, division: split_files.Division) -> Iterator[Source]:
+        """Yield the conversations of a file that is read unit by unit; unreadable units are reported."""
+        meta = _companion_content(division.format, piece.display_path)
         group = 0
         for number, unit in enumerate(division.units(), 1):
             try:
-                loaded = self._load(split_files.objects(file, unit, Options()), division.format, None, meta)
+                batch = self._load(split_files.objects(file, unit, Options()), division.format, None, meta)
             except (UsageError, TurnError) as problem:
-                self.bad_lines.append(f"{piece.shown}: unit {number:,}: {problem} [bad-entry]")
-                self.passed_over["units that cannot be read"] += 1
+                self.bad_lines.append(f"{piece.display_path}: unit {number:,}: {problem} [bad-entry]")
+                self.ignored["units that cannot be read"] += 1
                 continue
-            for conversation in loaded:
+            for conversation in batch:
                 if conversation.turns:
                     group += 1
                     yield self._source(conversation, division.format, None, group)
         if not group:
-            raise UsageError(f"{division.format}: there is no conversation in it")
+            raise UsageError(f"{division.format}: it contains no conversation")
 
     def _data(self, piece: Piece) -> bytes:
-        """What a file holds; why the rest of a compressed one cannot be read is counted."""
-        with open_file(piece.shown) as file:
+        """Return the content of a file; the reason why a compressed one is incomplete is counted."""
+        with open_file(piece.display_path) as file:
             data = b"".join(iter(lambda: file.read(_PIECE), b""))
             if isinstance(file, ExpandedFile) and file.problem:
-                self.passed_over[f"the rest of {piece.shown}: {file.problem}"] += 1
-                self.cut += 1
+                self.ignored[f"the rest of {piece.display_path}: {file.problem}"] += 1
+                self.truncated += 1
         return data
 
     # Lines
 
-    def _in_lines(self, piece: Piece, lines: tuple[NumberedLine, ...]) -> Iterator[Source]:
-        """The conversations of lines, each of which has its own; those that have none are told."""
+    def _read_lines(self, piece: Piece, lines: tuple[NumberedLine, ...]) -> Iterator[Source]:
+        """Yield the conversations of independent lines; lines without one are reported."""
         form = piece.format or ""
         group = 0
         for line in lines:
             try:
-                value, tools, logged = _value(line), None, None
+                value, tools, exchange = _value(line), None, None
                 if conversations.is_document(form):
-                    loaded = self._load([value], form)
-                elif logged := logs.exchange(value, form):
-                    loaded = []
+                    batch = self._load([value], form)
+                elif exchange := logs.exchange(value, form):
+                    batch = []
                 else:
                     conversation, tools = conversations.read_body(value, form)
-                    loaded = [conversation]
+                    batch = [conversation]
             except (UsageError, ValueError, RecursionError) as problem:
-                self._pass(piece, line, problem)
+                self._report_line(piece, line, problem)
                 continue
-            loaded = [each for each in loaded if each.turns]
-            if logged:
+            batch = [each for each in batch if each.turns]
+            if exchange:
                 group += 1
-                yield Source(None, logged.conversation, group + line.number, logged.left_out, logged.options)
-            elif not loaded:
-                self.passed_over[f"conversations of {piece.name} that are empty"] += 1
-            for conversation in loaded:
+                yield Source(None, exchange.conversation, group + line.number, exchange.ignored, exchange.options)
+            elif not batch:
+                self.ignored[f"conversations of {piece.name} that are empty"] += 1
+            for conversation in batch:
                 group += not conversation.branch
                 yield self._source(conversation, form, value, group + line.number, tools)
 
-    def _pass(self, piece: Piece, line: NumberedLine, problem: Exception) -> None:
+    def _report_line(self, piece: Piece, line: NumberedLine, problem: Exception) -> None:
         is_entry = isinstance(problem, UsageError)
         why = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
         if not is_entry and isinstance(problem, ValueError):
-            why = f"no JSON: {jsonio.refusal(problem)}"
+            why = f"not valid JSON: {jsonio.refusal(problem)}"
         code = "bad-entry" if is_entry else "bad-line"
-        self.bad_lines.append(f"{piece.shown}:{line.number}: {why} [{code}]")
-        self.passed_over["lines that cannot be read"] += 1
+        self.bad_lines.append(f"{piece.display_path}:{line.number}: {why} [{code}]")
+        self.ignored["lines that cannot be read"] += 1
 
     def _load(
         self, objects: list[Json], form: str, lines: list[int] | None = None, meta: Json = None
     ) -> list[Conversation]:
-        loaded = conversations.load_all(objects, form, every=self._every_branch, lines=lines, meta=meta)
-        return list(map(conversations.with_turns, loaded))
+        batch = conversations.load_all(objects, form, every=self._every_branch, lines=lines, meta=meta)
+        return list(map(conversations.with_turns, batch))
 
-    # Whole files
+    # Complete files
 
-    def _in_whole(self, piece: Piece, data: bytes) -> Iterator[Source]:
+    def _read_complete(self, piece: Piece, data: bytes) -> Iterator[Source]:
         log = None if self._from_format in documents.names() else log_in(data)
         if log is not None:
-            yield from self._sessions(Log("", piece.shown, piece.name, len(log)), log)
+            yield from self._sessions(Log("", piece.display_path, piece.name, len(log)), log)
             return
-        objects, broken, lines = _objects(data, self._from_format)
+        objects, bad_lines, lines = _objects(data, self._from_format)
         form = self._from_format or conversations.recognise(objects)
-        meta = _lying_beside(form, piece.shown) if piece.data is None and form in documents.names() else None
-        loaded = self._load(objects, form, lines, meta)
-        requests = objects if form in formats.names() else [None] * len(loaded)
-        pairs = [pair for pair in zip(loaded, requests, strict=True) if pair[0].turns]
+        meta = (
+            _companion_content(form, piece.display_path) if piece.data is None and form in documents.names() else None
+        )
+        batch = self._load(objects, form, lines, meta)
+        requests = objects if form in formats.names() else [None] * len(batch)
+        pairs = [pair for pair in zip(batch, requests, strict=True) if pair[0].turns]
         if not pairs:
-            raise UsageError(f"{form}: there is no conversation in it")
-        if len(loaded) > len(pairs):
-            self.passed_over[f"conversations of {piece.name} that are empty"] += len(loaded) - len(pairs)
+            raise UsageError(f"{form}: it contains no conversation")
+        if len(batch) > len(pairs):
+            self.ignored[f"conversations of {piece.name} that are empty"] += len(batch) - len(pairs)
         for number, (conversation, request) in enumerate(pairs, 1):
             source = self._source(conversation, form, request, 0 if conversation.branch else number)
-            yield _with_bad_lines(source, broken, piece.shown) if broken and number == 1 else source
+            yield _with_bad_lines(source, bad_lines, piece.display_path) if bad_lines and number == 1 else source
 
     def _source(
         self, conversation: Conversation, form: str, body: Json, group: int, tools: Tools | None = None
     ) -> Source:
-        """A conversation with what its request's body has beside it."""
-        left_out = Counter(conversation.origin.unread if conversation.origin else ())
+        """Return a conversation with the options and ignored content of its request body."""
+        ignored = Counter(conversation.origin.unread if conversation.origin else ())
         if body is None or conversations.is_document(form):
-            return Source(None, conversation, group, left_out)
-        aside = bodies.request_extras(formats.get_format(form), body, tools)
-        if aside.hosted or aside.elsewhere:
-            left_out += logs.unread(aside)
-        return Source(None, conversation, group, left_out, tuple(aside.options))
+            return Source(None, conversation, group, ignored)
+        extras = bodies.request_extras(formats.get_format(form), body, tools)
+        if extras.hosted or extras.elsewhere:
+            ignored += logs.ignored_parts(extras)
+        return Source(None, conversation, group, ignored, tuple(extras.options))
 
     def _sessions(self, log: Log, data: bytes) -> Iterator[Source]:
-        """The conversation of a session log, or those of a log that is known to hold several sessions."""
+        """Yield the conversation of a session log, or one per session if the log contains several."""
         options = Options(from_format=self._from_format)
-        whole = logs.session(log, data, options)
-        parts = [] if whole else by_ids(log, io.BytesIO(data))
-        sessions = [whole, *(logs.session(part, data, options) for part in parts)]
+        session = logs.session(log, data, options)
+        parts = [] if session else by_ids(log, io.BytesIO(data))
+        sessions = [session, *(logs.session(part, data, options) for part in parts)]
         for number, each in enumerate(filter(None, sessions), 1):
-            source = Source(each.session or log.name, each.conversation, number, each.left_out, each.options)
+            source = Source(each.session or log.name, each.conversation, number, each.ignored, each.options)
             yield _with_bad_lines(source, each.rejected, log.display_path)
 
 
@@ -201,46 +203,47 @@ def _value(line: NumberedLine) -> Json:
     return jsonio.loads(raw)
 
 
-def _with_bad_lines(source: Source, broken: list[RejectedLine], shown: str) -> Source:
-    """A conversation with the lines beside it that cannot be read."""
-    if not broken:
+def _with_bad_lines(source: Source, rejected: list[RejectedLine], path: str) -> Source:
+    """Return a conversation with the unreadable lines of its file added."""
+    if not rejected:
         return source
-    said = tuple(f"{shown}:{line.line}: {line.reason} [{line.code}]" for line in broken)
-    left_out = source.left_out + Counter({"lines that cannot be read": len(broken)})
-    return source._replace(left_out=left_out, bad_lines=said)
+    bad_lines = tuple(f"{path}:{line.line}: {line.reason} [{line.code}]" for line in rejected)
+    ignored = source.ignored + Counter({"lines that cannot be read": len(rejected)})
+    return source._replace(ignored=ignored, bad_lines=bad_lines)
 
 
-def _objects(data: bytes, forced: str | None) -> contents.ParsedContent:
-    """The JSON value that a file holds, or those of its lines, and the lines that are none.
+def _objects(data: bytes, from_format: str | None) -> contents.ParsedContent:
+    """Return the JSON value of a file, or those of its lines, and the malformed lines.
 
-    Raises ``UsageError`` for such a line where the others are nothing that is known: it is a value on several lines.
+    Raises ``UsageError`` for a malformed line if no other line is recognized: the file may be one value that spans
+    several lines.
     """
     try:
         content = contents.parse(data)
-        objects, broken, _ = content
-        is_known = not broken or _is_document(objects, forced) or _holds_any(objects, forced)
+        objects, bad_lines, _ = content
+        is_known = not bad_lines or _is_document(objects, from_format) or _has_conversation(objects, from_format)
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     if not is_known:
-        raise logs.NoLineLeftError(f"line {broken[0].line} is {broken[0].reason}")
+        raise logs.NoReadableLineError(f"line {bad_lines[0].line} is {bad_lines[0].reason}")
     return content
 
 
-def _holds_any(objects: list[Json], forced: str | None) -> bool:
-    """Whether one of these holds a conversation of its own."""
-    return any(isinstance(each, dict) and conversations.why_none(each, forced) is None for each in objects)
+def _has_conversation(objects: list[Json], from_format: str | None) -> bool:
+    """Return whether at least one value contains a conversation by itself."""
+    return any(isinstance(each, dict) and conversations.explain_mismatch(each, from_format) is None for each in objects)
 
 
-def _is_document(objects: list[Json], forced: str | None) -> bool:
-    if forced in documents.names():
-        return documents.get_format(forced).fits(objects) is not None
-    return forced is None and documents.recognise(objects) is not None
+def _is_document(objects: list[Json], from_format: str | None) -> bool:
+    if from_format in documents.names():
+        return documents.get_format(from_format).fits(objects) is not None
+    return from_format is None and documents.recognise(objects) is not None
 
 
-def _lying_beside(form: str, path: str) -> Json:
-    """What other files tell of a document."""
+def _companion_content(form: str, path: str) -> Json:
+    """Return the content of the companion file of a document, if there is one."""
     try:
         sidecar = sidecars.read(form, path, Options())
     except OSError as problem:
-        raise UsageError(f"what lies beside cannot be read ({problem.strerror})") from None
+        raise UsageError(f"the companion file cannot be read ({problem.strerror})") from None
     return sidecar.content if sidecar else None

@@ -1,4 +1,4 @@
-"""The pages by their URLs."""
+"""The web application: the pages of the viewer by URL."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from chatsquash.core.text import escape, printable_json
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
-from chatsquash.view.conversation import KEPT, Conversation, trained_on
+from chatsquash.view.conversation import LINK_PARAMETERS, Conversation, trained_on
 from chatsquash.view.guard import Guard, Keys
-from chatsquash.view.logs import Looked, NoLogError, Viewer
+from chatsquash.view.logs import LoggedSession, NoLogError, Viewer
 from chatsquash.view.needle import Needle
 from chatsquash.view.pages import conversation as conversations
 from chatsquash.view.pages import logs as log_pages
@@ -34,7 +34,7 @@ from chatsquash.view.pages import template as templates
 from chatsquash.view.pages.code import markdown
 from chatsquash.view.pages.layout import page
 from chatsquash.view.pages.pairs import read_pair
-from chatsquash.view.reply_facts import in_words, reply_facts
+from chatsquash.view.reply_facts import facts_text, reply_facts
 from chatsquash.view.result import ReplacedError, ViewerResult
 from chatsquash.view.selection import parse_query, select_sessions
 
@@ -54,14 +54,14 @@ _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _PLAIN = "text/plain; charset=utf-8"
 _DIGITS = 12
 _QUERY = 2_000
-"""Characters of what links keep of a query."""
+"""Characters of a query parameter that links carry over."""
 _WHY = 1_000
-"""Characters that are shown of what is wrong."""
+"""Characters of an error that a page shows."""
 Page = Callable[["Viewer", Request], Response]
 
 
 def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
-    """The server: its pages behind the guard; so many are made at once."""
+    """Return the application: the pages with access control, at most ``threads`` of them rendered at once."""
     session = "/r/{tag}/s/{at}"
     pages: dict[str, Page] = {
         "/": _sessions,
@@ -98,26 +98,26 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
 
 
 def _result(viewer: Viewer, request: Request) -> ViewerResult:
-    """The result of a URL; raises ``ReplacedError`` if it is no longer the one that is shown."""
+    """Return the result of a URL; raise ``ReplacedError`` if another run has replaced it."""
     result = viewer.result
     if request.path_params["tag"] != result.tag:
-        raise ReplacedError(f"{viewer.title} was replaced since this page was made")
+        raise ReplacedError(f"{viewer.title} was replaced after this page was opened")
     return result
 
 
 def _session(viewer: Viewer, request: Request) -> Conversation:
-    """The session of a URL."""
+    """Return the session of a URL."""
     result = _result(viewer, request)
     at = _number(request.path_params["at"])
     if at is None or at >= result.sessions.height:
         raise HTTPException(404)
     query = request.query_params
-    kept = {name: query[name] for name in KEPT if len(query.get(name, "")) in range(1, _QUERY)}
-    return Conversation(result, at, has_template=viewer.model is not None, kept=kept)
+    link_parameters = {name: query[name] for name in LINK_PARAMETERS if len(query.get(name, "")) in range(1, _QUERY)}
+    return Conversation(result, at, has_template=viewer.model is not None, link_parameters=link_parameters)
 
 
 def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
-    """A page, or what is wrong with what it was asked for; runs in a thread, since reading takes time."""
+    """Wrap a page as an endpoint that turns errors into pages; Starlette runs it in a thread, since reading blocks."""
 
     @wraps(page)
     def answer(request: Request) -> Response:
@@ -137,12 +137,12 @@ def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
 
 
 def _is_late(viewer: Viewer, request: Request) -> bool:
-    """Whether a page about a result may have been made of what another run wrote meanwhile."""
+    """Return whether another run replaced the result while the page was rendered."""
     return "tag" in request.path_params and viewer.is_replaced
 
 
 def _replacement_page(viewer: Viewer) -> Response:
-    why = f"{viewer.title} was replaced since this page was made: the list shows what is there now."
+    why = f"{viewer.title} was replaced after this page was opened; the list shows the new result."
     return _problem(409, "The result was replaced", why)
 
 
@@ -152,11 +152,11 @@ def _problem(status: int, title: str, why: str) -> Response:
 
 
 def _nowhere(_: Request, __: Exception) -> Response:
-    return _problem(404, "There is no such page", "Nothing is at this URL.")
+    return _problem(404, "Page not found", "There is no page at this URL.")
 
 
 def _server_error(_: Request, __: Exception) -> Response:
-    return _problem(500, "This went wrong", "The terminal that chatsquash view runs in says more.")
+    return _problem(500, "Internal error", "See the terminal in which chatsquash view is running for details.")
 
 
 def _number(text: str | None) -> int | None:
@@ -198,12 +198,12 @@ def _stream(viewer: Viewer, request: Request) -> Response:
 
 
 async def _in_turn(lines: Generator[bytes], searching: CapacityLimiter) -> AsyncIterator[bytes]:
-    """The lines of a search, which ends where nobody reads it; no page waits for one, since few have threads."""
+    """Yield the lines of a search until the client disconnects; searches have their own threads."""
     try:
         while (line := await run_sync(next, lines, None, limiter=searching)) is not None:
             yield line
     finally:
-        with suppress(ValueError):  # a thread is in it, which ends with the process
+        with suppress(ValueError):  # the generator is still running in a thread, which ends with the process
             lines.close()
 
 
@@ -218,7 +218,7 @@ def _pair(viewer: Viewer, request: Request) -> Response:
 
 def _conversation(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
-    return HTMLResponse(conversations.conversation(conversation, _parameter(request, "m")))
+    return HTMLResponse(conversations.conversation_page(conversation, _parameter(request, "m")))
 
 
 def _find(viewer: Viewer, request: Request) -> Response:
@@ -228,17 +228,17 @@ def _find(viewer: Viewer, request: Request) -> Response:
 
 
 def _facts(viewer: Viewer, request: Request) -> Response:
-    """What the log of a record says of its replies, if it is there and small."""
+    """Return what the log records about the replies, if the log exists and is small."""
     conversation = _session(viewer, request)
-    looked = _looked(viewer, conversation) if viewer.logs.is_near(conversation.at) else None
-    if not isinstance(looked, Looked):
+    session_log = _looked(viewer, conversation) if viewer.logs.is_near(conversation.at) else None
+    if not isinstance(session_log, LoggedSession):
         return JSONResponse({})
-    facts = reply_facts(conversation, looked, viewer.logs.records(conversation.at, looked))
-    return JSONResponse({str(number): words for number, each in facts.items() if (words := in_words(each))})
+    facts = reply_facts(conversation, session_log, viewer.logs.records(conversation.at, session_log))
+    return JSONResponse({str(number): words for number, each in facts.items() if (words := facts_text(each))})
 
 
 def _text(viewer: Viewer, request: Request) -> Response:
-    text = _session(viewer, request).whole(_number(request.path_params["number"]) or 0)
+    text = _session(viewer, request).full_text(_number(request.path_params["number"]) or 0)
     return Response(text.encode("utf-8", "backslashreplace"), media_type=_PLAIN)
 
 
@@ -282,11 +282,11 @@ def _tree(viewer: Viewer, request: Request) -> Response:
 def _log(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
     message, entry = _parameter(request, "m"), _parameter(request, "entry")
-    looked = _looked(viewer, conversation)
-    return HTMLResponse(log_pages.beside(conversation, message, viewer.logs, looked, entry))
+    session_log = _looked(viewer, conversation)
+    return HTMLResponse(log_pages.log_page(conversation, message, viewer.logs, session_log, entry))
 
 
-def _looked(viewer: Viewer, conversation: Conversation) -> Looked | NoLogError:
+def _looked(viewer: Viewer, conversation: Conversation) -> LoggedSession | NoLogError:
     try:
         return viewer.logs.look(conversation.at)
     except NoLogError as problem:
@@ -295,9 +295,9 @@ def _looked(viewer: Viewer, conversation: Conversation) -> Looked | NoLogError:
 
 def _of_line(viewer: Viewer, request: Request, page: Callable[..., Html]) -> Response:
     conversation = _session(viewer, request)
-    looked = viewer.logs.look(conversation.at)
-    request_on_line = viewer.logs.request(looked, _number(request.path_params["line"]) or 0)
-    return HTMLResponse(page(conversation, looked, request_on_line))
+    session_log = viewer.logs.look(conversation.at)
+    request_on_line = viewer.logs.request(session_log, _number(request.path_params["line"]) or 0)
+    return HTMLResponse(page(conversation, session_log, request_on_line))
 
 
 def _raw(viewer: Viewer, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""A record as a conversation for the viewer, its windows, and what is trained on in it."""
+"""A record as the viewer shows it: its messages by window, its images, and the messages that are trained on."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from chatsquash.view.needle import Needle
 from chatsquash.view.result import ViewerResult
 
 WINDOW = 50
-"""Messages that are shown at once."""
-KEPT = ("as", "list")
-"""How texts are shown, and the query of the list that led to the session."""
+"""Messages per page."""
+LINK_PARAMETERS = ("as", "list")
+"""The query parameters that links between the pages of a session carry over: text rendering, and query of the list."""
 _FAILED = "tool-result-"
-"""What the codes of failed calls begin with."""
-_BESIDE = {"type": "image"}
-"""The part that stands for an image beside the record."""
+"""The prefix of the codes of failed calls."""
+_IMAGE_PLACEHOLDER = {"type": "image"}
+"""The part that refers to an image stored outside the messages."""
 _MOST_PLACES = 2_000
-"""Places that the keys lead to."""
+"""Messages that can be reached with keyboard shortcuts."""
 
 
 class Window(NamedTuple):
@@ -50,21 +50,33 @@ class Picture(NamedTuple):
 
 
 class Conversation:
-    """A record, and what the reports say of it."""
+    """A record with its row in the session table and its findings."""
 
     def __init__(
-        self, result: ViewerResult, at: int, *, has_template: bool = False, kept: Mapping[str, str] | None = None
+        self,
+        result: ViewerResult,
+        at: int,
+        *,
+        has_template: bool = False,
+        link_parameters: Mapping[str, str] | None = None,
     ) -> None:
-        """``kept`` is what links from one page of it to another keep of the query of the URL, one of ``KEPT``.
+        """Read the record of a row of the session table.
 
-        Raises ``UsageError`` where the record does not stand where the session table says.
+        Args:
+            result: The result that contains the record.
+            at: The row of the session table.
+            has_template: Whether the page with the rendered template is available.
+            link_parameters: Query parameters that links between the pages of the session carry over.
+
+        Raises:
+            UsageError: The record is not at the location stated in the session table.
         """
-        self.result, self.at, self.has_template, self.kept = result, at, has_template, kept or {}
+        self.result, self.at, self.has_template, self.link_parameters = result, at, has_template, link_parameters or {}
         self.row: dict[str, Any] = result.sessions.row(at, named=True)
         self.place: Place | None = result.place(at)
         self.data = result.records.read(self.place) if self.place else b""
         self.problem = ""
-        """Why the record is shown as its JSON only."""
+        """Why the record can only be shown as JSON; empty if it can be shown as a conversation."""
         self.record = StoredRecord([], None)
         if self.place:
             try:
@@ -74,24 +86,24 @@ class Conversation:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The whole line of the session table."""
+        """The complete line of the session table."""
         return self.result.session_lines[self.at]
 
     @cached_property
     def findings(self) -> list[dict[str, Any]]:
-        """The findings about this record, and those about all of its session."""
+        """The findings about this record and about its session as a whole."""
         name = f"{self.place.file}:{self.place.row}" if self.place else None
         findings = self.result.findings_of(self.row["key"])
         return [each for each in findings if each.get("record") in (None, name)]
 
-    # Messages are named by their index in the file, which a preset may write otherwise than they are shown.
+    # URLs use the index of a message in the file; with some presets it differs from the index on the page.
 
     def number(self, at: int) -> int:
-        """The index in the file of a message that is shown."""
+        """Return the index in the file of a message on the page."""
         return self.record.places[at] if self.record.places else at
 
     def index(self, number: int) -> int:
-        """The first message that is shown of one of the file; the last one where there are not so many."""
+        """Return the index on the page of a message of the file, or of the last message if ``number`` is too large."""
         places = self.record.places
         if places is None:
             return max(0, min(number, len(self.record.messages) - 1))
@@ -99,11 +111,11 @@ class Conversation:
 
     @cached_property
     def _calls_by_result(self) -> dict[int, int]:
-        """By the results that stand beside calls, the messages of these."""
+        """The messages with calls, by the messages of their results."""
         return {result: call for (call, _), result in answers(self.record.messages).items()}
 
     def window(self, message: int) -> Window:
-        """The messages around one of the file; a result is with its call."""
+        """Return the window that contains a message of the file; results are in the window of their call."""
         at = self.index(message)
         at = self._calls_by_result.get(at, at)
         start = at - at % WINDOW
@@ -117,12 +129,12 @@ class Conversation:
 
     @property
     def is_as_written(self) -> bool:
-        """Whether texts are shown as they are written, instead of rendered."""
-        return self.kept.get("as") == "written"
+        """Whether texts are shown as written instead of rendered as Markdown."""
+        return self.link_parameters.get("as") == "written"
 
     @cached_property
     def title(self) -> str:
-        """The first prompt, else the id of the session."""
+        """The first prompt, or the id of a session without one."""
         return title(self.record.messages) or str(self.row["session"] or "a session without an id")
 
     @cached_property
@@ -136,43 +148,43 @@ class Conversation:
 
     @cached_property
     def prompts(self) -> list[int]:
-        """Where the user says something."""
+        """The messages of the user."""
         said = (at for at, message in enumerate(self.record.messages) if message["role"] == "user")
         return [self.number(at) for at in said][:_MOST_PLACES]
 
     def finding_numbers(self, *, errors: bool) -> list[int]:
-        """The messages that findings are about, or only errors and failed calls."""
+        """Return the messages that have findings; with ``errors``, only those with errors and failed calls."""
         findings = (each for each in self.findings if isinstance(each.get("message"), int))
         if errors:
             findings = (each for each in findings if each["severity"] == "error" or each["code"].startswith(_FAILED))
         return sorted({each["message"] for each in findings})[:_MOST_PLACES]
 
     def find(self, needle: Needle) -> tuple[list[tuple[int, int]], int]:
-        """The messages of the file that say something, each with how often, and how often these do."""
+        """Find a text; return the matching messages with their numbers of matches, and the total."""
         hits: dict[int, int] = {}
         for at, times in needle.counts(self.record.messages):
             hits[self.number(at)] = hits.get(self.number(at), 0) + times
         return list(hits.items()), sum(hits.values())
 
-    def whole(self, number: int) -> str:
-        """All texts of a message of the file, one behind the other."""
+    def full_text(self, number: int) -> str:
+        """Return all texts of a message of the file, separated by empty lines."""
         at = self.index(number)
         said = message_parts(self.record.messages[at]) if self.record.messages else ()
         return "\n\n".join(f"{part.name} {part.text}" if part.kind == "call" else part.text for part in said)
 
     def length(self, at: int) -> int:
-        """The characters of all texts of a message that is shown."""
+        """Return the number of characters of all texts of a message on the page."""
         return sum(len(part.text) for part in message_parts(self.record.messages[at]))
 
     # Images
 
     @cached_property
     def images(self) -> dict[int, str]:
-        """By the ``id()`` of a part, the name of its image: that of what is in it, or of the one beside the record."""
-        beside = iter(self._beside())
+        """The names of images by the ``id()`` of their part: derived from its data, or from the file it refers to."""
+        beside = iter(self._image_names())
         names: dict[int, str] = {}
         for part in self._media():
-            if part == _BESIDE:
+            if part == _IMAGE_PLACEHOLDER:
                 names[id(part)] = next(beside, "")
                 continue
             with suppress(media.NoPictureError):
@@ -180,11 +192,11 @@ class Conversation:
         return names
 
     def picture(self, name: str) -> Picture | None:
-        """The image with a name, from the record or from beside it; ``None`` where it holds none."""
+        """Return an image by name, from the record or from its image file; ``None`` if it does not exist."""
         part = next((part for part in self._media() if self.images.get(id(part)) == name), None)
         if part is None or self.place is None or not name:
             return None
-        if part != _BESIDE:
+        if part != _IMAGE_PLACEHOLDER:
             return _as_picture(media.picture(part).data)
         if not self._is_parquet:
             return _as_picture(image_file(self.result.folder, f"{media.FOLDER}/{name}"))
@@ -192,13 +204,13 @@ class Conversation:
         number = int(name)
         return _as_picture(pictures[number]) if number < len(pictures) else None
 
-    def _beside(self) -> Iterator[str]:
-        """The names of the images that stand beside the record: of their files, or in Parquet their numbers."""
+    def _image_names(self) -> Iterator[str]:
+        """Yield the names of images stored outside the messages: of their files, or their numbers in Parquet."""
         if self._is_parquet:
             yield from map(str, count())
         value = parse(self.data)
-        named = value.get("images") if isinstance(value, dict) else None
-        for name in named if isinstance(named, list) else []:
+        names = value.get("images") if isinstance(value, dict) else None
+        for name in names if isinstance(names, list) else []:
             yield name.rpartition("/")[2] if isinstance(name, str) else ""
 
     @property
@@ -212,16 +224,16 @@ class Conversation:
 
 
 def _as_picture(data: bytes) -> Picture | None:
-    """An image with the type that its first bytes show, whatever its name says."""
+    """Return an image with the type detected from its first bytes; its name is not trusted."""
     kind = media.type_of(data)
     return Picture(data, kind) if kind else None
 
 
 def trained_on(value: Json, messages: list[Message]) -> list[int]:
-    """The messages of a record that are trained on: by its flags, or in a completion, or all replies."""
+    """Return the replies that are trained on: those with flags, those of a completion, or all of them."""
     members: list[dict[str, Json]] = [dict(message) for message in messages]
     flags = [(name, yes) for name, (_, yes) in FLAGS.items() if any(name in message for message in members)]
     prompt = value.get("prompt") if isinstance(value, dict) and "completion" in value else None
     first = len(prompt) if isinstance(prompt, list) else 0
-    spoken = [at for at, message in enumerate(members) if message["role"] == "assistant" and at >= first]
-    return [at for at in spoken if not flags or any(members[at].get(name) == yes for name, yes in flags)]
+    replies = [at for at, message in enumerate(members) if message["role"] == "assistant" and at >= first]
+    return [at for at in replies if not flags or any(members[at].get(name) == yes for name, yes in flags)]

@@ -1,4 +1,4 @@
-"""What differs between the messages of two requests, and between the lines of two texts."""
+"""Diffs of the messages of two requests, and of the lines of two texts, with bounded time."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from xxhash import xxh3_64_intdigest
 from chatsquash.core import jsonio
 from chatsquash.core.model import Message
 
-_COMPARED = 4_000
-"""Messages that are compared one by one; of more, those that both begin and end with are left aside first."""
+_MAX_MESSAGES = 4_000
+"""Messages that are compared one by one, after removing the common prefix and suffix; longer lists are replaced."""
 
 _WORK = 4_000_000
-"""Pairs of equal messages that are looked at; where there are more, all are removed and added."""
+"""Comparisons of a diff; beyond this, everything is shown as removed and added."""
 
 
 class DiffStep(NamedTuple):
-    """Messages that follow each other and of which the same is true."""
+    """Consecutive messages with the same kind of change."""
 
     kind: Literal["kept", "added", "removed", "changed"]
     begin: int
-    """The index of the first one in the later request, or, where they are removed, in the earlier one."""
+    """The index of the first message in the later request; of removed messages, in the earlier one."""
     before: list[Message]
     now: list[Message]
 
 
 def steps(before: list[Message], now: list[Message]) -> list[DiffStep]:
-    """The steps that lead from one request to the other; a message is changed where one of its role takes its place."""
+    """Return the steps from one request to the other; replacing a message by one of the same role is a change."""
     keys = [[xxh3_64_intdigest(jsonio.dumps(message)) for message in messages] for messages in (before, now)]
     head = _common(keys[0], keys[1])
     tail = _common(keys[0][head:][::-1], keys[1][head:][::-1])
@@ -43,7 +43,7 @@ def steps(before: list[Message], now: list[Message]) -> list[DiffStep]:
 
 
 def _common(first: list[int], other: list[int]) -> int:
-    """With how many of the same both begin."""
+    """Return the length of the common prefix."""
     return next(
         (at for at, (one, two) in enumerate(zip(first, other, strict=False)) if one != two), min(len(first), len(other))
     )
@@ -53,7 +53,7 @@ def _between(
     keys: list[list[int]], before: list[Message], now: list[Message], head: int, stops: tuple[int, int]
 ) -> list[DiffStep]:
     first, other = keys[0][head : stops[0]], keys[1][head : stops[1]]
-    if max(len(first), len(other)) > _COMPARED:
+    if max(len(first), len(other)) > _MAX_MESSAGES:
         return _replacement(before[head : stops[0]], now[head : stops[1]], head, head)
     try:
         opcodes = _Bounded(first, other).get_opcodes()
@@ -70,11 +70,11 @@ def _between(
 
 
 class _TooLongError(Exception):
-    """Comparing takes longer than somebody waits."""
+    """Raised when a comparison takes too long."""
 
 
 class _Bounded(SequenceMatcher[int]):
-    """Compares as long as it takes no more than so many steps: messages that repeat make it cubic."""
+    """A matcher with a limit on its work, since repeated messages make the algorithm cubic."""
 
     def __init__(self, first: list[int], other: list[int]) -> None:
         super().__init__(None, first, other, autojunk=False)
@@ -83,7 +83,7 @@ class _Bounded(SequenceMatcher[int]):
         self._costs = [0, *accumulate(1 + often[key] for key in first)]
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        """As it says there; raises ``_TooLongError``."""
+        """Find the longest match as the base class does; raise ``_TooLongError`` beyond the limit."""
         self.work += self._costs[-1 if ahi is None else ahi] - self._costs[alo]
         if self.work > _WORK:
             raise _TooLongError
@@ -91,7 +91,7 @@ class _Bounded(SequenceMatcher[int]):
 
 
 def line_diff(before: str, now: str) -> list[str]:
-    """The lines that differ between two texts, with three lines of context; all of them if comparing takes too long."""
+    """Return a diff with three lines of context; all lines as removed and added if comparing takes too long."""
     was, lines = before.split("\n"), now.split("\n")
     keys = [[xxh3_64_intdigest(line.encode("utf-8", "surrogatepass")) for line in each] for each in (was, lines)]
     try:
@@ -115,9 +115,9 @@ def _hunk(group: list[tuple[str, int, int, int, int]], was: list[str], lines: li
 def _replacement(was: list[Message], now: list[Message], begin: int, place: int) -> list[DiffStep]:
     if len(was) == len(now) and all(old["role"] == new["role"] for old, new in zip(was, now, strict=True)):
         return [_in_place(*both, place + at) for at, both in enumerate(zip(was, now, strict=True))]
-    removed = [DiffStep("removed", begin, was, [])] if was else []
-    added = [DiffStep("added", place, [], now)] if now else []
-    return [*removed, *added]
+    removals = [DiffStep("removed", begin, was, [])] if was else []
+    additions = [DiffStep("added", place, [], now)] if now else []
+    return [*removals, *additions]
 
 
 def _in_place(old: Message, new: Message, place: int) -> DiffStep:

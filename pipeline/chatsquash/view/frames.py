@@ -1,4 +1,4 @@
-"""The session table and the findings of a result as frames, in the columns that the list needs."""
+"""The session table and the findings of a result as data frames, with the columns that the list needs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from chatsquash.storage.folder import Folder
 if TYPE_CHECKING:
     import polars as pl
 
-WRITTEN = "written"
-"""The outcome of a session whose record is there."""
+OUTCOME_WRITTEN = "written"
+"""The outcome of a session with a record."""
 _LONGEST = 200
 """Characters of a name, such as that of a model."""
 _TEXTS = (
@@ -28,19 +28,22 @@ _STRUCTS = {
     "replies": ("logged", "carried", "rewritten"),
     "usage": ("prompt_tokens", "completion_tokens"),
 }
-"""Columns of the session table that are read."""
+"""Struct columns of the session table, with the members that are read."""
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _ANCESTORS = 8
-"""Levels of sub-agents through which the session that began them is found."""
+"""Levels of sub-agents that are followed to find the session that started them."""
 _PIECE = 1 << 20
-"""Bytes of a report that are parsed at once."""
+"""Bytes of a report parsed at once."""
 
 
 def session_frame(folder: Folder) -> pl.DataFrame:
-    """The session table, a row for each of its lines in their order; raises ``UsageError`` for none of chatsquash.
+    """Read the session table, one row per line, in the same order.
 
-    ``nth`` is which session of the run a row is about, since one may have several records.  Of a sub-agent ``caller``
-    is the row of the conversation that began it, and ``under`` the row of the session below which it is listed.
+    ``nth`` is the number of the session, since a session may have several records. For sub-agents, ``caller`` is the
+    row of the conversation that started it and ``under`` the row of the session below which it is listed.
+
+    Raises:
+        UsageError: The session table is missing or was not written by this version of chatsquash.
     """
     import polars as pl
 
@@ -57,21 +60,23 @@ def _columns() -> Iterator[pl.Expr]:
 
     findings, replies, usage = (pl.col(name).struct for name in ("findings", "replies", "usage"))
     without = pl.when(pl.col("row").is_null()).then(pl.lit("none"))
-    outcome = pl.coalesce(pl.col("left_out"), pl.col("filtered"), without, pl.lit(WRITTEN))
-    logged, carried, rewritten = (replies.field(name).fill_null(0) for name in ("logged", "carried", "rewritten"))
+    outcome = pl.coalesce(pl.col("left_out"), pl.col("filtered"), without, pl.lit(OUTCOME_WRITTEN))
+    logged_count, carried_count, rewritten_count = (
+        replies.field(name).fill_null(0) for name in ("logged", "carried", "rewritten")
+    )
     tokens = [usage.field(name) for name in ("prompt_tokens", "completion_tokens")]
-    began, ended = (pl.col(name).str.to_datetime(_TIME, strict=False) for name in ("start", "end"))
+    start, end = (pl.col(name).str.to_datetime(_TIME, strict=False) for name in ("start", "end"))
     yield from map(pl.col, ("file", "offset", "log", "session"))
     yield from (pl.col(name).cast(pl.UInt32, strict=False) for name in ("row", "line", "entries", "turns"))
     yield _cut(pl.col("start"))
-    yield (ended - began).dt.total_seconds().cast(pl.Int32, strict=False).alias("duration")
+    yield (end - start).dt.total_seconds().cast(pl.Int32, strict=False).alias("duration")
     yield from (_cut(pl.col(name)).cast(pl.Categorical) for name in ("format", "model", "kind"))
     yield _cut(outcome).cast(pl.Categorical).alias("outcome")
     for name in ("error", "warning", "info"):
         yield findings.field(name).fill_null(0).cast(pl.UInt32, strict=False).alias(f"{name}s")
-    yield (logged - carried - rewritten).cast(pl.Int32, strict=False).alias("lost")
-    counted = pl.any_horizontal(each.is_not_null() for each in tokens)
-    yield pl.when(counted).then(pl.sum_horizontal(tokens)).alias("tokens")
+    yield (logged_count - carried_count - rewritten_count).cast(pl.Int32, strict=False).alias("lost")
+    has_tokens = pl.any_horizontal(each.is_not_null() for each in tokens)
+    yield pl.when(has_tokens).then(pl.sum_horizontal(tokens)).alias("tokens")
     yield _key("log", "session").alias("key")
     yield pl.all_horizontal(pl.col(name).fill_null(1) == 1 for name in ("record", "sample")).alias("nth")
     yield pl.col("conversation")
@@ -79,16 +84,16 @@ def _columns() -> Iterator[pl.Expr]:
 
 
 def _with_callers(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with ``caller`` and ``under`` instead of the ids of conversations."""
+    """Replace the ids of conversations by the columns ``caller`` and ``under``."""
     import polars as pl
 
-    begun = frame.select("at", "log", "parent").drop_nulls("parent")
-    named = frame.select("log", "conversation", caller="at").drop_nulls("conversation")
-    kept = frame.drop("conversation", "parent")
-    near = named.unique(["log", "conversation"], keep="first", maintain_order=True)
-    far = named.drop("log").unique("conversation", keep="first", maintain_order=True)
+    children = frame.select("at", "log", "parent").drop_nulls("parent")
+    parents = frame.select("log", "conversation", caller="at").drop_nulls("conversation")
+    remaining = frame.drop("conversation", "parent")
+    near = parents.unique(["log", "conversation"], keep="first", maintain_order=True)
+    far = parents.drop("log").unique("conversation", keep="first", maintain_order=True)
     callers = (
-        begun.join(near, left_on=["log", "parent"], right_on=["log", "conversation"], how="left")
+        children.join(near, left_on=["log", "parent"], right_on=["log", "conversation"], how="left")
         .join(far, left_on="parent", right_on="conversation", how="left", suffix="_far")
         .select("at", caller=pl.coalesce("caller", "caller_far"))
         .filter(pl.col("caller").is_not_null() & (pl.col("caller") != pl.col("at")))
@@ -96,12 +101,12 @@ def _with_callers(frame: pl.DataFrame) -> pl.DataFrame:
     above: dict[int, int] = dict(callers.iter_rows())
     callers = callers.with_columns(under=pl.Series([_root(at, above) for at in above], dtype=pl.UInt32))
     if not above:
-        return kept.with_columns(pl.lit(None, pl.UInt32).alias(name) for name in ("caller", "under"))
-    return kept.join(callers, on="at", how="left", maintain_order="left")
+        return remaining.with_columns(pl.lit(None, pl.UInt32).alias(name) for name in ("caller", "under"))
+    return remaining.join(callers, on="at", how="left", maintain_order="left")
 
 
 def _root(at: int, above: dict[int, int]) -> int | None:
-    """The session at the top of a sub-agent; ``None`` if its callers do not end."""
+    """Return the top-level session of a sub-agent; ``None`` if the chain of callers is too long or cyclic."""
     for _ in range(_ANCESTORS):
         at = above[at]
         if at not in above:
@@ -110,7 +115,7 @@ def _root(at: int, above: dict[int, int]) -> int | None:
 
 
 def finding_frame(folder: Folder) -> pl.DataFrame:
-    """The findings in their order, each with its code, its severity and the key of its session."""
+    """Read the findings in their order, each with its code, its severity and the key of its session."""
     import polars as pl
 
     schema = dict.fromkeys(("code", "severity", "session", "file"), pl.String)
@@ -119,21 +124,21 @@ def finding_frame(folder: Folder) -> pl.DataFrame:
 
 
 def _cut(text: pl.Expr) -> pl.Expr:
-    """A text that is shown or chosen, and may be of any length in a log."""
+    """Shorten a text for display and filters; texts from a log have no limit."""
     import polars as pl
 
     return pl.when(text.str.len_chars() > _LONGEST).then(text.str.slice(0, _LONGEST - 1) + "…").otherwise(text)
 
 
 def _key(*names: str) -> pl.Expr:
-    """What tells the sessions of a result apart, as long as this process lives."""
+    """Return a key that distinguishes the sessions of a result, valid only within this process."""
     import polars as pl
 
     return pl.concat_str([pl.col(name).fill_null("") for name in names], separator="\0").hash()
 
 
 def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Expr]) -> pl.DataFrame:
-    """Columns of a report, in pieces, since all of its text takes far more memory than they do."""
+    """Read columns of a report piece by piece, since its full text takes far more memory than the columns."""
     import polars as pl  # which takes time
 
     try:
@@ -142,27 +147,27 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
             frames = [_parse(piece, schema).select(columns) for piece in _pieces(file)]
         return pl.concat([empty, *frames]).with_row_index("at")
     except FileNotFoundError:
-        raise UsageError(f"{folder.path / name}: is not there: name a folder that chatsquash convert wrote") from None
+        raise UsageError(f"{folder.path / name}: not found; name an output folder of chatsquash convert") from None
     except OSError as problem:
         raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror})") from None
     except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         why = error_text(problem)
-        raise UsageError(f"{folder.path / name}: is none of this version of chatsquash: {why}") from None
+        raise UsageError(f"{folder.path / name}: was not written by this version of chatsquash: {why}") from None
 
 
 def _parse(piece: bytes, schema: dict[str, Any]) -> pl.DataFrame:
-    """The lines of a piece, each of them a row: else rows and lines would not belong together."""
+    """Parse the lines of a piece; raise ``ValueError`` unless each line is one row, since rows stand for lines."""
     import polars as pl
 
     frame = pl.read_ndjson(piece, schema=schema)
     count = piece.count(b"\n") + (not piece.endswith(b"\n"))
     if frame.height != count:
-        raise ValueError(f"{count:,} lines hold {frame.height:,} objects")
+        raise ValueError(f"{count:,} lines contain {frame.height:,} objects")
     return frame
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    """What is in a file, in pieces that end with a line."""
+    """Yield the contents of a file in pieces of complete lines."""
     rest = b""
     while chunk := file.read(_PIECE):
         stop = chunk.rfind(b"\n") + 1

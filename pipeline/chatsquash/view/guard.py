@@ -22,9 +22,9 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""What pages may load and run: files that came with chatsquash, and images that this server decoded."""
+"""The content security policy of pages: only files of chatsquash, and images served by this server."""
 DATA_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
-"""The same for what is no page."""
+"""The content security policy of everything else."""
 _HEADERS = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
@@ -37,57 +37,57 @@ _HEADERS = {
 
 
 class Keys:
-    """What the first URL and the cookie hold; each is random, and neither tells the other."""
+    """The tokens of the first URL and the cookie: independent random values, so that neither reveals the other."""
 
     def __init__(self, start: str = "/") -> None:
         self.token = secrets.token_urlsafe(32)
         self.once = secrets.token_urlsafe(32)
-        """A token that lets in once: that of the URL which a browser is started with, which others may see there."""
+        """A single-use token for the URL passed to the browser, which other users may see in the process list."""
         self.cookie = secrets.token_urlsafe(32)
         self.start = start
-        """The page that the first URL leads to."""
+        """The page that the first URL opens."""
         self.name = f"chatsquash-{secrets.token_hex(4)}"
-        """The name of the cookie: browsers send it to every port of a host, and several viewers may run."""
+        """The name of the cookie; random, since browsers send cookies to all ports, and several viewers may run."""
 
-    def is_token(self, given: str) -> bool:
-        """Whether this is a token of the first URL."""
-        if _same(given, self.once):
+    def is_token(self, token: str) -> bool:
+        """Return whether this is a token of the first URL; the single-use token is replaced once used."""
+        if _is_equal(token, self.once):
             self.once = secrets.token_urlsafe(32)
             return True
-        return _same(given, self.token)
+        return _is_equal(token, self.token)
 
     def is_cookie(self, header: str) -> bool:
-        """Whether a header holds the cookie."""
+        """Return whether a header contains the cookie."""
         pairs = (each.partition("=") for each in header.split(";"))  # of which others may be as they like
-        return any(name.strip() == self.name and _same(value.strip(), self.cookie) for name, _, value in pairs)
+        return any(name.strip() == self.name and _is_equal(value.strip(), self.cookie) for name, _, value in pairs)
 
     @property
     def set_cookie(self) -> str:
-        """The header that gives the cookie to a browser, for as long as that runs."""
+        """The header that sets the cookie until the browser is closed."""
         return f"{self.name}={self.cookie}; Path=/; HttpOnly; SameSite=Strict"
 
 
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
+def _is_equal(candidate: str, secret: str) -> bool:
+    return hmac.compare_digest(candidate.encode("utf-8", "surrogatepass"), secret.encode())
 
 
 class Guard:
-    """Stands before the pages, and puts the headers on all answers, those to errors and refusals too."""
+    """Middleware that rejects requests without access and adds security headers to all responses."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:
         self._app, self._keys = app, keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or have the pages answer it."""
+        """Reject a request, set the cookie, or pass the request to the pages."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":  # no page opens a web socket
             await send({"type": "websocket.close", "code": 1008})
             return
-        refused = self._refusal(scope)
-        if refused:
-            await _answer(send, *refused)
+        refusal = self._refusal(scope)
+        if refusal:
+            await _answer(send, *refusal)
         elif token := _token(scope):
             await self._begin(send, token)
         else:
@@ -96,32 +96,29 @@ class Guard:
     def _refusal(self, scope: Scope) -> tuple[int, Html] | None:
         headers = _headers(scope)
         if not _is_loopback(headers.get("host", "")):
-            return 403, tag("p", "403: this server answers to the names of this machine's loopback alone.")
+            return 403, tag("p", "403: this server only accepts requests to 127.0.0.1 or localhost.")
         if scope["method"] not in ("GET", "HEAD"):
-            return 405, tag("p", "405: this server is only read.")
+            return 405, tag("p", "405: this server is read-only.")
         if _token(scope):  # which may come from a link elsewhere, such as a terminal in a browser
             return None
         is_foreign = headers.get("sec-fetch-site", "none") not in _OWN
         if is_foreign or not self._keys.is_cookie(headers.get("cookie", "")):
-            return 403, tag("p", "403: open the URL that chatsquash view printed, with its token.")
+            return 403, tag("p", "403: open the URL printed by chatsquash view, including its token.")
         return None
 
     async def _begin(self, send: Send, token: str) -> None:
-        """Give the cookie to whoever has the token.
-
-        The page goes on by itself: after a redirect browsers would not send the cookie where a link of another site led
-        here.
-        """
+        """Set the cookie for a holder of the token."""
+        # Not an HTTP redirect: browsers would not send a strict cookie after it if another site linked here.
         if not self._keys.is_token(token):
-            await _answer(send, 403, tag("p", "403: this is not a token of this run; use the URL that it printed."))
+            await _answer(send, 403, tag("p", "403: the token is not valid for this run; use the URL that it printed."))
             return
-        goes_on = tag("meta", http_equiv="refresh", content=f"0;url={self._keys.start}")
-        page = together((goes_on, tag("p", tag("a", "Go on", href=self._keys.start))))
+        redirect = tag("meta", http_equiv="refresh", content=f"0;url={self._keys.start}")
+        page = together((redirect, tag("p", tag("a", "Continue", href=self._keys.start))))
         await _answer(send, 200, page, [(b"set-cookie", self._keys.set_cookie.encode())])
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers of a request; of several with a name all, so that none hides behind another."""
+    """Return the headers of a request; repeated headers are joined, so that all their values are checked."""
     headers: dict[str, str] = {}
     for key, value in scope["headers"]:
         name = key.decode("latin-1").lower()
@@ -133,7 +130,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether a request was made to this machine by name, and not to a name that leads here (DNS rebinding)."""
+    """Return whether a host is a loopback name; other names that resolve to this machine are DNS rebinding."""
     name, colon, port = host.rpartition(":")
     if not colon or host.endswith("]"):
         name, port = host, "80"
@@ -141,23 +138,26 @@ def _is_loopback(host: str) -> bool:
 
 
 def _token(scope: Scope) -> str:
-    """The token in the first URL; empty where there is none."""
+    """Return the token in a URL, or an empty text."""
     if scope["path"] != "/":
         return ""
-    given: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])
-    return given[0]
+    values: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])
+    return values[0]
 
 
 def _with_headers(send: Send) -> Send:
     async def sends(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {key.lower(): value for key, value in message["headers"]}
-            is_page = given.get(b"content-type", b"").startswith(b"text/html")
-            added = {**_HEADERS, "content-security-policy": POLICY if is_page else DATA_POLICY}
-            kept = [(key, value) for key, value in given.items() if key.decode() not in added]
+            headers = {key.lower(): value for key, value in message["headers"]}
+            is_page = headers.get(b"content-type", b"").startswith(b"text/html")
+            security_headers = {**_HEADERS, "content-security-policy": POLICY if is_page else DATA_POLICY}
+            other_headers = [(key, value) for key, value in headers.items() if key.decode() not in security_headers]
             message = {
                 **message,
-                "headers": [*kept, *((name.encode(), value.encode()) for name, value in added.items())],
+                "headers": [
+                    *other_headers,
+                    *((name.encode(), value.encode()) for name, value in security_headers.items()),
+                ],
             }
         await send(message)
 
@@ -179,21 +179,21 @@ async def _answer(send: Send, status: int, body: Html, more: list[tuple[bytes, b
 
 
 IDLE = 10.0
-"""Seconds in which a connection has to ask for something, as a whole; an answer may take longer."""
+"""Seconds within which a connection must send a complete request; responses may take longer."""
 
 
 class Connection(H11Protocol):
-    """Ends where no whole request comes: uvicorn itself ends only one that asked before."""
+    """A connection that is closed if no complete request arrives; uvicorn only does so after a first request."""
 
     _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """It begins."""
+        """Start the timer."""
         super().connection_made(transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It ended."""
+        """Stop the timer."""
         if self._waiting:
             self._waiting.cancel()
         super().connection_lost(exc)
@@ -202,7 +202,7 @@ class Connection(H11Protocol):
         self._waiting = self.loop.call_later(IDLE, self._look, self.cycle)
 
     def _look(self, before: RequestResponseCycle | None) -> None:
-        """Close it where nothing was asked since, and nothing is answered."""
+        """Close the connection if no request arrived since, and no response is pending."""
         if self.cycle is before and (before is None or before.response_complete):
             self.transport.close()
         else:

@@ -1,4 +1,4 @@
-"""What the log of a session says: its entries, what became of each reply, and single requests, read from it anew."""
+"""The logs behind a result: entries, the outcome of each reply, and single requests, read again from the log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatsquash.dataset.manifest import parse_options
 from chatsquash.results.types import Input
 from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed
-from chatsquash.sources.joined_files import opened_log
+from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
 from chatsquash.view.result import ReplacedError, ViewerResult
@@ -36,90 +36,90 @@ if TYPE_CHECKING:
     from chatsquash.view.pages.template import Model
 
 _GROUPS = ("cleaning", "sessions", "shape", "reading", "bounds")
-"""The options of a run that say what its logs hold.
+"""The groups of options that affect how logs are read.
 
-The others need files, choose among records or hide what is private, and pages about a log show it as it is.
+Other options need files, select records or hide private data, while pages about a log show it unchanged.
 """
-_KEPT = 4
-"""Sessions whose entries stay in memory."""
+_CACHE_SIZE = 4
+"""Sessions whose entries are cached."""
 _NAMESAKES = 10_000
-"""Rows of sessions with one name in one log that are looked through."""
+"""Rows of sessions with the same name in one log that are searched."""
 _PATH = 1_000
-"""Characters of a path that are told."""
+"""Characters of a path in an error."""
 _RELATED = 50
-"""Parts of an agent's session that are looked at."""
+"""Parts of an agent's session that are read."""
 RAW = 64 << 20
-"""Bytes of a line of a log that are shown."""
+"""Bytes of the longest line of a log that is shown."""
 _SMALL = 20 << 20
-"""Bytes of a log that is read for what it says of the replies of a record."""
+"""Bytes of a log that is read without being requested, for the facts about the replies of a record."""
 _SEARCHES = 2
-"""Searches that run at once; others wait."""
+"""Searches that run at the same time; others wait."""
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """A session as its log tells of it."""
+class LoggedSession:
+    """A session as read from its log."""
 
     log: Log
     outcome: Outcome
     rows: tuple[EntryRow, ...]
     messages: tuple[MessageRow, ...]
-    """Of an agent's or a client's file, which holds no requests."""
+    """The messages of an agent's or a client's file, which contains no requests."""
     format: str
-    """The evidence for its format, in words."""
+    """The evidence for the format, as text."""
     changed: bool
-    """Whether the log is not what it was when it was converted."""
+    """Whether the log has changed since it was converted."""
 
     @property
     def replies(self) -> list[ReplyOutcome]:
-        """What became of each reply."""
+        """The outcome of each reply."""
         return self.outcome.replies.rows
 
     @property
     def is_in_lines(self) -> bool:
-        """Whether a line of the file can be shown by its number."""
+        """Whether the lines of the file can be shown by number."""
         return not self.log.is_copy and PurePosixPath(uncompressed(self.log.name)).suffix.lower() in LOGS
 
 
 Rows = dict[int, int]
-"""Rows of the session table by the index of the record among those that its session comes to, from 0."""
+"""Rows of the session table by the index of the record within its session, from 0."""
 
 
 class NoLogError(ChatsquashError):
-    """Why a log cannot be read, in words."""
+    """A log cannot be read; the message is shown on the page."""
 
 
 class SessionLogs:
-    """Reads the logs of a result; what was read last stays in memory."""
+    """Reads the logs of a result, with a small cache."""
 
     def __init__(self, result: ViewerResult) -> None:
         self._result = result
         self._lock = Lock()
-        self._last: OrderedDict[int, Looked] = OrderedDict()
+        self._last: OrderedDict[int, LoggedSession] = OrderedDict()
         self._same: list[list[int]] = []
-        """The rows of the sessions of one log and name, looked up last."""
+        """The rows of the sessions with the same log and name as the last one that was requested."""
 
     @cached_property
     def _options(self) -> Options:
-        """Those of the run that say what its logs hold; raises ``UsageError`` where ``run.json`` has others."""
-        options = {**parse_options(self._result.options, _GROUPS), "join": False}  # the log alone is read
+        """The options of the run that affect reading; raises ``UsageError`` if ``run.json`` has unknown ones."""
+        options = {**parse_options(self._result.options, _GROUPS), "join": False}  # only this log is read
         return Options(**options, anonymize=False, integrity_analysis=False, trace_replies=True)
 
-    def look(self, at: int) -> Looked:
-        """The session of a row of the session table; raises ``NoLogError``."""
+    def look(self, at: int) -> LoggedSession:
+        """Return the session of a row of the session table; raise ``NoLogError`` if it cannot be read."""
         with self._lock:  # one at a time: each may take all of a core and much memory
             if at not in self._last:
-                looked = self._look(self._log(at), [at]).get(at)
-                if looked is None:
-                    raise NoLogError("the log does not hold this session any more")
-                self._last[at] = looked
-                if len(self._last) > _KEPT:
+                session_log = self._look(self._log(at), [at]).get(at)
+                if session_log is None:
+                    raise NoLogError("the log no longer contains this session")
+                self._last[at] = session_log
+                if len(self._last) > _CACHE_SIZE:
                     self._last.popitem(last=False)
             self._last.move_to_end(at)
             return self._last[at]
 
     def is_near(self, at: int) -> bool:
-        """Whether the log of a row was looked at, or is small enough to be looked at unasked."""
+        """Return whether the log of a row is cached, or small enough to be read without a request for it."""
         if at in self._last:
             return True
         try:
@@ -127,41 +127,45 @@ class SessionLogs:
         except (OSError, ValueError):
             return False
 
-    def look_at_each(self, rows: list[int]) -> dict[int, Looked]:
-        """The sessions of some rows, as far as their logs can be read; each log is read once."""
+    def look_at_each(self, rows: list[int]) -> dict[int, LoggedSession]:
+        """Return the sessions of these rows whose logs can be read; each log is read once."""
         by_log: dict[str | None, list[int]] = {}
         for at in rows:
             by_log.setdefault(self._log(at), []).append(at)
-        looked: dict[int, Looked] = {}
+        session_log: dict[int, LoggedSession] = {}
         with self._lock:
             for log, of_log in by_log.items():
                 with suppress(NoLogError):
-                    looked |= self._look(log, of_log)
-        return looked
+                    session_log |= self._look(log, of_log)
+        return session_log
 
-    def records(self, at: int, looked: Looked) -> Rows:
-        """The rows of the session table on the records that a row's session comes to; those left out have none."""
-        named: dict[str | None, int] = {}
+    def records(self, at: int, session_log: LoggedSession) -> Rows:
+        """Return the rows of the records of a session, by the index of the record; omitted records have none."""
+        rows_by_conversation: dict[str | None, int] = {}
         for each in next(rows for rows in self._namesakes(at) if at in rows):
-            named.setdefault(self._result.session_lines[each].get("conversation"), each)
-        made = [record.conversation or None for record in looked.outcome.records]
-        return {number: named[name] for number, name in enumerate(made) if name in named}
+            rows_by_conversation.setdefault(self._result.session_lines[each].get("conversation"), each)
+        conversation_ids = [record.conversation or None for record in session_log.outcome.records]
+        return {
+            number: rows_by_conversation[name]
+            for number, name in enumerate(conversation_ids)
+            if name in rows_by_conversation
+        }
 
     def related(self, at: int) -> list[int]:
-        """First rows of sessions with the id and the format of a row's, which agents divide among files and parts."""
+        """Return the first rows of sessions with the same id and format, since agents split sessions into parts."""
         frame = self._result.sessions
         row = frame.row(at, named=True)
         same = (frame["session"] == row["session"]) & (frame["format"].cast(str) == row["format"])
         rows = frame.filter(same)["at"].head(_NAMESAKES).to_list()
         return list(islice(filter(self._begins, rows), _RELATED))
 
-    def request(self, looked: Looked, line: int) -> LoggedRequest:
-        """A request and the one before it; raises ``NoLogError``."""
+    def request(self, session_log: LoggedSession, line: int) -> LoggedRequest:
+        """Return a request and the one before it; raise ``NoLogError`` if it cannot be read."""
         from chatsquash.session.converter import Converter
 
         seeker = Seeker(line)
         try:
-            Converter(self._options).convert(looked.log, seeker)
+            Converter(self._options).convert(session_log.log, seeker)
         except RequestReadError:
             pass
         except OSError as problem:
@@ -170,12 +174,12 @@ class SessionLogs:
             raise NoLogError(f"the log has no entry on line {line:,}")
         return seeker.request
 
-    def raw(self, looked: Looked, line: int) -> bytes:
-        """A line of the log as it stands there; raises ``NoLogError``."""
-        if not looked.is_in_lines:
+    def raw(self, session_log: LoggedSession, line: int) -> bytes:
+        """Return a line of the log unchanged; raise ``NoLogError`` if it cannot be read."""
+        if not session_log.is_in_lines:
             raise NoLogError("the log is not a file of lines")
         try:
-            with opened_log(looked.log, self._options) as file:
+            with open_log(session_log.log, self._options) as file:
                 for each in lines(file, RAW):
                     if each.number == line:
                         return bytes(each.buffer[each.start : each.stop])
@@ -187,8 +191,8 @@ class SessionLogs:
         log: str | None = self._result.sessions["log"][at]
         return log
 
-    def _look(self, log: str | None, rows: list[int]) -> dict[int, Looked]:
-        """The sessions of rows about one log, as far as it still has them."""
+    def _look(self, log: str | None, rows: list[int]) -> dict[int, LoggedSession]:
+        """Return the sessions of rows of one log that the log still contains."""
         from chatsquash.dataset.option_rules import refuse_wrong
         from chatsquash.session.chains import each_session  # which takes time to import
         from chatsquash.session.converter import Converter
@@ -198,27 +202,27 @@ class SessionLogs:
         work = partial(_looked, Converter(self._options), {each.xxh3_128 for each in known})
         refuse_wrong(self._options)
         names = self._result.sessions["session"]
-        wanted = {(names[at], self._before(at)): at for at in rows}
-        looked: dict[int, Looked] = {}
-        passed: Counter[str] = Counter()
+        rows_by_key = {(names[at], self._before(at)): at for at in rows}
+        session_log: dict[int, LoggedSession] = {}
+        seen: Counter[str] = Counter()
         try:
             for each in each_session([path], self._options, work):
                 name = printable(each.outcome.session)
-                if (at := wanted.get((name, passed[name]))) is not None:
-                    looked[at] = each
-                    if len(looked) == len(wanted):
+                if (at := rows_by_key.get((name, seen[name]))) is not None:
+                    session_log[at] = each
+                    if len(session_log) == len(rows_by_key):
                         break
-                passed[name] += 1
+                seen[name] += 1
         except (ChatsquashError, OSError) as problem:
             raise NoLogError(f"the log cannot be read: {problem}") from None
-        return looked
+        return session_log
 
     def _before(self, at: int) -> int:
-        """How many sessions of a log stand before a row's that are called as it."""
+        """Return how many sessions with the same name precede that of a row in its log."""
         return next(number for number, rows in enumerate(self._namesakes(at)) if at in rows)
 
     def _namesakes(self, at: int) -> list[list[int]]:
-        """The rows of each session of a log that is called as a row's."""
+        """Return the rows of each session with the same log and name as a row."""
         known = self._same
         if any(at in rows for rows in known):
             return known
@@ -233,28 +237,28 @@ class SessionLogs:
         return sessions
 
     def _begins(self, at: int) -> bool:
-        """Whether a row is the first one of a session."""
+        """Return whether a row is the first of its session."""
         line = self._result.session_lines[at]
         return line.get("record") in (None, 1) and line.get("sample") in (None, 1)
 
 
 def _log_path(log: str | None, known: list[Input]) -> str:
-    """The path of a log, as the system has it; raises ``NoLogError`` for one that cannot be read here."""
+    """Return the path of a log in the file system; raise ``NoLogError`` if it cannot be read here."""
     if not log:
-        raise NoLogError("the session table names no log")
-    shown = log if len(log) <= _PATH else f"{log[:_PATH]}…"
+        raise NoLogError("the session table does not contain the path of the log")
+    short_path = log if len(log) <= _PATH else f"{log[:_PATH]}…"
     if is_remote(log):
-        raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {shown}")
+        raise NoLogError(f"the log is in remote storage, which the viewer does not access: {short_path}")
     if any(each.path_digest for each in known):
-        raise NoLogError(f"the run replaced what is private in the path of the log, and does not tell it: {shown}")
+        raise NoLogError(f"the run replaced private parts of the path, so the log cannot be located: {short_path}")
     path = spelled(log)
     if not os.path.isfile(path):  # noqa: PTH113 - which takes any name
-        hint = "run chatsquash view where the conversion ran, if its path is a relative one"
-        raise NoLogError(f"the log is not there: {shown} ({hint})")
+        hint = "if the path is relative, run chatsquash view in the folder where the conversion ran"
+        raise NoLogError(f"the log does not exist: {short_path} ({hint})")
     return path
 
 
-def _looked(converter: Converter, digests: set[str], log: Log) -> Looked | None:
+def _looked(converter: Converter, digests: set[str], log: Log) -> LoggedSession | None:
     watch = EntryWatch()
     outcome = converter.convert(log, watch)
     if outcome is None:
@@ -263,28 +267,28 @@ def _looked(converter: Converter, digests: set[str], log: Log) -> Looked | None:
         EntryRow(each.line, None, each.length, 0, 0, 0, "", None, None, each.reason, each.code)
         for each in outcome.report.rejected
     ]
-    rows = sorted([*watch.settled(), *rejected])
-    why = watch.seen.why if watch.seen else ""
+    rows = sorted([*watch.final_rows(), *rejected])
+    why = watch.head.why if watch.head else ""
     is_changed = bool(digests) and outcome.account.digest not in digests
-    return Looked(log, outcome, tuple(rows), tuple(watch.messages), why, is_changed)
+    return LoggedSession(log, outcome, tuple(rows), tuple(watch.messages), why, is_changed)
 
 
 class Viewer:
-    """The result that is shown, and its logs; a replaced result is reopened when the list is requested."""
+    """The result on display and its logs; a replaced result is reopened when the list is requested."""
 
     def __init__(self, path: Path, model: Model | None = None, title: str = "") -> None:
-        """``title`` is what is shown, in words.  Raises ``UsageError`` for a folder without a result."""
+        """Open a result; ``title`` is its display name. Raises ``UsageError`` if the folder contains no result."""
         self.path = path
         self.title = title or escape(str(path))
         self.model = model
         self.searching = CapacityLimiter(_SEARCHES)
-        """Lets searches go on, so many at once."""
+        """Limits the number of concurrent searches."""
         self._lock = Lock()
         self._result = ViewerResult(path, self.title)
         self._logs = SessionLogs(self._result)
 
     def page_of(self, which: str) -> str:
-        """The page of the session whose id is this, or begins so; raises ``UsageError`` if it is not one."""
+        """Return the URL of a session by its id or a unique prefix; raise ``UsageError`` if it is unknown."""
         from chatsquash.results.show import one_session  # which few runs need
 
         sessions = self._result.sessions
@@ -294,29 +298,29 @@ class Viewer:
         return f"/r/{self.tag}/s/{sessions.filter(sessions['session'] == id_)['at'][0]}"
 
     def prepare(self) -> None:
-        """Read what the list needs ahead of its first request, which reports errors."""
+        """Read the data of the list before its first request; errors are left for that request to report."""
         with suppress(ChatsquashError):
             _ = self._result.facets
 
     @property
     def result(self) -> ViewerResult:
-        """The result as it was opened; raises ``ReplacedError`` where another run wrote to the folder since."""
+        """The result as opened; raises ``ReplacedError`` if another run has written to the folder since."""
         if self._result.is_replaced():
             raise ReplacedError(f"{self.title} was replaced since it was opened")
         return self._result
 
     @property
     def is_replaced(self) -> bool:
-        """Whether another run wrote there since."""
+        """Whether another run has written to the folder since the result was opened."""
         return self._result.is_replaced()
 
     @property
     def tag(self) -> str:
-        """That of the result which is shown."""
+        """The tag of the result on display."""
         return self._result.tag
 
     def newest(self) -> tuple[ViewerResult, bool]:
-        """The result as it is now, and whether it is another one than before."""
+        """Return the current result, and whether it replaced the one on display."""
         with self._lock:
             is_new = self._result.is_replaced()
             if is_new:

@@ -1,4 +1,4 @@
-"""The text that is looked for in records, in the spellings in which it is found."""
+"""The search text, in the spellings and encodings in which records may contain it."""
 
 from __future__ import annotations
 
@@ -12,35 +12,33 @@ from chatsquash.core.model import Message
 from chatsquash.records.reading import message_parts
 
 LONGEST = 200
-"""Characters that are looked for."""
-COUNTED = 10_000
-"""Times that are counted in one message."""
+"""Length of a search text, in characters."""
+MAX_PER_MESSAGE = 10_000
+"""Matches counted per message."""
 _TOTAL = 100_000
-"""Times that are counted in one record, about."""
+"""Matches counted per record, approximately."""
 _MESSAGES = 5_000
-"""Messages of a record in which something is found."""
+"""Messages of a record that are reported as matching."""
 
 _MEMBERS = (
     *("messages", "role", "content", "type", "text", "tools", "function", "name", "description", "parameters", "id"),
     *("tool_calls", "tool_call_id", "arguments", "reasoning_content", "properties", "required", "prompt", "completion"),
     *("conversations", "from", "value", "system", "input", "output", "function_call", "reasoning", "thinking"),
 )
-"""Names of members that most records have."""
+"""Keys that most records have."""
 _VALUES = {
     "role": ("system", "user", "assistant", "tool", "developer", "function"),
     "type": ("function", "text", "object", "string", "thinking", "array", "number", "integer", "boolean"),
     "from": ("human", "gpt", "function_call", "observation"),
 }
-_SAID = (b"arguments", b"custom")
-"""Members that are said as JSON where they are no text."""
+_JSON_MEMBERS = (b"arguments", b"custom")
+"""Members that are shown as JSON if they are not texts."""
 
 
 class Needle:
-    """A text that is looked for; one without capital letters is found with them, too.
+    """A search text; without capital letters, it also matches capitalised words and all capitals."""
 
-    That is as it stands, with capital first letters, and in capitals: bytes are looked through for each of these at the
-    speed of memory, which nothing that knows all cases reaches.
-    """
+    # Searching bytes for each of these spellings is far faster than any search that ignores case.
 
     def __init__(self, text: str) -> None:
         self.text = text[:LONGEST]
@@ -50,7 +48,7 @@ class Needle:
 
     @cached_property
     def spellings(self) -> list[str]:
-        """The texts that are looked for."""
+        """The texts that match."""
         text = self.text
         if text != text.lower():
             return [text]
@@ -58,9 +56,9 @@ class Needle:
 
     @cached_property
     def raw(self) -> list[bytes]:
-        """The bytes of which a line of JSON holds some where it holds the text.
+        """The byte strings of which a line of JSON contains at least one if it contains the text.
 
-        Arguments of calls are JSON in a text, so a text in them is spelled twice, and maybe in ASCII.
+        Arguments of calls are JSON inside a text, so a text in them is escaped twice, and possibly as ASCII.
         """
         encodings: list[bytes] = []
         for text in self.spellings:
@@ -70,7 +68,7 @@ class Needle:
 
     @cached_property
     def _structure(self) -> list[tuple[bytes, int]]:
-        """Bytes of JSON that no message says, each with how often it holds the text."""
+        """JSON syntax that is not part of any message, with the number of matches in it."""
         names = [(f'"{name}":', name) for name in _MEMBERS]
         values = [(f'"{name}":"{value}"', value) for name, values in _VALUES.items() for value in values]
         occurrences = [
@@ -78,24 +76,22 @@ class Needle:
         ]
         return [(data, times) for data, times in occurrences if times]
 
-    def may_be_said(self, line: bytes) -> bool:
-        """Whether it stands in a line of JSON elsewhere than in names of members, roles and types.
+    def may_match(self, line: bytes) -> bool:
+        """Return whether a line of JSON may contain the text outside of keys, roles and types.
 
-        A quote in a text is escaped, so that none of these can be one.  Where arguments are no text, their names are
-        said, too.
+        Quotes in texts are escaped, so keys cannot be mistaken for text. Keys of arguments that are JSON objects count
+        as text.
         """
         count = sum(map(line.count, self.raw))
         if not count or not self._structure:
             return count > 0
         if count > sum(times * line.count(data) for data, times in self._structure):
             return True
-        return any(line.count(b'"%s":' % name) != line.count(b'"%s":"' % name) for name in _SAID)
+        return any(line.count(b'"%s":' % name) != line.count(b'"%s":"' % name) for name in _JSON_MEMBERS)
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it stands in a text: begins and ends, in order, none in another.
-
-        Each spelling is looked for once from where it was found last, so that the time is linear in the text.
-        """
+        """Yield the starts and ends of matches in a text, in order and without overlaps."""
+        # Each spelling is searched only from its last match on, so the time is linear in the text.
         ahead = {each: text.find(each) for each in self.spellings}
         while candidates := [(place, -len(each)) for each, place in ahead.items() if place >= 0]:
             begin, length = min(candidates)
@@ -106,17 +102,17 @@ class Needle:
                     ahead[each] = text.find(each, end)
 
     def counts(self, messages: list[Message]) -> Iterator[tuple[int, int]]:
-        """The messages that say it, by their index, each with how often; the first ones where there are too many."""
+        """Yield the indices of matching messages with their numbers of matches, up to the limits."""
         total = said = 0
         for at, message in enumerate(messages):
-            if count := sum(1 for _ in islice(self._said(message), COUNTED)):
+            if count := sum(1 for _ in islice(self._said(message), MAX_PER_MESSAGE)):
                 yield at, count
                 total, said = total + count, said + 1
             if total >= _TOTAL or said >= _MESSAGES:
                 return
 
     def first(self, message: Message) -> tuple[str, int, int] | None:
-        """The first text of a message that says it, and where."""
+        """Return the first matching text of a message with the start and end of the match."""
         return next(self._said(message), None)
 
     def _said(self, message: Message) -> Iterator[tuple[str, int, int]]:
@@ -126,5 +122,5 @@ class Needle:
 
 
 def _spelled(text: str) -> bytes:
-    """A text as it stands in JSON, without quotes."""
+    """Return a text as JSON, without quotes."""
     return jsonio.dumps(text)[1:-1]

@@ -1,4 +1,4 @@
-"""What a conversion wrote, as it was when the viewer opened it: frames that are small enough to stay in memory."""
+"""The output of a conversion as the viewer opened it: compact frames in memory, and lines read on demand."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _FACETS = 500
-"""Values of a column that can be chosen."""
+"""Values of a column that are offered as filters."""
 _FINDINGS = 1_000
-"""Findings of a session that are read."""
+"""Findings read per session."""
 _TITLES = 20_000
-"""Titles that stay in memory."""
+"""Titles that are cached."""
 _SECONDS = 0.5
-"""What reading the titles of a page may take; those that are left come with the next request."""
+"""Time limit for reading the titles of a page; the remaining ones are read with the next request."""
 
 
 class ReplacedError(ChatsquashError):
-    """Another run wrote to the folder since it was opened."""
+    """Another run has written to the folder since it was opened."""
 
 
 class ViewerResult(ResultFolder):
-    """A result: its sessions and findings in small, its records where they stand."""
+    """A result: its sessions and findings as compact frames, its records on disk."""
 
     def __init__(self, path: Path, title: str = "") -> None:
-        """``title`` is what is shown, in words.  Raises ``UsageError`` for a folder that holds no result."""
+        """Open a result; ``title`` is its display name. Raises ``UsageError`` if the folder contains no result."""
         self.path = path
         self.title = title or escape(str(path))
         self._lock = Lock()
@@ -57,14 +57,14 @@ class ViewerResult(ResultFolder):
         self.records = Records(self.folder)
 
     def is_replaced(self) -> bool:
-        """Whether another run wrote there since."""
+        """Return whether another run has written to the folder since."""
         return identity(self.path) != self.identity
 
-    # What is read once, when it is first asked for, by whichever thread
+    # Read once, on first use, by any thread
 
     @property
     def sessions(self) -> pl.DataFrame:
-        """The session table, a row for each of its lines."""
+        """The session table, one row per line."""
         return self._once("sessions", lambda: session_frame(self.folder))
 
     @property
@@ -74,12 +74,12 @@ class ViewerResult(ResultFolder):
 
     @property
     def session_lines(self) -> Lines:
-        """The lines of the session table with all their members."""
+        """The lines of the session table with all members."""
         return self._once("session_lines", lambda: Lines(self.folder, SESSIONS, SessionRow))
 
     @property
     def finding_lines(self) -> Lines:
-        """The findings with all their members."""
+        """The findings with all members."""
         return self._once("finding_lines", lambda: Lines(self.folder, FINDINGS, FindingRow))
 
     def _once(self, name: str, read: Callable[[], T]) -> T:
@@ -90,9 +90,9 @@ class ViewerResult(ResultFolder):
 
     @cached_property
     def facets(self) -> dict[str, list[tuple[str, int]]]:
-        """The values of some columns and how many rows have each, the most frequent first.
+        """The values of the filter columns with their numbers of rows, the most frequent first.
 
-        Of findings that is how many sessions have one of a code; those about files alone are of no session.
+        For findings, the number is that of sessions with the code; findings about files without a session do not count.
         """
         columns = {name: self.sessions[name] for name in ("format", "model", "outcome")}
         of_sessions = self.findings.filter(self.findings["key"].is_in(self.sessions["key"].unique().implode()))
@@ -100,45 +100,45 @@ class ViewerResult(ResultFolder):
         return {name: _most_frequent(column, _FACETS) for name, column in columns.items()}
 
     def findings_of(self, key: int) -> list[dict[str, Any]]:
-        """The findings of a session, in their order, at most so many as people read."""
+        """Return the findings of a session in their order, up to a limit."""
         frame = self.findings
         rows = frame.filter(frame["key"] == key)["at"].head(_FINDINGS).to_list()
         return [self.finding_lines[at] for at in rows]
 
     def titles(self, rows: Iterable[int]) -> dict[int, str]:
-        """The first prompts of the records of some rows, of those that have one and are read in time."""
-        wanted = [at for at in rows if at not in self._titles]
+        """Return the first prompts of records by row, if they have one and could be read in time."""
+        missing = [at for at in rows if at not in self._titles]
         by_file: dict[str, dict[Place, int]] = {}
-        for at in wanted:
+        for at in missing:
             if place := self.place(at):
                 by_file.setdefault(place.file, {})[place] = at
         ends = monotonic() + _SECONDS
-        found: dict[int, str | None] = {}
+        new_titles: dict[int, str | None] = {}
         for name, places in by_file.items():
-            with suppress(ChatsquashError):  # the page of a damaged record says what is wrong with it
+            with suppress(ChatsquashError):  # the page of a damaged record reports the problem
                 for place, data in read_all(self.folder, name, places):
-                    found[places[place]] = title_of_line(data)
+                    new_titles[places[place]] = title_of_line(data)
                     if monotonic() > ends:
                         break
             if monotonic() > ends:
                 break
         if len(self._titles) > _TITLES:
             self._titles = {}
-        self._titles |= found
-        titles = {at: found[at] if at in found else self._titles.get(at) for at in rows}
+        self._titles |= new_titles
+        titles = {at: new_titles[at] if at in new_titles else self._titles.get(at) for at in rows}
         return {at: title for at, title in titles.items() if title}
 
     def children(self, rows: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
-        """The rows of the sub-agents that sessions began, by the rows of these."""
+        """Return the rows of sub-agents by the row of the session that started them."""
         frame = self.sessions
-        wanted = list(rows)
+        parents = list(rows)
         children: dict[int, list[dict[str, Any]]] = {}
-        for row in frame.filter(frame["under"].is_in(wanted)).iter_rows(named=True):
+        for row in frame.filter(frame["under"].is_in(parents)).iter_rows(named=True):
             children.setdefault(row["under"], []).append(row)
         return children
 
     def place(self, at: int) -> Place | None:
-        """Where the record of a row of the session table stands; ``None`` for one without."""
+        """Return the location of the record of a row, or ``None`` if there is no record."""
         row = self.sessions.row(at, named=True)
         if row["file"] is None or row["row"] is None:
             return None
@@ -146,7 +146,7 @@ class ViewerResult(ResultFolder):
 
 
 def identity(path: Path) -> tuple[int, ...] | None:
-    """What tells the result in a folder from that of another run; ``None`` while there is none."""
+    """Return a value that identifies the run that wrote a result; ``None`` if there is no result."""
     try:
         status = (path / RUN).stat(follow_symlinks=False)
     except OSError:
@@ -155,7 +155,7 @@ def identity(path: Path) -> tuple[int, ...] | None:
 
 
 def _most_frequent(column: pl.Series, most: int) -> list[tuple[str, int]]:
-    """The values of a column and how often each stands there, the most frequent first."""
+    """Return the values of a column with their counts, the most frequent first."""
     import polars as pl
 
     counts = column.cast(pl.String).drop_nulls().value_counts(sort=True).head(most)

@@ -1,4 +1,4 @@
-"""Which sessions the list shows: filters over the columns of the session table, and their order."""
+"""Filters, order and pages of the list of sessions."""
 
 from __future__ import annotations
 
@@ -14,94 +14,99 @@ PAGE = 100
 """Sessions on a page."""
 SORTS = ("session", "format", "model", "start", "duration", "turns", "tokens", "outcome", "findings", "lost", "log")
 NUMBERS = ("duration", "turns", "tokens", "findings", "lost")
-"""Those of which people want the largest first."""
+"""Columns that are sorted in descending order first."""
 _TEXTS = ("session", "log", "model")
 _LONGEST_VALUE = 200
-"""Characters of what is asked for; names in the session table are no longer."""
+"""Characters of a query parameter; names in the session table are not longer."""
 
 
 class SessionQuery(NamedTuple):
-    """What is asked for, as the query of a URL spells it; empty: anything."""
+    """The query parameters of the list, as in the URL; an empty value does not filter."""
 
     text: str = ""
-    """Stands in the session's id, its log or its model."""
+    """A part of the session's id, its log or its model."""
     format: str = ""
     model: str = ""
     outcome: str = ""
     finding: str = ""
-    """The code of one that it has."""
+    """The code of a finding of the session."""
     only: str = ""
-    """``errors``, ``warnings`` or ``lost``: those that have some."""
+    """``errors``, ``warnings`` or ``lost``: only sessions with any of these."""
     turns: str = ""
     tokens: str = ""
-    """At least so many."""
+    """Minimum, as for ``turns``."""
     sort: str = ""
-    """A column, the largest first behind ``-``; empty: in the order of the run."""
+    """A column; ``-COLUMN`` sorts in descending order, an empty value keeps the order of the run."""
     page: str = ""
-    """From 1."""
+    """Page number, from 1."""
 
     @property
     def number(self) -> int:
-        """The page."""
+        """The page number."""
         return max(1, _number(self.page) or 1)
 
     def query(self) -> dict[str, str]:
-        """The query of the URL."""
+        """Return the query parameters of the URL, without empty ones."""
         return {name: value for name, value in self._asdict().items() if value}
 
 
 class SessionPage(NamedTuple):
-    """The sessions of a page."""
+    """One page of the list."""
 
     rows: list[dict[str, Any]]
     children: dict[int, list[dict[str, Any]]]
-    """The sub-agents of the sessions of the page, by the rows of these."""
+    """The sub-agents of the sessions on the page, by the row of the session."""
     row_count: int
-    """How many rows the filters leave, without sub-agents that are listed below their session."""
+    """Number of matching rows, without sub-agents that are listed below their session."""
     all: int
     sessions: tuple[int, int]
-    """How many they leave, and how many there are: a session may have several records, and a row for each."""
+    """Numbers of matching sessions and of all; a session with several records has a row for each."""
     records: tuple[int, int]
 
 
 def parse_query(query: Mapping[str, str]) -> SessionQuery:
-    """What a query asks for; what it should not hold is left aside."""
+    """Parse the query of a URL; unknown parameters are ignored."""
     return SessionQuery(**{name: query[name][:_LONGEST_VALUE] for name in SessionQuery._fields if name in query})
 
 
 def select_sessions(result: ViewerResult, query: SessionQuery) -> SessionPage:
-    """The sessions of one page; columns that nothing asks about are not copied."""
+    """Return one page of sessions; only columns that the query needs are copied."""
     frame = result.sessions
-    kept = _matches(result, query)
-    listed = _listed(kept)
-    rows = list(frame[listed.slice((query.number - 1) * PAGE, PAGE)].iter_rows(named=True))
+    matches = _matches(result, query)
+    rows_in_list = _listed_rows(matches)
+    rows = list(frame[rows_in_list.slice((query.number - 1) * PAGE, PAGE)].iter_rows(named=True))
     children = result.children([row["at"] for row in rows])
-    sessions, records = zip(_counts(kept), _counts(frame), strict=True)
-    return SessionPage(rows, children, listed.len(), frame.height, sessions, records)
+    sessions, records = zip(_counts(matches), _counts(frame), strict=True)
+    return SessionPage(rows, children, rows_in_list.len(), frame.height, sessions, records)
 
 
 class Neighbours(NamedTuple):
-    """The rows before and after a row in a list; ``None`` at its ends."""
+    """The rows before and after a row in the list; ``None`` at its ends."""
 
     before: int | None
     after: int | None
 
 
 def neighbours(result: ViewerResult, query: SessionQuery, at: int) -> Neighbours:
-    """The sessions before and after a row in the list of a query; a sub-agent has those of its session."""
-    listed = _listed(_matches(result, query))
+    """Return the sessions before and after a row in a list; for a sub-agent, those around its session."""
+    rows_in_list = _listed_rows(_matches(result, query))
     under = result.sessions["under"][at]
     place = next(
-        (found for each in (at, under) if each is not None and (found := listed.index_of(each)) is not None), None
+        (
+            position
+            for each in (at, under)
+            if each is not None and (position := rows_in_list.index_of(each)) is not None
+        ),
+        None,
     )
     if place is None:
         return Neighbours(None, None)
-    before = listed[place - 1] if place else None
-    return Neighbours(before, listed[place + 1] if place + 1 < listed.len() else None)
+    before = rows_in_list[place - 1] if place else None
+    return Neighbours(before, rows_in_list[place + 1] if place + 1 < rows_in_list.len() else None)
 
 
 def _matches(result: ViewerResult, query: SessionQuery) -> pl.DataFrame:
-    """The rows that a query leaves, in its order."""
+    """Return the rows that match a query, in its order."""
     matches = result.sessions.lazy().filter(*_conditions(result, query))
     order, is_descending = _order(query.sort)
     if order is not None:
@@ -109,16 +114,16 @@ def _matches(result: ViewerResult, query: SessionQuery) -> pl.DataFrame:
     return matches.select("at", "nth", "file", "under").collect()
 
 
-def _listed(kept: pl.DataFrame) -> pl.Series:
-    """The rows that are listed: all but the sub-agents that are folded below one of them."""
-    under = kept["under"]
-    if under.null_count() == kept.height:
-        return kept["at"]
-    return kept.filter(under.is_null() | ~under.is_in(kept["at"].implode()))["at"]
+def _listed_rows(matches: pl.DataFrame) -> pl.Series:
+    """Return the listed rows: all but sub-agents that are folded below one of these rows."""
+    under = matches["under"]
+    if under.null_count() == matches.height:
+        return matches["at"]
+    return matches.filter(under.is_null() | ~under.is_in(matches["at"].implode()))["at"]
 
 
 def _counts(frame: pl.DataFrame) -> tuple[int, int]:
-    """Sessions and records."""
+    """Return the numbers of sessions and records."""
     return frame["nth"].n_unique(), frame.height - frame["file"].null_count()
 
 

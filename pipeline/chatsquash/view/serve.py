@@ -1,4 +1,4 @@
-"""``chatsquash view``: serves a result on loopback until it is stopped, with a private scratch folder."""
+"""The server of ``chatsquash view``: serves a result on loopback until stopped, with a private scratch folder."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from chatsquash.view.logs import Viewer
 
 HOST = "127.0.0.1"
-_NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "markdown_it": "markdown-it-py"}
-"""Packages by their modules."""
+_PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "markdown_it": "markdown-it-py"}
+"""Required packages by module."""
 _GRACE = 1
-"""Seconds that answers have to end in once it is stopped."""
+"""Seconds that responses have to finish once the server is stopped."""
 _THREADS = 8
-"""Pages that are made at once."""
+"""Pages that are rendered at the same time."""
 _MEMORY = "dirty_decay_ms:300,muzzy_decay_ms:0"
-"""Has the allocator of polars give back soon what it frees; it reads this when it is loaded."""
+"""Makes the allocator of polars return freed memory quickly; it is read when polars is imported."""
 Say = Callable[[str], None]
 
 
 def refuse_without_packages() -> None:
-    """Raise the ``UsageError`` that names the install where the packages are missing."""
-    missing = [name for module, name in _NEEDED.items() if find_spec(module) is None]
+    """Raise ``UsageError`` with the install command if a package is missing."""
+    missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
     if missing:
         raise UsageError(f"view needs the package {missing[0]}: pip install 'chatsquash[view]'")
 
@@ -65,11 +65,19 @@ def view(  # noqa: PLR0913 - each is one of the command
     say: Say,
     watch: Watch | None = None,
 ) -> None:
-    """Serve an output folder, or what session logs come to, until Ctrl-C; ``port`` 0 is any that is free.
+    """Serve an output folder, or converted session logs, until Ctrl-C.
 
-    ``asked`` are the options with which logs are converted.
+    Args:
+        arguments: An output folder or logs, optionally followed by the id of a session.
+        options: Options for converting logs.
+        port: The port; 0 selects a free one.
+        template: A chat template to show records with.
+        opens: Whether to open the browser.
+        say: Called with each line for the terminal.
+        watch: The progress display of the conversion.
 
-    Raises ``UsageError`` for what cannot be shown, and for a port that is not free.
+    Raises:
+        UsageError: The arguments cannot be shown, or the port is in use.
     """
     from chatsquash.results.show import with_session  # which few runs need
 
@@ -79,7 +87,12 @@ def view(  # noqa: PLR0913 - each is one of the command
     for each in arguments:
         refuse_remote(each)
     clear()
-    with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(arguments, options, say, watch) as path:
+    with (
+        _exit_at_end(),
+        _HangUp() as hang_up,
+        _listening(port) as listener,
+        _result(arguments, options, say, watch) as path,
+    ):
         from chatsquash.view.logs import Viewer
         from chatsquash.view.pages.template import Model
 
@@ -87,16 +100,17 @@ def view(  # noqa: PLR0913 - each is one of the command
         try:
             viewer = Viewer(path, model, _title(arguments, path))
             start = viewer.page_of(session) if session else "/"
-            _serve(viewer, start, bound, hang_up, opens=opens, say=say)
+            _serve(viewer, start, listener, hang_up, opens=opens, say=say)
         finally:
             if model:
                 model.close()
 
 
 def result_of(arguments: tuple[str, ...]) -> Path | None:
-    """The output folder that is given; ``None`` where that is logs.
+    """Return the output folder among the arguments; ``None`` if they are logs.
 
-    Raises ``UsageError`` for one whose session table is missing, and for one that is given beside something else.
+    Raises:
+        UsageError: The session table of the folder is missing, or there are other arguments besides the folder.
     """
     from chatsquash.dataset.session_table import SESSIONS
     from chatsquash.results.output import Lines, is_output, is_result
@@ -104,25 +118,25 @@ def result_of(arguments: tuple[str, ...]) -> Path | None:
 
     if len(arguments) > 1:
         if folder := next((each for each in arguments if is_output(Path(each))), None):
-            raise UsageError(f"{folder}: is an output folder: view shows one, and nothing beside it")
+            raise UsageError(f"{folder}: is an output folder; view shows a single folder, without other arguments")
         return None
     path = Path(arguments[0]).absolute()
     if not is_output(path):
         return None
     if not is_result(path):
-        Lines(Folder(path), SESSIONS)  # which says that it is missing
+        Lines(Folder(path), SESSIONS)  # raises the error for the missing table
     return path
 
 
 def _title(arguments: tuple[str, ...], path: Path) -> str:
-    """What is shown, as people know it: the folder, or the logs that it was made of."""
+    """Return the display name of the result: the folder, or the logs that were converted."""
     is_given = len(arguments) == 1 and Path(arguments[0]).absolute() == path
     return escape(str(path) if is_given else ", ".join(arguments))
 
 
 @contextmanager
 def _result(arguments: tuple[str, ...], options: Options, say: Say, watch: Watch | None) -> Iterator[Path]:
-    """The folder to show: the one that is given, or a private one with what logs come to, which goes at the end."""
+    """Yield the folder to show: the argument, or a temporary private folder with the converted logs."""
     if path := result_of(arguments):
         yield path
         return
@@ -148,30 +162,30 @@ def _convert(logs: tuple[str, ...], out: Path, options: Options, watch: Watch | 
 
 @contextmanager
 def _listening(port: int) -> Iterator[socket.socket]:
-    """A socket on loopback, which nobody else on the network reaches."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    """Open a socket on loopback, which is not reachable from the network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            bound.bind((HOST, port))
-            bound.listen()  # so that whoever is quick waits and is not refused, and nobody else takes the port
+            listener.bind((HOST, port))
+            listener.listen()  # reserves the port and queues early requests until the server runs
         except OSError as problem:
-            raise UsageError(f"--port {port}: {problem.strerror}; remove it for one that is free") from None
-        yield bound
+            raise UsageError(f"--port {port}: {problem.strerror}; remove the option to use a free port") from None
+        yield listener
 
 
 @contextmanager
-def _leaving() -> Iterator[None]:
-    """Ends this process once all is cleaned up, also where a page is still made: no thread can be stopped."""
+def _exit_at_end() -> Iterator[None]:
+    """Exit the process after cleanup even if a page is still being rendered, since threads cannot be stopped."""
     before = {*threading.enumerate()}
     try:
         yield
-    except SystemExit as ended:
-        _leave(before, ended.code if isinstance(ended.code, int) else 1)
+    except SystemExit as exit_request:
+        _exit(before, exit_request.code if isinstance(exit_request.code, int) else 1)
         raise
-    _leave(before, 0)
+    _exit(before, 0)
 
 
-def _leave(before: set[Thread], code: int) -> None:
+def _exit(before: set[Thread], code: int) -> None:
     if all(each.daemon or each in before for each in threading.enumerate()):
         return
     for stream in (sys.stdout, sys.stderr):
@@ -182,11 +196,11 @@ def _leave(before: set[Thread], code: int) -> None:
 
 
 class _HangUp:
-    """The end of a terminal or of an ssh connection, which ends the server as Ctrl-C does, so that nothing is left."""
+    """Handles SIGHUP, sent when a terminal or ssh connection closes, like Ctrl-C, so that cleanup runs."""
 
     def __init__(self) -> None:
         self.server: uvicorn.Server | None = None
-        """The one that runs."""
+        """The running server."""
         self._code = 0
 
     def __enter__(self) -> Self:
@@ -203,16 +217,16 @@ class _HangUp:
             sys.exit(self._code)
         self.server.should_exit = True
 
-    def run(self, server: uvicorn.Server, bound: socket.socket) -> None:
-        """Serve until somebody stops it."""
+    def run(self, server: uvicorn.Server, listener: socket.socket) -> None:
+        """Serve until stopped."""
         self.server = server
-        server.run(sockets=[bound])
+        server.run(sockets=[listener])
         if self._code:
             sys.exit(self._code)
 
 
 def _serve(  # noqa: PLR0913 - each is one of the run
-    viewer: Viewer, start: str, bound: socket.socket, hang_up: _HangUp, *, opens: bool, say: Say
+    viewer: Viewer, start: str, listener: socket.socket, hang_up: _HangUp, *, opens: bool, say: Say
 ) -> None:
     import uvicorn
 
@@ -220,11 +234,11 @@ def _serve(  # noqa: PLR0913 - each is one of the run
     from chatsquash.view.guard import Connection, Keys
 
     keys = Keys(start)
-    port: int = bound.getsockname()[1]
+    port: int = listener.getsockname()[1]
     _log_escaped()
     config = uvicorn.Config(
         app(viewer, keys, threads=_THREADS),
-        access_log=False,  # which would hold the token
+        access_log=False,  # it would contain the token
         http=Connection,
         limit_concurrency=100,
         log_config=None,
@@ -240,7 +254,7 @@ def _serve(  # noqa: PLR0913 - each is one of the run
     if opens:
         Thread(target=_open, args=(_url(port, keys.once), say), daemon=True).start()
     try:
-        hang_up.run(uvicorn.Server(config), bound)
+        hang_up.run(uvicorn.Server(config), listener)
     except KeyboardInterrupt:
         say("stopped")
 
@@ -249,7 +263,7 @@ def _greeting(viewer: Viewer, port: int, token: str) -> Iterator[str]:
     yield f"Showing {viewer.title} at"
     yield f"  {_url(port, token)}"
     if connection := os.environ.get("SSH_CONNECTION"):
-        yield "From the machine that you sit at, forward the port first:"
+        yield "To open it from your machine, forward the port first:"
         yield f"  {escape(_forward(connection, port))}"
     yield "Ctrl-C stops it."
 
@@ -259,7 +273,7 @@ def _url(port: int, token: str) -> str:
 
 
 def _forward(connection: str, port: int) -> str:
-    """The command that leads a port of the machine that somebody sits at here; ``connection`` is what ssh tells."""
+    """Return the ssh command that forwards the port; ``connection`` is the value of ``SSH_CONNECTION``."""
     parts = connection.split()
     host, ssh_port = (parts[2], parts[3]) if len(parts) == 4 else ("HOST", "22")
     at_port = f" -p {ssh_port}" if ssh_port != "22" else ""
@@ -272,14 +286,14 @@ def _open(url: str, say: Say) -> None:
 
 
 class _EscapingFormatter(logging.Formatter):
-    """Errors of the server, in which text of a log may stand."""
+    """Escapes the errors of the server, which may contain text of a log."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(map(escape, super().format(record).split("\n")))
 
 
 def _is_error(record: logging.LogRecord) -> bool:
-    """Whether an error is one; that a page was not made in time when the server ended is none."""
+    """Return whether to log a record; pages that were cancelled when the server stopped are not errors."""
     problem = record.exc_info[1] if record.exc_info else None
     return not isinstance(problem, asyncio.CancelledError) and "timeout graceful shutdown" not in str(record.msg)
 
@@ -297,12 +311,12 @@ def _log_escaped() -> None:
 _PREFIX = "chatsquash-view-"
 _LOCK = "lock"
 _OLD = 3_600
-"""Seconds after which a folder without a lock is none of a viewer that begins or ends."""
+"""Seconds after which a folder without a lock no longer belongs to a viewer that is starting or stopping."""
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder among the system's temporary ones that its owner alone can read; it goes at the end."""
+    """Create a temporary folder that only its owner can read, and delete it at the end."""
     path = Path(tempfile.mkdtemp(prefix=_PREFIX))
     folder = Folder(path)
     descriptor = lock(folder, _LOCK)
@@ -315,7 +329,7 @@ def scratch() -> Iterator[Path]:
 
 
 def clear() -> None:
-    """Remove what viewers left that were killed: folders of ours in which none has its lock any more."""
+    """Delete the folders of viewers that were killed: those of the same user whose lock is free."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             status = path.lstat()
@@ -327,7 +341,9 @@ def clear() -> None:
                     descriptor = lock(folder, _LOCK)
                     shutil.rmtree(path, ignore_errors=True)
                     unlock(descriptor)
-                elif time() - status.st_mtime > _OLD:  # else it begins, or ends
+                elif (
+                    time() - status.st_mtime > _OLD
+                ):  # a younger one may belong to a viewer that is starting or stopping
                     shutil.rmtree(path, ignore_errors=True)
             finally:
                 folder.close()

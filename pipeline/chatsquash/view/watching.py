@@ -1,4 +1,4 @@
-"""What is noted of the entries of a log while they pass through the stages."""
+"""Observers of the conversion stages that record the entries of a log for the viewer."""
 
 from __future__ import annotations
 
@@ -18,74 +18,74 @@ if TYPE_CHECKING:
     from chatsquash.session.session import Session
 
 _ENTRIES = 200_000
-"""Entries that are kept of a session."""
+"""Entries recorded per session."""
 OUTCOMES = {
-    "selected": "the record is made of this entry",
-    "superseded": "the record is made of a later entry",
-    "cut": "the record is made of an earlier entry",
-    "cleaned": "cleaning left the entry out",
-    "left out": "the session was left out",
+    "selected": "this entry became the record",
+    "superseded": "a later entry became the record",
+    "cut": "an earlier entry became the record",
+    "cleaned": "removed by cleaning",
+    "left out": "the session was skipped",
 }
-"""What becomes of an entry, in words."""
+"""The outcomes of entries, with their explanations."""
 _SAYS = {"Ac": "says something", "At": "calls {}", "Act": "says something and calls {}", "A": "is empty"}
-"""What a reply does, by its role token."""
+"""Descriptions of replies, by role token."""
 _NAME = 200
-"""Characters that are kept of a name, or of the names of roles."""
+"""Characters recorded of a name or a list of roles."""
 
 
 class ReplyFacts(NamedTuple):
-    """What a log says of a reply beside the message."""
+    """Facts about a reply from the log, in addition to the message."""
 
     at: int | None
-    """When it was logged, as in ``Entry.at``."""
+    """The time of logging, as in ``Entry.at``."""
     model: str | None
     prompt_tokens: int | None
     completion_tokens: int | None
 
 
 class EntryRow(NamedTuple):
-    """What is shown of an entry; the entry itself would keep its messages in memory."""
+    """A summary of an entry; the entry itself would keep its messages in memory."""
 
     line: int
     at: int | None
-    """When it was logged, as in ``Entry.at``."""
+    """The time of logging, as in ``Entry.at``."""
     size: int
-    """Bytes of its line."""
-    kept: int
-    added: int
+    """Size of the line, in bytes."""
+    repeated_count: int
+    added_count: int
     tools: int
     reply: str
-    """What the reply does, and its size; empty where there is none."""
+    """A description of the reply with its size; empty if there is none."""
     finish: str | None
     model: str | None
     roles: str
-    """The roles of what it adds; of a line that was not read, why."""
+    """The roles of the new messages; for a rejected line, the reason."""
     outcome: str
-    """What became of it: one of ``OUTCOMES``, or the code of what is wrong with a line that was not read."""
+    """One of ``OUTCOMES``, or the code of the finding for a rejected line."""
     tokens: Tokens = Tokens()
-    """Those of the exchange."""
+    """The tokens of the exchange."""
 
     @property
     def facts(self) -> ReplyFacts:
-        """What it says of its reply."""
+        """The facts about the reply."""
         return ReplyFacts(self.at, self.model, *self.tokens)
 
     @property
     def is_read(self) -> bool:
-        """Whether it is an entry, and no line that was not read."""
+        """Whether the line was read as an entry."""
         return self.outcome in OUTCOMES
 
 
 class MessageRow(NamedTuple):
-    """A message of an agent's or a client's file, and where it stands there."""
+    """A message of an agent's or a client's file, with its line."""
 
     number: int
     line: int | None
     role: str
     size: int
-    """Bytes of its JSON."""
+    """Size of its JSON, in bytes."""
     facts: ReplyFacts | None = None
-    """Of a reply that a model gave."""
+    """The facts about a model's reply."""
 
 
 class LoggedRequest(NamedTuple):
@@ -96,23 +96,23 @@ class LoggedRequest(NamedTuple):
     tools: list[Tool]
     reply: Message | None
     before: list[Message] | None
-    """``None``: it is the first one."""
+    """``None`` for the first request."""
     tools_before: list[Tool] | None
     line_before: int | None
 
 
 @dataclass(slots=True)
 class EntryWatch:
-    """Notes what is shown of entries while they pass through the stages."""
+    """Records summaries of entries as they pass through the stages."""
 
     by_line: dict[int, EntryRow] = field(default_factory=dict)
-    left_over: set[int] = field(default_factory=set)
+    remaining_lines: set[int] = field(default_factory=set)
     messages: list[MessageRow] = field(default_factory=list)
-    seen: LogHead | None = None
+    head: LogHead | None = None
     selected: int | None = None
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
-        """The entries as they were read."""
+        """Record the entries as they are read."""
         for item in items:
             if isinstance(item, Entry) and len(self.by_line) < _ENTRIES:
                 self.by_line[item.line] = _row(item)
@@ -121,24 +121,24 @@ class EntryWatch:
             yield item
 
     def watch_cleaned(self, items: EntryStream) -> EntryStream:
-        """Those that cleaning left."""
+        """Record the entries that remain after cleaning."""
         for item in items:
             if isinstance(item, Entry):
-                self.left_over.add(item.line)
+                self.remaining_lines.add(item.line)
             yield item
 
-    def settle(self, seen: LogHead | None, session: Session) -> None:
-        """What is known of the log, and what its lines came to."""
-        self.seen = seen
+    def settle(self, head: LogHead | None, session: Session) -> None:
+        """Record the head of the log and the selected entry."""
+        self.head = head
         self.selected = session.snapshot.entry.line if session.snapshot else None
 
-    def settled(self) -> Iterator[EntryRow]:
-        """The entries with what became of each."""
+    def final_rows(self) -> Iterator[EntryRow]:
+        """Yield the entries with their outcomes."""
         for line, row in self.by_line.items():
             yield row._replace(outcome=self._outcome(line))
 
     def _outcome(self, line: int) -> str:
-        if line not in self.left_over:
+        if line not in self.remaining_lines:
             return "cleaned"
         if self.selected is None:
             return "left out"
@@ -146,19 +146,19 @@ class EntryWatch:
 
 
 def _row(entry: Entry) -> EntryRow:
-    added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
+    new_messages = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
     reply = entry.reply.message
     return EntryRow(
         line=entry.line,
         at=entry.at,
         size=entry.size,
-        kept=len(entry.messages) - len(added),
-        added=len(added),
+        repeated_count=len(entry.messages) - len(new_messages),
+        added_count=len(new_messages),
         tools=len(entry.tools),
         reply=_cut(_reply(reply)) if reply is not None else "",
         finish=_cut(entry.reply.finish_reason),
         model=_cut(of_entry(entry).model),
-        roles=_cut(_roles(added)),
+        roles=_cut(_roles(new_messages)),
         outcome="",
         tokens=entry.reply.tokens,
     )
@@ -171,7 +171,7 @@ def _reply(reply: Message) -> str:
 
 
 def _roles(messages: list[Message]) -> str:
-    """``system, 2 user, assistant``: how many messages of each role, in the order in which each begins."""
+    """Return the numbers of messages by role, in order of appearance, such as ``system, 2 user, assistant``."""
     counts = Counter(message["role"] for message in messages)
     return ", ".join(role if count == 1 else f"{count:,} {role}" for role, count in counts.items())
 
@@ -195,18 +195,18 @@ def _messages(entry: Entry, origin: Origin) -> Iterator[MessageRow]:
 
 
 class RequestReadError(Exception):
-    """Ends the reading of a log once what is looked for was read."""
+    """Raised to stop reading a log once the requested entry has been read."""
 
 
 class Seeker:
-    """Looks for one entry and the one before it."""
+    """Finds one entry and the entry before it."""
 
     def __init__(self, line: int) -> None:
         self._line = line
         self.request: LoggedRequest | None = None
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
-        """The entries as they were read."""
+        """Record the entries as they are read."""
         before: Entry | None = None
         for item in items:
             if isinstance(item, Entry):
@@ -217,11 +217,11 @@ class Seeker:
             yield item
 
     def watch_cleaned(self, items: EntryStream) -> EntryStream:
-        """Those that cleaning left."""
+        """Record the entries that remain after cleaning."""
         return items
 
     def settle(self, seen: LogHead | None, session: Session) -> None:
-        """Nothing more is known."""
+        """Do nothing: only entries are of interest."""
 
 
 def _request(entry: Entry, before: Entry | None) -> LoggedRequest:

@@ -1,4 +1,4 @@
-"""A conversion in shards: a listing divides the logs, each shard is converted alone, and a merge writes the dataset."""
+"""Conversion in shards: a listing divides the logs, shards are converted separately, and a merge writes the dataset."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from chatsquash.conversion.shards.place import FolderPlace, Place
 
 
 def place_in(out: Path | str) -> Place:
-    """Where the shards of an output meet: of a folder, or of the URL of one in a store."""
+    """Return the shared folder for the shards of an output, which is a path or the URL of a folder in a store."""
     if isinstance(out, Path):
         return FolderPlace(out)
-    from chatsquash.conversion.shards.remote import StorePlace  # which a folder does not need
+    from chatsquash.conversion.shards.remote import StorePlace  # not needed for a local folder
 
     return StorePlace(out)

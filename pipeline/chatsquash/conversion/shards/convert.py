@@ -94,13 +94,13 @@ def convert_shard(
                 place, shard, marker, lambda there: not options.full and _fits(place, there, expected)
             )
         except IsADirectoryError as problem:
-            name = place.shown(str(problem.filename or shard.marker))
+            name = place.display_path(str(problem.filename or shard.marker))
             raise UsageError(f"{name}: is a folder; remove it, and run the same command again") from None
         except OSError as problem:
             if _is_over(place, listing):
                 hint = "nothing of it is kept, and nothing is left to do where it was merged"
                 raise UsageError(f"shard {shard}: its listing was merged or regenerated meanwhile; {hint}") from None
-            problem.filename = problem.filename or place.shown("")
+            problem.filename = problem.filename or place.display_path("")
             problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
             raise
         return ShardReport(shard, marker, size, time.monotonic() - started, is_known=False)
@@ -134,7 +134,7 @@ def _request(listing: Listing, shard: Shard, requested: Options) -> tuple[Option
 
 def _fits(place: Place, marker: Marker, expected: Marker) -> bool:
     """Whether a shard was converted so, of all of its logs, and all that it gave is there."""
-    return marker.other(expected) is None and not marker.unreadable and markers.is_whole(place, marker)
+    return marker.other(expected) is None and not marker.unreadable and markers.is_complete(place, marker)
 
 
 class _Logs:

@@ -190,10 +190,10 @@ def read(place: Place) -> Listing:
     except (ValueError, RecursionError):
         listing = None
     if listing is None or listing.options.get("limit") is not None:
-        raise UsageError(f"{place.shown(LISTING)}: is not a listing; make it again")
+        raise UsageError(f"{place.display_path(LISTING)}: is not a listing; make it again")
     if (listing.version, listing.code) != (__version__, code_digest()):
         hint = "run that version, or make the listing again"
-        raise UsageError(f"{place.shown(LISTING)}: was made by another chatsquash, {listing.version}; {hint}")
+        raise UsageError(f"{place.display_path(LISTING)}: was made by another chatsquash, {listing.version}; {hint}")
     listing.digest = xxh3_128_hexdigest(data)
     return listing
 
@@ -242,10 +242,10 @@ def _check_lines(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
 
 def _unreadable(place: Place, name: str, problem: OSError) -> UsageError:
     return UsageError(
-        f"{place.shown(name)}: cannot be read ({problem.strerror}); remove it, and make the listing again"
+        f"{place.display_path(name)}: cannot be read ({problem.strerror}); remove it, and make the listing again"
     )
 
 
 def damage(place: Place, name: str) -> UsageError:
     """The error for a file that is not as it was written."""
-    return UsageError(f"{place.shown(name)}: is not as it was written; make the listing again")
+    return UsageError(f"{place.display_path(name)}: is not as it was written; make the listing again")

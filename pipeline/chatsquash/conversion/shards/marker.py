@@ -1,4 +1,4 @@
-"""The marker of a shard: that it is converted, of what, by what, and what it gave."""
+"""The marker of a converted shard: its inputs, the code that converted it, and its results."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _SAME = (
     ("code", "the code of chatsquash"),
     ("key_fingerprint", "the key of the pseudonyms"),
 )
-"""What all shards of a dataset have alike."""
+"""Properties that all shards of a dataset must share."""
 
 
 _NAMES = re.compile("(part|rejected)-[0-9a-f]{32}")
 
 
 class Marker(Struct):
-    """What is known of a shard that is converted."""
+    """The facts about a converted shard."""
 
     shard: int
     listing: str
@@ -43,36 +43,38 @@ class Marker(Struct):
     part: PartFile
     rejected: PartFile | None
     records_made: dict[str, Any]
-    """As ``run.json`` has it."""
+    """The member of ``run.json``."""
     counts: dict[str, Any] = {}
-    """As ``run.json`` has them, before what needs all shards."""
+    """The counts of ``run.json``, without those that need all shards."""
     unreadable: int = 0
-    """Logs that could not be read, which another attempt may."""
+    """Number of logs that could not be read, but may be readable in another attempt."""
     complete: bool = True
-    """Whether every session was written and every line could be read."""
+    """Whether every session was written and every line was readable."""
 
     def is_named(self) -> bool:
-        """Whether its files have names of ours, which lead nowhere else."""
+        """Whether its files have names of the expected form, which cannot lead to other folders."""
         return all(_NAMES.fullmatch(each.name) for each in (self.part, self.rejected) if each)
 
     def has_counts(self) -> bool:
-        """Whether what it counts has the form of counts."""
-        made = self.records_made
-        is_like = _is_like(self.counts, Summary().counts()) and _is_like(made, RecordsMade().as_json())
-        return is_like and self._has_findings() and re.fullmatch("[0-9a-f]{32}", made["xxh3_128_sum"]) is not None
+        """Whether its counts have the expected form."""
+        records_made = self.records_made
+        is_like = _is_like(self.counts, Summary().counts()) and _is_like(records_made, RecordsMade().as_json())
+        return (
+            is_like and self._has_findings() and re.fullmatch("[0-9a-f]{32}", records_made["xxh3_128_sum"]) is not None
+        )
 
     def _has_findings(self) -> bool:
-        """Whether findings are counted by severity and then by code."""
-        counted = (self.counts["findings"], self.counts["filtered_findings"])
-        return all(isinstance(codes, dict) for severities in counted for codes in severities.values())
+        """Whether findings are counted by severity and code."""
+        findings_counts = (self.counts["findings"], self.counts["filtered_findings"])
+        return all(isinstance(codes, dict) for severities in findings_counts for codes in severities.values())
 
     def other(self, than: Marker) -> str | None:
-        """What is not as in another marker, though it has to be; ``None`` where both belong together."""
+        """Return the first required property that differs from another marker; ``None`` if both match."""
         return next((what for name, what in _SAME if getattr(self, name) != getattr(than, name)), None)
 
 
 def _is_like(value: Any, model: Any) -> bool:
-    """Whether a value has the members of another one and their types; all further members are numbers, too."""
+    """Whether a value has the members of a model with their types; all further members must be numbers."""
     if not isinstance(model, dict):
         return type(value) is type(model) or (type(model) is int and type(value) is float)
     if not isinstance(value, dict) or model.keys() - value.keys():
@@ -81,35 +83,35 @@ def _is_like(value: Any, model: Any) -> bool:
 
 
 def expectation(listing: Listing, shard: Shard, key_fingerprint: str | None) -> Marker:
-    """The marker that a shard has to have, but for what it gave."""
+    """Return the marker that a shard should have, without its results."""
     return Marker(
         shard.number, listing.digest, listing.version, listing.code, key_fingerprint, PartFile("", 0), None, {}
     )
 
 
 def read(place: Place, shard: Shard) -> Marker | None:
-    """The marker of a shard; ``None`` for one that is not converted.  Raises ``UsageError`` for one that is damaged."""
+    """Read the marker of a shard; ``None`` if it is not converted. Raises ``UsageError`` if the marker is damaged."""
     try:
         marker = msgspec.convert(jsonio.loads(place.read(shard.marker)), Marker)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError):  # a link or a folder, too
+    except (OSError, ValueError, RecursionError):  # including a link or a folder
         marker = None
     if marker is None or marker.shard != shard.number or not (marker.is_named() and marker.has_counts()):
         hint = (
             f"convert the shard again with: chatsquash convert --shard {shard} --full -o {command_argument(place.out)}"
         )
-        raise UsageError(f"{place.shown(shard.marker)}: is not a marker; {hint}")
+        raise UsageError(f"{place.display_path(shard.marker)}: is not a marker; {hint}")
     return marker
 
 
-def is_whole(place: Place, marker: Marker) -> bool:
-    """Whether the files of a shard are there, as long as they were written."""
+def is_complete(place: Place, marker: Marker) -> bool:
+    """Whether the files of a shard exist with their original sizes."""
     return all(place.size(each.name) == each.size for each in (marker.part, marker.rejected) if each)
 
 
 def write(place: Place, shard: Shard, marker: Marker, fits: Callable[[Marker], bool]) -> Marker:
-    """Write the marker of a shard unless one that ``fits`` is there, which is then the one that counts."""
+    """Write the marker of a shard unless one that ``fits`` exists; return the marker that counts."""
     while True:
         with suppress(FileExistsError):
             place.create(shard.marker, dumped(marker))
@@ -120,7 +122,7 @@ def write(place: Place, shard: Shard, marker: Marker, fits: Callable[[Marker], b
 
 
 def read_any(place: Place, shard: Shard) -> Marker | None:
-    """The marker of a shard; ``None`` for one that is damaged, too."""
+    """Read the marker of a shard; ``None`` if it is missing or damaged."""
     with suppress(UsageError):
         return read(place, shard)
     return None

@@ -20,7 +20,7 @@ from chatsquash.conversion.shards import marker as markers
 from chatsquash.conversion.shards import place_in
 from chatsquash.conversion.shards.listing import Listing
 from chatsquash.conversion.shards.marker import Marker
-from chatsquash.conversion.shards.parts import DAMAGED, PartReader, RejectedPlace
+from chatsquash.conversion.shards.parts import DAMAGE_HINT, PartReader, RejectedPlace
 from chatsquash.conversion.shards.place import ORDER, Place, Shard, command_argument
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
@@ -138,7 +138,7 @@ def _markers(place: Place, listing: Listing) -> list[Marker]:
         if what := first.other(marker):
             again = f"convert one of them again with --full, so that {what} is the same"
             raise UsageError(f"shards {first.shard} and {marker.shard} differ in {what}; {again}")
-        if not markers.is_whole(place, marker):
+        if not markers.is_complete(place, marker):
             raise UsageError(f"shard {marker.shard}: what it gave is gone or was cut; convert it again with --full")
     return known
 
@@ -186,7 +186,7 @@ class Merging:
 
     def _read_parts(self) -> Iterator[tuple[Log, Outcome, int, list[RejectedPlace]]]:
         """The sessions in the order of the logs, with their shards and the lines that could not be read."""
-        readers = [reader.anew() for reader in self._readers]
+        readers = [reader.restart() for reader in self._readers]
         for job, shard in enumerate(listings.order(self._place, self._listing)):
             if shard >= len(readers):
                 raise listings.damage(self._place, ORDER)
@@ -211,7 +211,9 @@ class Merging:
         for before, record in zip(outcome.records, filled.records, strict=True):
             if xxh3_128_digest(record.line) != record.digest:
                 shard = int(before.line_place.journal) + 1 if before.line_place else 0
-                raise UsageError(f"shard {shard}: {self._place.shown(self._readers[shard - 1].part.name)}: {DAMAGED}")
+                raise UsageError(
+                    f"shard {shard}: {self._place.display_path(self._readers[shard - 1].part.name)}: {DAMAGE_HINT}"
+                )
         self._read = outcome, filled
         return filled
 
@@ -232,7 +234,7 @@ class Merging:
             digest.update(piece)
             yield piece
         if digest.digest() != rejected.digest:
-            raise UsageError(f"{self._place.shown(name)}: {DAMAGED}")
+            raise UsageError(f"{self._place.display_path(name)}: {DAMAGE_HINT}")
 
     def _part(self, place: LinePlace) -> str:
         return self._readers[int(place.journal)].part.name

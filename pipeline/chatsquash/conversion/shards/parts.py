@@ -1,4 +1,4 @@
-"""What a shard gave: the outcomes of its sessions, one behind the other, in a file that is named by what it holds."""
+"""The results of a shard: the outcomes of its sessions, in order, in a file named after the hash of its content."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.stored_sessions import StoredLog
 
 _FRAME = struct.Struct("<QQQ8s")
-"""The job, the length of its payload, that of its records' lines after it, and the hash of the payload."""
+"""The job, the length of its payload, the length of the record lines after it, and the hash of the payload."""
 _PIECE = 1 << 20
-DAMAGED = "is not as it was written; convert the shard again with --full"
+DAMAGE_HINT = "was changed since it was written; convert the shard again with --full"
 
 
 class RejectedPlace(NamedTuple):
-    """A line that could not be read, in the file for those."""
+    """The place of a malformed line in the file of rejected lines."""
 
     offset: int
     size: int
     digest: bytes
-    """Its XXH3, 64 bits."""
+    """The 64-bit XXH3 hash of the line."""
 
 
 class _PartSession(Struct, array_like=True):
-    """A session, of whose records the lines stand behind it."""
+    """A session, followed by the lines of its records."""
 
     outcome: Outcome
     log: StoredLog
     rejected: list[RejectedPlace]
-    """Its lines that could not be read."""
+    """The places of its malformed lines."""
 
 
 class PartFile(Struct):
-    """A file that was written, by what it holds."""
+    """A finished file, named after the hash of its content."""
 
     name: str
     size: int
 
 
 class PartWriter:
-    """Writes the outcomes of a shard, and the lines that could not be read; nothing has its name until ``close``."""
+    """Writes the outcomes and malformed lines of a shard; files get their final names in ``close``."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -57,28 +57,28 @@ class PartWriter:
         self._ends: dict[str, int] = {}
 
     def add(self, job: int, log: Log, outcome: Outcome, rejected: Iterator[Iterable[bytes]]) -> None:
-        """Add what became of a session."""
+        """Add the outcome of a session."""
         lines = frames.lines(outcome)
         places = [self._rejected(each) for each in rejected]
         privacy = structs.replace(outcome.privacy, unreadable_lines=[])
         bare = structs.replace(frames.without_lines(outcome), privacy=privacy)
-        packed = frames.pack(_PartSession(bare, StoredLog.of(log), places))
-        sizes = len(packed), sum(map(len, lines))
-        self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(packed)), packed, *lines)
+        payload = frames.pack(_PartSession(bare, StoredLog.of(log), places))
+        sizes = len(payload), sum(map(len, lines))
+        self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(payload)), payload, *lines)
 
     def close(self) -> tuple[PartFile, PartFile | None]:
-        """Finish the files: that of the outcomes, and that of the lines that could not be read, if there are any."""
+        """Finish the files; return that of the outcomes, and that of the malformed lines if there are any."""
         self._write("part")
-        written = {kind: self._finish(kind) for kind in list(self._files)}
-        return written["part"], written.get("rejected")
+        files = {kind: self._finish(kind) for kind in list(self._files)}
+        return files["part"], files.get("rejected")
 
     def discard(self) -> None:
-        """Close what is not finished."""
+        """Close unfinished files."""
         while self._files:
             self._files.popitem()[1][0].close()
 
     def _rejected(self, pieces: Iterable[bytes]) -> RejectedPlace:
-        """Where a line stands then."""
+        """Write a malformed line, and return its place."""
         start, digest = self._ends.get("rejected", 0), xxh3_64()
         for piece in pieces:
             self._write("rejected", piece)
@@ -98,10 +98,10 @@ class PartWriter:
     def _finish(self, kind: str) -> PartFile:
         file, digest = self._files[kind]
         file.close()
-        written = PartFile(f"{kind}-{digest.hexdigest()}", self._ends[kind])
-        self._place.keep(kind, written.name)
+        part = PartFile(f"{kind}-{digest.hexdigest()}", self._ends[kind])
+        self._place.keep(kind, part.name)
         del self._files[kind]
-        return written
+        return part
 
 
 class PartReader:
@@ -113,21 +113,21 @@ class PartReader:
         self._at = 0
         self._waiting: tuple[int, int, int, bytes] | None = None
 
-    def anew(self) -> PartReader:
-        """One that begins with the first session."""
+    def restart(self) -> PartReader:
+        """Return a new reader that begins with the first session."""
         return PartReader(self._place, self._shard, self.part)
 
     def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[RejectedPlace]]]:
-        """The sessions of a job, with the places of lines that could not be read; there is one at least."""
+        """Yield the sessions of a job, with the places of malformed lines; raises ``UsageError`` if there are none."""
         count = 0
         while (header := self._peek()) and header[0] == job:
             _, size, beside, digest = header
-            packed = self._read(self._at + _FRAME.size, size)
-            if xxh3_64_digest(packed) != digest:
+            payload = self._read(self._at + _FRAME.size, size)
+            if xxh3_64_digest(payload) != digest:
                 raise self._damage()
             lines = self._at + _FRAME.size + size
             self._at, self._waiting, count = lines + beside, None, count + 1
-            session = self._unpack(packed)
+            session = self._unpack(payload)
             if sum(each.line_place.size for each in session.outcome.records if each.line_place) != beside:
                 raise self._damage()
             yield session.log.log(job), frames.place_lines(session.outcome, str(self._shard), lines), session.rejected
@@ -135,7 +135,7 @@ class PartReader:
             raise self._damage()
 
     def end(self) -> None:
-        """Raise ``UsageError`` where there is more."""
+        """Raise ``UsageError`` if there are further sessions."""
         if self._at != self.part.size:
             raise self._damage()
 
@@ -152,11 +152,11 @@ class PartReader:
             raise self._damage()
         return data
 
-    def _unpack(self, packed: bytes) -> _PartSession:
+    def _unpack(self, payload: bytes) -> _PartSession:
         try:
-            return frames.unpack(packed, _PartSession)
+            return frames.unpack(payload, _PartSession)
         except (ValueError, RecursionError):
             raise self._damage() from None
 
     def _damage(self) -> UsageError:
-        return UsageError(f"shard {self._shard + 1}: {self._place.shown(self.part.name)}: {DAMAGED}")
+        return UsageError(f"shard {self._shard + 1}: {self._place.display_path(self.part.name)}: {DAMAGE_HINT}")

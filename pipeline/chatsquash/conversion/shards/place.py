@@ -1,4 +1,4 @@
-"""Where shards meet: the files of a listing, of what shards gave and of their markers, which every machine sees."""
+"""The shared folder of shards: the files of the listing, results and markers, which every machine can access."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from chatsquash.storage.lock import is_alive
 NAME = "shards"
 LISTING, ORDER, INPUTS = "listing.json", "order.u32", "inputs.jsonl"
 MOST = 100_000
-"""Shards of a conversion."""
+"""Maximum number of shards."""
 _OPEN_FILES = 64
 _PASSING = re.compile(r"tmp-(\d{1,9})-([0-9a-f]{16})-[0-9a-f]{16}")
-"""A folder for what is not finished, by the process and the host that it is of."""
+"""The name of a folder for unfinished files, with its process and host."""
 
 
 class Shard(Struct, frozen=True):
-    """Which of how many; the first is 1."""
+    """The 1-based number of a shard, and the number of shards."""
 
     number: int
     count: int
@@ -44,7 +44,7 @@ class Shard(Struct, frozen=True):
 
     @property
     def marker(self) -> str:
-        """The file that says that it is converted."""
+        """The file that marks the shard as converted."""
         return f"done-{self._file_name}.json"
 
     @property
@@ -53,71 +53,71 @@ class Shard(Struct, frozen=True):
 
 
 def parse_shard(text: str) -> Shard:
-    """A shard as it is typed, ``3/64``; raises ``UsageError``."""
+    """Parse a shard such as ``3/64``; raises ``UsageError`` if it is invalid."""
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and len(text) < 20):
         raise UsageError(f"--shard {text!r}: is not a shard; write one as 3/64, the third of 64")
     shard = Shard(int(number), int(count))
     if shard.count < 1:
-        raise UsageError(f"--shard {text}: is none of any; write one as 3/64, the third of 64")
+        raise UsageError(f"--shard {text}: the number of shards must be at least 1 (for example 3/64)")
     if not 1 <= shard.number <= shard.count:
         raise UsageError(f"--shard {text}: shards count from 1 to {shard.count}")
     return shard
 
 
 def command_argument(out: str) -> str:
-    """An output folder as it is to be typed in a command."""
+    """Return an output folder as an argument of a command."""
     return quote(f"./{out}" if out.startswith("-") else out)
 
 
 class Place(Protocol):
-    """The files, by names without folders.  All raise ``OSError``."""
+    """Files, by names without folders. All methods raise ``OSError``."""
 
     out: str
-    """The output folder, as messages name it."""
+    """The output folder, as shown in messages."""
     can_copy: bool
-    """Whether its files have descriptors."""
+    """Whether files have descriptors."""
     work: Folder
-    """A folder of this process for what is not finished; it goes in ``close``."""
+    """A folder of this process for unfinished files; removed by ``close``."""
 
-    def shown(self, name: str) -> str:
-        """A file, as messages name it."""
+    def display_path(self, name: str) -> str:
+        """Return a file as shown in messages."""
 
     def read(self, name: str) -> bytes:
-        """What is in a small file."""
+        """Read a small file."""
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of a file."""
+        """Yield the lines of a file."""
 
     def size(self, name: str) -> int | None:
-        """The bytes of a file; ``None`` where there is none."""
+        """Return the size of a file in bytes; ``None`` if it does not exist."""
 
     def read_at(self, name: str, size: int, offset: int) -> bytes:
-        """So many bytes of a file, or those that there are."""
+        """Read bytes of a file; fewer if it ends earlier."""
 
     def descriptor(self, name: str) -> int:
-        """An open file that the system can copy from."""
+        """Return the descriptor of an open file from which the system can copy."""
 
     def stage(self, name: str, pieces: Iterable[bytes]) -> str:
-        """Write a file of ``work``; its hash."""
+        """Write a file to ``work``, and return its hash."""
 
     def keep(self, name: str, to: str) -> None:
-        """Give a file of ``work`` its name here; another one that has it holds the same."""
+        """Move a file of ``work`` here under its final name; an existing file has the same content."""
 
     def keep_all(self, names: Iterable[str]) -> None:
-        """Let files of ``work`` stand here under their names; a loss of power may cost what is in them."""
+        """Move files of ``work`` here; their content may be lost in a power failure."""
 
     def create(self, name: str, data: bytes) -> None:
-        """Write a small file where nothing has its name; raises ``FileExistsError`` where something does."""
+        """Write a small new file; raises ``FileExistsError`` if the name exists."""
 
     def remove(self, name: str) -> None:
-        """Remove a file; there may be none."""
+        """Remove a file, if it exists."""
 
     def clear(self) -> None:
-        """Remove all but ``work``, the listing first."""
+        """Remove everything except ``work``, the listing first."""
 
     def close(self) -> None:
-        """Let go of all that is open, and of ``work``."""
+        """Close all open files, and remove ``work``."""
 
 
 class FolderPlace:
@@ -131,30 +131,30 @@ class FolderPlace:
         self.work = self._folder.folder(f"tmp-{os.getpid()}-{_host()}-{os.urandom(8).hex()}")
         self._open: OrderedDict[str, int] = OrderedDict()
 
-    def shown(self, name: str) -> str:
-        """As ``Place`` has it."""
+    def display_path(self, name: str) -> str:
+        """See ``Place``."""
         return str(Path(self.out, OURS, NAME, name))
 
     def read(self, name: str) -> bytes:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         return self._folder.read(name)
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         with open(self._folder.open(name), "rb") as file:
             yield from file
 
     def size(self, name: str) -> int | None:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         status = self._folder.status(name)
         return status.st_size if status else None
 
     def read_at(self, name: str, size: int, offset: int) -> bytes:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         return os.pread(self.descriptor(name), size, offset)
 
     def descriptor(self, name: str) -> int:
-        """As ``Place`` has it; it is closed when many others were asked for."""
+        """See ``Place``; the descriptor is closed after many others were opened."""
         if name not in self._open:
             descriptor = self._folder.open(name)
             if len(self._open) >= _OPEN_FILES:
@@ -164,24 +164,24 @@ class FolderPlace:
         return self._open[name]
 
     def stage(self, name: str, pieces: Iterable[bytes]) -> str:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         self._folder.make(mode=0o700)
         return stage(self.work, name, pieces)
 
     def keep(self, name: str, to: str) -> None:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         self.work.sync(name)
         self.work.move(name, self._folder, to)
         self._folder.sync()
 
     def keep_all(self, names: Iterable[str]) -> None:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         for name in names:
             self.work.move(name, self._folder, name)
         self._folder.sync()
 
     def create(self, name: str, data: bytes) -> None:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         with open(self.work.create(name, 0o600), "wb") as file:
             file.write(data)
         self.work.sync(name)
@@ -192,24 +192,24 @@ class FolderPlace:
             self.work.remove(name)
 
     def remove(self, name: str) -> None:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         self._folder.remove(name)
 
     def clear(self) -> None:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         for name in (LISTING, *self._folder.names()):
             if name != self.work.path.name:
                 self._folder.clear(name)
 
     def close(self) -> None:
-        """As ``Place`` has it."""
+        """See ``Place``."""
         while self._open:
             os.close(self._open.popitem()[1])
         with suppress(OSError):
             self._folder.clear(self.work.path.name)
-            for name in filter(_is_left, self._folder.names()):
+            for name in filter(_is_stale, self._folder.names()):
                 self._folder.clear(name)
-            self._folder.remove_folder()  # does nothing to one that is not empty
+            self._folder.remove_folder()  # fails for a folder that is not empty
         self._folder.close()
 
 
@@ -217,8 +217,8 @@ def _host() -> str:
     return xxh3_64_hexdigest(os.uname().nodename.encode())
 
 
-def _is_left(name: str) -> bool:
-    """Whether a folder is that of a process of this host that was killed."""
+def _is_stale(name: str) -> bool:
+    """Whether a folder belongs to a killed process of this host."""
     match = _PASSING.fullmatch(name)
     if not match or match[2] != _host():
         return False
@@ -226,7 +226,7 @@ def _is_left(name: str) -> bool:
 
 
 def stage(work: Folder, name: str, pieces: Iterable[bytes]) -> str:
-    """Write a new file; its hash."""
+    """Write a new file, and return its hash."""
     digest = xxh3_128()
     with open(work.create(name, 0o600), "wb") as file:
         for piece in pieces:

@@ -1,1 +1,1 @@
-"""Conversations as clients and libraries keep them; one module or folder each."""
+"""Document formats of chat clients and libraries: one module or package per format."""

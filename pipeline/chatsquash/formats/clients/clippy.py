@@ -1,4 +1,4 @@
-"""Saved conversations of clippy-code: messages of OpenAI in ``conversation_history``, of Anthropic in old files."""
+"""Saved conversations of clippy-code: OpenAI messages in ``conversation_history``, Anthropic turns in old files."""
 
 from __future__ import annotations
 
@@ -25,27 +25,31 @@ _HISTORY = "conversation_history"
 _MEMBERS = {"model", "base_url", _HISTORY, "timestamp", "conversation_start_time", "system", "tools"}
 _OWN = ("base_url", "conversation_start_time")
 _OTHERS = ("chat_id", "format", "branches")
-"""Members of Oumi's files, which have a history of that name, too."""
+"""Members of Oumi's files, which have a ``conversation_history`` as well."""
 
 
 # Reading
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Objects with a history, and with the members that clippy saves or none but those."""
-    return "conversation_history as clippy saves it" if objects and all(map(_is_saved, objects)) else None
+    """Check that all objects have a history, and only members of clippy or at least one that only clippy has."""
+    return "conversation_history with the members of clippy" if objects and all(map(_is_clippy_file, objects)) else None
 
 
-def _is_saved(document: Json) -> bool:
+def _is_clippy_file(document: Json) -> bool:
     if not isinstance(document, dict) or any(member in document for member in _OTHERS):
         return False
-    known = document.keys() <= _MEMBERS or any(member in document for member in _OWN)
+    has_own_members = document.keys() <= _MEMBERS or any(member in document for member in _OWN)
     history = document.get(_HISTORY)
-    return known and isinstance(history, list) and all(isinstance(each, dict) and "role" in each for each in history)
+    return (
+        has_own_members
+        and isinstance(history, list)
+        and all(isinstance(each, dict) and "role" in each for each in history)
+    )
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """One for each object; raises ``TurnError``."""
+    """Load one conversation per object; raises ``TurnError``."""
     return list(map(at_line, load_objects(objects, _load), line_numbers(objects, lines)))
 
 
@@ -54,27 +58,27 @@ def _load(document: Json) -> Conversation:
         raise TurnError(f"is {kind(document)}, not an object")
     history = document.get(_HISTORY)
     if not isinstance(history, list):
-        seen = f"is {kind(history)}, not a list" if _HISTORY in document else "is not there"
+        seen = f"is {kind(history)}, not a list" if _HISTORY in document else "is missing"
         raise TurnError(f"{_HISTORY} {seen}")
-    # Messages were Anthropic's, which their blocks tell, before clippy came to OpenAI's.
+    # Before clippy used OpenAI, its messages were Anthropic's, which is visible from their blocks.
     is_older = any(mark.test({"messages": history}) for mark in anthropic.marks.request)
     form = formats.get_format(anthropic.NAME if is_older else formats.PLAIN)
     try:
-        loaded = bodies.load(form, {**document, form.TURNS: history})
+        body = bodies.load(form, {**document, form.TURNS: history})
     except TurnError as problem:
         raise TurnError(f"{_HISTORY}: {problem}") from None
-    turns = turns_of(loaded)
+    turns = turns_of(body)
     if not is_older:
         turns = tuple(map(_with_outcomes, turns))
-    began, saved = moment(document.get("conversation_start_time")), moment(document.get("timestamp"))
-    known = Evidence(time=saved or began, is_sampled=True, model=string(document, "model") or None)
-    started: Object = {"started_at": began.at} if began else {}
+    started_at, saved_at = moment(document.get("conversation_start_time")), moment(document.get("timestamp"))
+    evidence = Evidence(time=saved_at or started_at, is_sampled=True, model=string(document, "model") or None)
+    origin_members: Object = {"started_at": started_at.at} if started_at else {}
     own = native(PROVIDER, document, _HISTORY, "tools", *form.SYSTEM)
-    return replace(conversation(((turn, known) for turn in turns), own, **started), tools=loaded.tools)
+    return replace(conversation(((turn, evidence) for turn in turns), own, **origin_members), tools=body.tools)
 
 
 def _with_outcomes(turn: Turn) -> Turn:
-    """Results with their failure beside the text; only in files of clippy is that what the prefix says."""
+    """Set the outcome of results from the prefix of their text, which marks failures in files of clippy."""
     return replace(turn, blocks=tuple(map(_outcome, turn.blocks))) if turn.role == "tool" else turn
 
 
@@ -89,15 +93,15 @@ def _outcome(block: Block) -> Block:
 
 
 def dump(conversation: Conversation) -> Json:
-    """A file with the history, and with the model, its address and the times where it was read of clippy.
+    """Write a file with the history, and with the model, its URL and the times if they came from clippy.
 
-    A result that failed says so before its text, as clippy has it.
+    The text of a failed result starts with the prefix that clippy uses.
     """
-    history = [_unmarked(message) for message in messages(turns_of(conversation))]
+    history = [_without_mark(message) for message in messages(turns_of(conversation))]
     return {_HISTORY: history, **conversation.native.get(PROVIDER, {})}
 
 
-def _unmarked(message: Object) -> Object:
+def _without_mark(message: Object) -> Object:
     return {key: value for key, value in message.items() if key != KEY} if message["role"] == "tool" else message
 
 

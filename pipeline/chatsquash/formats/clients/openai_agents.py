@@ -1,4 +1,4 @@
-"""Sessions of the OpenAI Agents SDK: databases whose rows are input items of OpenAI Responses."""
+"""Sessions of the OpenAI Agents SDK: databases with input items of OpenAI Responses as rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SESSIONS = ("agent_sessions",)
 _MESSAGES, _BRANCHES = "agent_messages", "message_structure"
 _PLACE = ("message_id", "branch_id", "sequence_number")
 _MAIN = "main"
-_OF_OTHERS = ("user", "system", "developer")
+_OTHER_ROLES = ("user", "system", "developer")
 
 
 def fits(values: list[Json]) -> str | None:
@@ -31,7 +31,7 @@ def fits(values: list[Json]) -> str | None:
 
 def conversations(values: list[Json]) -> list[Conversation]:
     """Return the main branch of each session, then its other branches; instructions and tools are not stored."""
-    return [each for made in load_objects(values, _conversations) for each in made]
+    return [each for branches in load_objects(values, _conversations) for each in branches]
 
 
 def _conversations(value: Json) -> list[Conversation]:
@@ -40,16 +40,16 @@ def _conversations(value: Json) -> list[Conversation]:
     steps = [ThreadEntry((turn,), turn.evidence.is_sampled) for turn in turns]
     places = {compact(row.get("id")): place for place, row in enumerate(rows)}
     branches = as_list(at(value, "branches")) or [[row.get("id") for row in rows]]
-    ways = [
+    paths = [
         [place for each in as_list(branch) if (place := places.get(compact(each))) is not None] for branch in branches
     ]
-    return load_paths(openai_responses, steps, ways, {"session_id": text(at(value, "agent_session"))})
+    return load_paths(openai_responses, steps, paths, {"session_id": text(at(value, "agent_session"))})
 
 
 def _turn(row: Object, place: str) -> LoggedTurn:
     item = row.get("item")
-    is_of_model = at(item, "role") not in _OF_OTHERS and not str(at(item, "type")).endswith("_output")
-    return LoggedTurn(place, item, Evidence(time=moment(row.get("created_at")), is_sampled=is_of_model))
+    is_sampled = at(item, "role") not in _OTHER_ROLES and not str(at(item, "type")).endswith("_output")
+    return LoggedTurn(place, item, Evidence(time=moment(row.get("created_at")), is_sampled=is_sampled))
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
@@ -57,9 +57,9 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
     sessions, messages = {*columns.get(SESSIONS[0], [])}, {*columns.get(_MESSAGES, [])}
     if not ({"session_id", "created_at"} <= sessions and {"id", "session_id", "message_data"} <= messages):
         return None
-    wanted: dict[str, tuple[str, ...]] = {SESSIONS[0]: ("created_at", "session_id"), _MESSAGES: ("id", "session_id")}
+    indexes: dict[str, tuple[str, ...]] = {SESSIONS[0]: ("created_at", "session_id"), _MESSAGES: ("id", "session_id")}
     has_branches = {"session_id", *_PLACE} <= {*columns.get(_BRANCHES, [])}
-    return wanted | ({_BRANCHES: ("sequence_number", "session_id")} if has_branches else {})
+    return indexes | ({_BRANCHES: ("sequence_number", "session_id")} if has_branches else {})
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
@@ -93,5 +93,5 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
 
 
 def _utc(time: Json) -> Json:
-    """Return a time of SQLite, which is UTC and does not say so."""
+    """Mark a time of SQLite as UTC, since it has no time zone."""
     return f"{time}Z" if isinstance(time, str) else None

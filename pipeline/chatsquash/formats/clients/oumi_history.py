@@ -1,4 +1,4 @@
-"""Histories that Oumi's chat saves: branches, each with all of its messages."""
+"""Histories saved by Oumi's chat: branches, each with all of its messages."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "dump_all", "every", "f
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Objects that are all histories."""
+    """Check that all objects are histories."""
     return oumi.each_fits(objects, history.fits)
 
 
 def dump(conversation: Conversation) -> Json:
-    """A history with one branch."""
+    """Write a history with one branch."""
     return dump_all([conversation])

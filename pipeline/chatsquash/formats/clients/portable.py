@@ -32,16 +32,16 @@ MEMBERS: tuple[str, ...] = ()
 
 _ROLES = ("system", "user", "assistant")
 _MEMBERS = ("role", "content", "toolCalls", "toolResults", KEY)
-_MADE_UP = re.compile(r"tc_\d+_\d+")
-"""Ids that OpenAF makes up, a call's and its result's never the same."""
+_GENERATED_ID = re.compile(r"tc_\d+_\d+")
+"""Ids that OpenAF generates; a call and its result never have the same."""
 
 
 # Reading
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Arrays of entries, one of which at least has calls or results; without them they are plain chat messages."""
-    if all(map(_is_array, objects)) and any(_tells(entry) for array in objects for entry in array):
+    """Check for arrays of entries with at least one call or result; without any, they are plain chat messages."""
+    if all(map(_is_array, objects)) and any(_is_own_entry(entry) for array in objects for entry in array):
         return "an array with toolCalls or toolResults"
     return None
 
@@ -50,13 +50,13 @@ def _is_array(value: Json) -> bool:
     return isinstance(value, list) and all(isinstance(each, dict) and each.get("role") in _ROLES for each in value)
 
 
-def _tells(entry: Object) -> bool:
-    called = any("name" in each and "arguments" in each for each in objects(entry.get("toolCalls")))
-    return called or any("name" in each and "result" in each for each in objects(entry.get("toolResults")))
+def _is_own_entry(entry: Object) -> bool:
+    has_calls = any("name" in each and "arguments" in each for each in objects(entry.get("toolCalls")))
+    return has_calls or any("name" in each and "result" in each for each in objects(entry.get("toolResults")))
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """One for each array; raises ``TurnError``."""
+    """Load one conversation per array; raises ``TurnError``."""
     return list(map(at_line, load_objects(objects, _load), line_numbers(objects, lines)))
 
 
@@ -72,26 +72,26 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
         raise TurnError("is not an object")
     role, content = role_of(entry, _ROLES), entry.get("content")
     if not isinstance(content, str | None):
-        raise TurnError(f"has a content that is {kind(content)}, not text")
+        raise TurnError(f"has content that is {kind(content)}, not text")
     calls, results = (
         _objects_in(entry, "toolCalls", role == "assistant"),
         _objects_in(entry, "toolResults", role == "user"),
     )
     more = native(PROVIDER, entry, *_MEMBERS)
-    said: tuple[Block, ...] = (Text(content),) if content else ()
+    text_blocks: tuple[Block, ...] = (Text(content),) if content else ()
     if results:
         answers, state = _answers(results, state)
-        behind = [Turn("user", said)] if said else []
-        return LoadedTurn([Turn("tool", answers, native=more), *behind], state)
+        text_turns = [Turn("user", text_blocks)] if text_blocks else []
+        return LoadedTurn([Turn("tool", answers, native=more), *text_turns], state)
     if role == "assistant":
-        made = (*said, *_calls(calls, state.call))
-        # OpenAF writes one entry for each of the calls that were made together.
-        return LoadedTurn([Turn(role, made, native=more)], state.after_calls(made, by_assistant=True))
-    return LoadedTurn([Turn(role, said, are_instructions(entry), more)], state.evolve(by_assistant=False))
+        blocks = (*text_blocks, *_calls(calls, state.call))
+        # OpenAF writes one entry per call, even for calls of the same turn.
+        return LoadedTurn([Turn(role, blocks, native=more)], state.after_calls(blocks, by_assistant=True))
+    return LoadedTurn([Turn(role, text_blocks, are_instructions(entry), more)], state.evolve(by_assistant=False))
 
 
 def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
-    """The objects in a list, which is empty where the entry has none."""
+    """Return the objects in a list, which is empty if the member is missing."""
     value = entry.get(member)
     if value in (None, []):
         return []
@@ -105,9 +105,9 @@ def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
     return value
 
 
-def _calls(logged: list[Object], number: int) -> list[Block]:
+def _calls(logged_calls: list[Object], number: int) -> list[Block]:
     blocks = list[Block]()
-    for each in logged:
+    for each in logged_calls:
         own, name = string(each, "id"), each.get("name")
         more = native(PROVIDER, each, "arguments", *text_members(each, "id", "name"))
         blocks.append(call(own, number, name, arguments(each.get("arguments")), more))
@@ -116,37 +116,37 @@ def _calls(logged: list[Object], number: int) -> list[Block]:
 
 
 def _answers(results: list[Object], state: State) -> tuple[tuple[Result, ...], State]:
-    """Results; those without an id answer calls that none of the others does."""
+    """Load results; those without an id answer calls that have no other result."""
     state = state.searchable()
-    logged = [_logged_id(each, state) for each in results]
-    state = state.without(set(logged)).evolve(by_assistant=False)
+    logged_ids = [_logged_id(each, state) for each in results]
+    state = state.without(set(logged_ids)).evolve(by_assistant=False)
     answers = list[Result]()
-    for each, own in zip(results, logged, strict=True):
-        answered, state = state.answer(own, string(each, "name"))
+    for each, own in zip(results, logged_ids, strict=True):
+        call_id, state = state.answer(own, string(each, "name"))
         more = native(PROVIDER, each, "result", KEY, *text_members(each, "id", "name"))
-        said = _said(each.get("result"))
-        content, outcome = parse_outcome(said.content, is_marked=is_failed(each) and not said.json)
-        answers.append(result(answered, own, each.get("name"), ResultContent(content, said.json), outcome, more))
+        result_value = _result_content(each.get("result"))
+        content, outcome = parse_outcome(result_value.content, is_marked=is_failed(each) and not result_value.json)
+        answers.append(result(call_id, own, each.get("name"), ResultContent(content, result_value.json), outcome, more))
     return tuple(answers), state
 
 
 def _logged_id(answer: Object, state: State) -> str:
-    """The id that a result has; empty for one that OpenAF made up beside that of the call."""
+    """Return the id of a result; empty if OpenAF generated it independently of the id of the call."""
     own, name = string(answer, "id"), string(answer, "name")
-    other = _MADE_UP.fullmatch(own) and not state.is_open(0, own)
-    return "" if other and state.is_open(1, name) else own
+    is_generated = _GENERATED_ID.fullmatch(own) and not state.is_open(0, own)
+    return "" if is_generated and state.is_open(1, name) else own
 
 
-def _said(value: Json) -> ResultContent:
-    """What a tool returned: text, content as a provider has it in results, or JSON."""
+def _result_content(value: Json) -> ResultContent:
+    """Load the value of a result: a text, content in the shape of a provider, or JSON."""
     if isinstance(value, str | None):
         return ResultContent((Text(value),) if value else ())
     if isinstance(value, list) and value and all(string(each, "type") for each in value):
         (turn,), _ = openai_chat.load({"role": "tool", "content": value}, openai_chat.START)
         openai = (ResultContent(block.content, block.json) for block in turn.blocks if type(block) is Result)
-        for said in (result_content(value), *openai):
-            if not (said.json or any(type(block) is Other for block in said.content)):
-                return said
+        for content in (result_content(value), *openai):
+            if not (content.json or any(type(block) is Other for block in content.content)):
+                return content
     return ResultContent((Text(compact(value)),), json=True)
 
 
@@ -154,13 +154,13 @@ def _said(value: Json) -> ResultContent:
 
 
 def dump(conversation: Conversation) -> Json:
-    """The array: content and results never on one entry, results in a row on one.
+    """Write the array: an entry has either content or results, and consecutive results share an entry.
 
-    It holds texts, calls and results; a result is an object only where that is known to be its JSON.
+    Only texts, calls and results are written; a result is an object only if its content was a JSON object.
     """
-    (turns, called), entries = with_tool_names(turns_of(conversation)), list[Object]()
+    (turns, tool_names), entries = with_tool_names(turns_of(conversation)), list[Object]()
     for turn in turns:
-        entry = _write_entry(turn, called)
+        entry = _write_entry(turn, tool_names)
         if entry and "toolResults" in entry and entries and "toolResults" in entries[-1]:
             entries[-1] = {**entry, **entries[-1], "toolResults": entries[-1]["toolResults"] + entry["toolResults"]}
         elif entry:
@@ -168,48 +168,48 @@ def dump(conversation: Conversation) -> Json:
     return entries
 
 
-def _write_entry(turn: Turn, called: dict[str, str]) -> Object | None:
-    """The entry of a turn; ``None`` for one that says nothing here, unless it is an assistant's that is empty."""
+def _write_entry(turn: Turn, tool_names: dict[str, str]) -> Object | None:
+    """Write the entry of a turn; ``None`` without supported content, unless it is an empty assistant turn."""
     own = own_of(turn, PROVIDER)
     if turn.role == "tool":
-        results = [_result(block, called) for block in turn.blocks if type(block) is Result]
+        results = [_result(block, tool_names) for block in turn.blocks if type(block) is Result]
         return {"role": "user", "content": None, **own, "toolResults": results} if results else None
     is_assistant = turn.role == "assistant"
     text = text_of(turn.blocks, by_assistant=is_assistant)
     calls = [_call(block) for block in turn.blocks if type(block) is Call and is_assistant]
     if turn.role not in writing.SPEAKERS or not (text or calls or (is_assistant and not turn.blocks)):
         return None
-    listed = {"toolCalls": calls} if calls else {}
-    made = {
+    call_members = {"toolCalls": calls} if calls else {}
+    members = {
         "role": writing.SPEAKERS[turn.role],
         "content": text or (None if calls else ""),
-        **listed,
+        **call_members,
         **writing.instructions_mark(turn),
     }
-    return {**made, **own, **made}
+    return {**members, **own, **members}
 
 
 def _call(block: Call) -> Object:
-    """A call with an object for its arguments."""
-    made = {"id": block.id, "name": block.name or "", "arguments": call_input(block)}
-    return {**made, **own_of(block, PROVIDER), **made}
+    """Write a call with its arguments as an object."""
+    members = {"id": block.id, "name": block.name or "", "arguments": call_input(block)}
+    return {**members, **own_of(block, PROVIDER), **members}
 
 
-def _result(block: Result, called: dict[str, str]) -> Object:
-    made = {
+def _result(block: Result, tool_names: dict[str, str]) -> Object:
+    members = {
         "id": block.id,
-        "name": block.name or called.get(block.id, ""),
+        "name": block.name or tool_names.get(block.id, ""),
         "result": _value(block),
         **failure_mark(block),
     }
-    return {**made, **own_of(block, PROVIDER), **made}
+    return {**members, **own_of(block, PROVIDER), **members}
 
 
 def _value(block: Result) -> Json:
-    """An object for what is known to be the JSON of one, else text."""
+    """Write the value of a result: an object if its content was a JSON object, else a text."""
     text = text_of(block.content)
     value = parse_json(text) if block.json and block.outcome not in FAILED else None
-    if isinstance(value, dict) and compact(value) == text:  # else some of its digits or white space would be lost
+    if isinstance(value, dict) and compact(value) == text:  # otherwise, digits or white space would be lost
         return value
     return failure_text(text, block)
 

@@ -65,7 +65,7 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
 
 def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
     """What is private in which piece of a record, and how often; raises ``UnsearchedError``."""
-    return redactor.look(_pieces(value).values, every=True)
+    return redactor.count(_pieces(value).values, every=True)
 
 
 def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violation]:
@@ -105,7 +105,7 @@ _ALONE = "text"
 
 
 def _whole(value: Json, pieces: Pieces) -> Json:
-    whole = pieces.whole()
+    whole = pieces.assemble()
     return whole if isinstance(value, dict) else whole[_ALONE]
 
 

@@ -257,7 +257,7 @@ class SessionValues:
         if not isinstance(name, str) or name not in self._hits:
             return None
         if self._last is None or self._last[0] != name:
-            finder = self._redactor.remembered(sorted(self._hits[name]))
+            finder = self._redactor.find_everywhere(sorted(self._hits[name]))
             self._last = name, Redactor([finder], self._placeholders, known=lists.values) if finder else None
         return self._last[1]
 

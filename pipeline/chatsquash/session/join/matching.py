@@ -99,7 +99,7 @@ def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
 def fingerprint_files(agents: Iterable[Log]) -> list[Relative]:
     """Return the present state of the agents' files."""
     paths = dict.fromkeys(relatives.absolute(each.display_path) for each in agents)
-    return [relatives.look(glob.escape(path)) for path in paths]
+    return [relatives.inspect_relatives(glob.escape(path)) for path in paths]
 
 
 def _places(log: Log, options: Options, lineages: Lineages | None) -> list[FilePath]:

@@ -18,7 +18,7 @@ from chatsquash.reading.usage import response_id
 from chatsquash.session.join.matching import AgentView, Keys, keys
 from chatsquash.session.lineages import Lineages
 from chatsquash.session.parts import parts
-from chatsquash.sources.joined_files import opened_log
+from chatsquash.sources.joined_files import open_log
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.documents import FilePath, paths_of
 
@@ -116,7 +116,7 @@ class _SessionIndex:
 
     def _read(self, log: Log) -> bool:
         """Add a session; return whether the log was a single session."""
-        with opened_log(log, self._options) as file:
+        with open_log(log, self._options) as file:
             read = self._reader.read(file, log)
             if read.is_mixed:
                 return False

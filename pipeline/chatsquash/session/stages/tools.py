@@ -14,7 +14,7 @@ from chatsquash.checks.tags import has_markup, to_native
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Each, Last
 from chatsquash.core.model import Conversation, Entry, Json, KeptRun, Message, StageResult, Tool, Violation
-from chatsquash.redaction.addresses import may_hold_address
+from chatsquash.redaction.addresses import may_contain_address
 
 _VALUE_KEYS = ("enum", "const", "default", "examples")
 """Keywords of a schema that contain values, not schemas."""
@@ -138,7 +138,7 @@ def _define(tools: list[Tool]) -> list[Definition]:
     for tool in tools:
         encoded, rounded = jsonio.encode(tool)
         is_valid = are_valid or not _examine([tool])
-        definitions.append(Definition(encoded, rounded, is_valid, may_hold_address(encoded)))
+        definitions.append(Definition(encoded, rounded, is_valid, may_contain_address(encoded)))
     return definitions
 
 

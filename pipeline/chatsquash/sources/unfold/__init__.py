@@ -1,6 +1,6 @@
-"""Exports that hold exchanges and are no lines: a module each, which makes lines of what stands in a file.
+"""Exports of exchanges that are not line-based, one module each; each module converts a file to lines.
 
-Such a module need not be named anywhere else.  What it makes is read as any log is.
+The modules are discovered by being in this folder. Their lines are read like any log.
 """
 
 from __future__ import annotations
@@ -15,50 +15,50 @@ from chatsquash.sources.arrays import Readable
 from chatsquash.sources.compression import uncompressed
 
 HEAD = 1 << 16
-"""Bytes by which a file is recognised."""
+"""Bytes needed to detect an export."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Unfolding:
-    """What a module of this folder declares."""
+    """The declarations of a module in this folder."""
 
     NAME: str
     WHAT: str
-    """What a file looks like, in words."""
+    """Description of the content of a file."""
     SUFFIXES: tuple[str, ...]
-    """Those of its files, which are read in folders where they are recognised."""
+    """Suffixes of its files, which are read in folders if the format is detected."""
     COPIES: bool
-    """Whether lines that cannot be read may be kept: not where headers, cookies and keys may be in a file."""
+    """Whether unreadable lines may be kept: not if files may contain headers, cookies and keys."""
     fits: Callable[[bytes], str | None]
-    """Return the evidence that a file which begins so is one, in words; never of lines of a log."""
+    """Return the evidence that a file is an export in this format, or ``None``; must never match log lines."""
     lines: Callable[[Readable], Iterator[bytes]]
-    """Return the lines of a file that is read from its beginning, without line feeds.
+    """Convert a file, read from its beginning, to lines without line feeds.
 
-    Raises ``ValueError`` for a file that is damaged or ends early; the lines before that count.
+    Raises:
+        ValueError: The file is damaged or truncated. Lines yielded before that are valid.
     """
 
 
 _ROOM: Room[Unfolding] = Room(Unfolding, sys.modules[__name__])
-named = _ROOM.get
 
 
 def unfoldings() -> list[Unfolding]:
-    """All of them, by the names of their modules."""
+    """Return all export formats by module name."""
     return list(_ROOM.all().values())
 
 
 def recognise(head: bytes) -> Unfolding | None:
-    """What makes lines of a file that begins so; ``None`` for any other."""
+    """Detect the export format of a file from its beginning; ``None`` for any other file."""
     return next((each for each in unfoldings() if each.fits(head)), None)
 
 
 _CAPTURED = re.compile(rb'"(?:startedDateTime|queryString|httpVersion|redirectURL)"|(?:client|server)_conn\b')
-"""What stands in captures of HTTP and in no log."""
+"""Keys in HTTP captures that never occur in logs."""
 _AROUND = (b'"log"', b'"creator"', b'"entries"', b'"pages"', b'"browser"')
 
 
 def may_be_capture(name: str, head: bytes) -> bool:
-    """Whether a file of a name may be a capture of HTTP, or a part of one, though it is not recognised as one."""
+    """Return whether an unrecognized file may be an HTTP capture or a part of one."""
     suffixes = tuple(suffix for each in unfoldings() if not each.COPIES for suffix in each.SUFFIXES)
     if uncompressed(name).lower().endswith(suffixes):
         return True

@@ -1,4 +1,4 @@
-"""Azure API Management's log of language models: rows of pieces, which are joined to exchanges."""
+"""Azure API Management's log of language models: rows with fragments that are joined to exchanges."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _BODIES = (b'"RequestMessages"', b'"ResponseMessages"')
 
 
 def fits(head: bytes) -> str | None:
-    """Rows with a correlation, a number, and messages."""
+    """Detect rows with a correlation id, a sequence number and messages."""
     if head[:1] not in (b"{", b"[") or not all(name in head for name in _NEEDED):
         return None
     return "CorrelationId and SequenceNumber" if any(name in head for name in _BODIES) else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """A line for each correlation, in the order of their first rows."""
+    """Yield a line for each correlation id, in the order of their first rows."""
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in _rows(file):
         name = row.get("CorrelationId")
@@ -39,38 +39,38 @@ def lines(file: Readable) -> Iterator[bytes]:
 
 
 def _rows(file: Readable) -> Iterator[dict[str, Json]]:
-    """The rows of an array, or of lines."""
+    """Yield the rows of a JSON array or of JSON lines."""
     head = file.read(1)
-    again = _Again(head, file)
+    complete_file = _Prepended(head, file)
     if head == b"[":
-        for element in elements(again):
+        for element in elements(complete_file):
             row = jsonio.value(element.data)
             if isinstance(row, dict):
                 yield row
         return
-    for line in _lines(again):
+    for line in _lines(complete_file):
         row = jsonio.value(line)
         if isinstance(row, dict):
             yield row
 
 
-class _Again:
-    """A file of which the first bytes are read once more."""
+class _Prepended:
+    """A file with its first bytes put back."""
 
     def __init__(self, head: bytes, file: Readable) -> None:
         self._head, self._file = head, file
 
     def read(self, size: int) -> bytes:
-        """So many bytes at most."""
+        """Read at most ``size`` bytes."""
         head, self._head = self._head, b""
         return head + self._file.read(size - len(head))
 
 
-def _lines(file: _Again) -> Iterator[bytes]:
+def _lines(file: _Prepended) -> Iterator[bytes]:
     rest = b""
     while piece := file.read(1 << 20):
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from whole
+        *complete_lines, rest = (rest + piece).split(b"\n")
+        yield from complete_lines
         if len(rest) > LONGEST:
             raise ValueError(f"has a row of more than {LONGEST:,} bytes")
     if rest:
@@ -85,27 +85,27 @@ def _number(row: dict[str, Json]) -> int:
 
 
 def _exchange(rows: list[dict[str, Json]]) -> dict[str, Json]:
-    asked = _join(rows, "RequestMessages")
-    given = _join(rows, "ResponseMessages")
+    prompt = _join(rows, "RequestMessages")
+    answer = _join(rows, "ResponseMessages")
     model = next((row[name] for name in ("ModelName", "DeploymentName") for row in rows if row.get(name)), None)
-    request: dict[str, Json] = dict(asked) if isinstance(asked, dict) else {"messages": asked}
+    request: dict[str, Json] = dict(prompt) if isinstance(prompt, dict) else {"messages": prompt}
     if isinstance(model, str) and "model" not in request:
         request["model"] = model
-    response = given
-    if isinstance(given, list) and given and isinstance(given[-1], dict) and "choices" not in given[-1]:
-        response = response_body({"role": "assistant", **given[-1]}, model)
-    made = {"captured": NAME, "timestamp": rows[0].get("TimeGenerated"), "request": request, "response": response}
-    return {name: value for name, value in made.items() if value is not None}
+    response = answer
+    if isinstance(answer, list) and answer and isinstance(answer[-1], dict) and "choices" not in answer[-1]:
+        response = response_body({"role": "assistant", **answer[-1]}, model)
+    members = {"captured": NAME, "timestamp": rows[0].get("TimeGenerated"), "request": request, "response": response}
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _join(rows: list[dict[str, Json]], name: str) -> Json:
-    """A body that stands in pieces, each of which is a text, or a list of its own."""
+    """Join the fragments of a body, which are strings or lists."""
     pieces = [row[name] for row in rows if row.get(name) not in (None, "", [])]
     texts = [piece for piece in pieces if isinstance(piece, str)]
     if len(texts) == len(pieces):
-        whole = jsonio.value("".join(texts))
-        if whole is not None:
-            return whole
+        value = jsonio.value("".join(texts))
+        if value is not None:
+            return value
         pieces = [jsonio.value(text) for text in texts]
     lists = [piece for piece in pieces if isinstance(piece, list)]
     if lists and len(lists) == len(pieces):

@@ -1,4 +1,4 @@
-"""Debug exports of VS Code's chat: the prompts of a session, each with the requests that it led to."""
+"""Debug exports of VS Code's chat: the prompts of a session with the resulting requests."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ COPIES = True
 _BEGINS = re.compile(rb'[ \t\r\n]*+\{[ \t\r\n]*+"exportedAt"')
 _ROLES = ("system", "user", "assistant", "tool")
 _CACHE = 3
-"""The type of a part that only marks what is cached."""
+"""Type of a part that only marks a cache breakpoint."""
 
 
 def fits(head: bytes) -> str | None:
-    """When it was exported, how many prompts there are, and these."""
+    """Detect the export time, the number of prompts and the prompts."""
     known = _BEGINS.match(head) and b'"totalPrompts"' in head and b'"prompts"' in head
     return "exportedAt, totalPrompts and prompts" if known else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """A line for each request of each prompt; calls of tools among them say nothing more."""
+    """Yield a line for each request of each prompt; the separate entries for tool calls contain nothing new."""
     for element in elements(file, ("prompts",)):
         prompt = jsonio.value(element.data)
         logs = prompt.get("logs") if isinstance(prompt, dict) else None
@@ -41,8 +41,8 @@ def _line(log: dict[str, Json]) -> dict[str, Json]:
     metadata = _object(log.get("metadata"))
     messages = _object(log.get("requestMessages")).get("messages")
     response = _object(log.get("response"))
-    said = response.get("message")
-    texts = [part for part in said if isinstance(part, str)] if isinstance(said, list) else [said]
+    message = response.get("message")
+    texts = [part for part in message if isinstance(part, str)] if isinstance(message, list) else [message]
     failed = log.get("type") not in (None, "ChatMLSuccess")
     request = {
         "model": metadata.get("model"),
@@ -50,31 +50,31 @@ def _line(log: dict[str, Json]) -> dict[str, Json]:
         "tools": metadata.get("tools"),
     }
     answer = {"role": "assistant", "content": "".join(filter(None, texts))}
-    whole = {**response_body(answer, metadata.get("model")), "usage": metadata.get("usage")}
+    completion = {**response_body(answer, metadata.get("model")), "usage": metadata.get("usage")}
     return {
         "captured": NAME,
         "timestamp": metadata.get("startTime") or log.get("time"),
         "request": {name: value for name, value in request.items() if value is not None},
-        "response": {"error": log.get("type")} if failed else whole,
+        "response": {"error": log.get("type")} if failed else completion,
     }
 
 
 def _message(message: Json) -> Json:
-    """A message as OpenAI chat has it."""
+    """Convert a message to the OpenAI chat format."""
     if not isinstance(message, dict):
         return message
     role = message.get("role")
-    made: dict[str, Json] = {"role": _ROLES[role] if type(role) is int and 0 <= role < len(_ROLES) else role}
+    converted: dict[str, Json] = {"role": _ROLES[role] if type(role) is int and 0 <= role < len(_ROLES) else role}
     content = message.get("content")
     parts = [_part(part) for part in content if _kind(part) != _CACHE] if isinstance(content, list) else content
     texts = [part["text"] for part in parts if isinstance(part, dict) and part.get("type") == "text"] if parts else []
-    made["content"] = "".join(texts) if parts and len(texts) == len(parts) else parts
-    for name, given in (("tool_calls", "toolCalls"), ("tool_call_id", "toolCallId"), ("name", "name")):
-        if message.get(given):
-            made[name] = message[given]
-    if made.get("tool_calls") and not parts:
-        made["content"] = None
-    return made
+    converted["content"] = "".join(texts) if parts and len(texts) == len(parts) else parts
+    for name, source_name in (("tool_calls", "toolCalls"), ("tool_call_id", "toolCallId"), ("name", "name")):
+        if message.get(source_name):
+            converted[name] = message[source_name]
+    if converted.get("tool_calls") and not parts:
+        converted["content"] = None
+    return converted
 
 
 def _kind(part: Json) -> Json:
@@ -83,10 +83,10 @@ def _kind(part: Json) -> Json:
 
 def _part(part: Json) -> Json:
     match part:
-        case {"type": 1, "text": str(said)}:
-            return {"type": "text", "text": said}
-        case {"type": 0, "imageUrl": shown}:
-            return {"type": "image_url", "image_url": shown}
+        case {"type": 1, "text": str(content)}:
+            return {"type": "text", "text": content}
+        case {"type": 0, "imageUrl": url}:
+            return {"type": "image_url", "image_url": url}
     return part
 
 

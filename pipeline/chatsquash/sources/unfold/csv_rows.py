@@ -1,4 +1,4 @@
-"""Rows of an export that stand in a CSV file; cells that hold JSON stay texts."""
+"""Rows of an export in a CSV file; cells that contain JSON remain strings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COPIES = True
 
 
 def fits(head: bytes) -> str | None:
-    """The first line names the columns of one of the exports."""
+    """Detect the column names of a known export in the first line."""
     line = head.partition(b"\n")[0]
     if line[:1] in (b"{", b"[") or b"," not in line:
         return None
@@ -29,7 +29,7 @@ def fits(head: bytes) -> str | None:
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """A line for each row, without cells that are empty."""
+    """Yield a line for each row, without empty cells."""
     csv.field_size_limit(LONGEST)
     reader = csv.DictReader(io.TextIOWrapper(io.BufferedReader(_Raw(file)), "utf-8-sig", "replace", newline=""))
     try:
@@ -38,21 +38,21 @@ def lines(file: Readable) -> Iterator[bytes]:
                 {name: cell for name, cell in row.items() if name is not None and cell not in (None, "")}
             )
     except csv.Error as problem:
-        raise ValueError(f"is broken in line {reader.line_num:,}: {error_text(problem)}") from None
+        raise ValueError(f"is damaged in line {reader.line_num:,}: {error_text(problem)}") from None
 
 
 class _Raw(io.RawIOBase):
-    """What is read as a file."""
+    """A raw file on top of a source of bytes."""
 
     def __init__(self, file: Readable) -> None:
         self._file = file
 
     def readable(self) -> bool:
-        """It is."""
+        """Return true."""
         return True
 
     def readinto(self, into: Any) -> int:
-        """As many bytes as come."""
+        """Read available bytes into a buffer."""
         data = self._file.read(len(into))
         into[: len(data)] = data
         return len(data)

@@ -1,4 +1,4 @@
-"""HTTP archives, as browsers and proxies save them: the exchanges with models among their entries."""
+"""HTTP archives (HAR) saved by browsers and proxies: the exchanges with models among their entries."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ SUFFIXES: tuple[str, ...] = (".har",)
 COPIES = False
 
 _BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*+\{[ \t\r\n]*+"log"[ \t\r\n]*+:[ \t\r\n]*+\{')
-_BESIDE = (b'"entries"', b'"creator"')
+_OTHER_MEMBERS = (b'"entries"', b'"creator"')
 _TEXT = 1
-"""The opcode of a message of a web socket that is a text."""
+"""Opcode of a WebSocket text message."""
 
 
 def fits(head: bytes) -> str | None:
-    """One object, whose first member is a log with entries or a creator."""
-    begun = _BEGINS.match(head)
-    return "log.entries" if begun and any(name in head for name in _BESIDE) else None
+    """Detect an object whose first member is a log with entries or a creator."""
+    match = _BEGINS.match(head)
+    return "log.entries" if match and any(name in head for name in _OTHER_MEMBERS) else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """A line for each entry that was sent to a model; headers and cookies are in none."""
+    """Yield a line for each request to a model, without headers and cookies."""
     for element in elements(file, ("log", "entries")):
         entry = jsonio.value(element.data)
         if isinstance(entry, dict):
-            if line := captures.line(NAME, _exchange(entry)):
+            if line := captures.exchange_line(NAME, _exchange(entry)):
                 yield line
-            yield from captures.of_socket(NAME, _messages(entry.get("_webSocketMessages")))
+            yield from captures.socket_lines(NAME, _messages(entry.get("_webSocketMessages")))
 
 
 def _exchange(entry: dict[str, Json]) -> captures.Exchange:
@@ -44,14 +44,14 @@ def _exchange(entry: dict[str, Json]) -> captures.Exchange:
         when=entry.get("startedDateTime"),
         method=request.get("method"),
         url=request.get("url"),
-        sent=_object(request.get("postData")).get("text"),
+        request_body=_object(request.get("postData")).get("text"),
         status=response.get("status"),
-        answered=_text(_object(response.get("content"))),
+        response_body=_text(_object(response.get("content"))),
     )
 
 
-def _messages(logged: Json) -> Iterator[tuple[bool, Json, Json]]:
-    for each in logged if isinstance(logged, list) else []:
+def _messages(messages: Json) -> Iterator[tuple[bool, Json, Json]]:
+    for each in messages if isinstance(messages, list) else []:
         if isinstance(each, dict) and each.get("opcode", _TEXT) == _TEXT:
             yield each.get("type") == "send", each.get("time"), each.get("data")
 
@@ -61,7 +61,7 @@ def _object(value: Json) -> dict[str, Json]:
 
 
 def _text(content: dict[str, Json]) -> Json:
-    """What was answered; some writers encode what they take for no text."""
+    """Return the text of a response; some writers encode content that they consider binary."""
     text = content.get("text")
     if content.get("encoding") != "base64" or not isinstance(text, str):
         return text

@@ -1,4 +1,4 @@
-"""What mitmproxy saves: flows one behind the other, with the bytes that went over the wire."""
+"""Files saved by mitmproxy: a sequence of flows with the bytes that were transferred."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ COPIES = False
 _BEGINS = re.compile(rb"\d{1,9}:(?=.)", re.DOTALL)
 _MEMBERS = (b"7:version", b"4:type", b"7:request", b"11:client_conn", b"2:id")
 _LONGEST = 256 << 20
-"""Bytes of a body that is expanded."""
+"""Maximum size in bytes of a decompressed body."""
 
 
 def fits(head: bytes) -> str | None:
-    """The length of a flow, and names that flows have."""
+    """Detect the length of a flow, followed by keys of flows."""
     known = bool(_BEGINS.match(head)) and sum(name in head for name in _MEMBERS) > 1
     return "a flow of mitmproxy" if known else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """A line for each flow that was sent to a model; headers and cookies are in none."""
+    """Yield a line for each request to a model, without headers and cookies."""
     for flow in values(file):
         if isinstance(flow, dict) and flow.get("type", "http") == "http":
             request, response = _object(flow.get("request")), _object(flow.get("response"))
-            if line := captures.line(NAME, _exchange(request, response)):
+            if line := captures.exchange_line(NAME, _exchange(request, response)):
                 yield line
-            yield from captures.of_socket(NAME, _messages(_object(flow.get("websocket")).get("messages")))
+            yield from captures.socket_lines(NAME, _messages(_object(flow.get("websocket")).get("messages")))
 
 
 def _exchange(request: dict[str, Any], response: dict[str, Any]) -> captures.Exchange:
@@ -44,15 +44,15 @@ def _exchange(request: dict[str, Any], response: dict[str, Any]) -> captures.Exc
         when=request.get("timestamp_start"),
         method=_text(request.get("method")),
         url=_text(request.get("path")),
-        sent=_body(request),
+        request_body=_body(request),
         status=response.get("status_code"),
-        answered=_body(response),
+        response_body=_body(response),
     )
 
 
-def _messages(logged: Json) -> Iterator[tuple[bool, Json, Json]]:
-    """Messages are lists: the opcode, whether the client sent it, the content, and the time."""
-    for each in logged if isinstance(logged, list) else []:
+def _messages(messages: Json) -> Iterator[tuple[bool, Json, Json]]:
+    """Yield WebSocket messages, which are stored as lists of opcode, whether the client sent it, content, and time."""
+    for each in messages if isinstance(messages, list) else []:
         if isinstance(each, list) and len(each) > 3:
             yield bool(each[1]), each[3], _text(each[2])
 
@@ -66,7 +66,7 @@ def _text(value: Json) -> Json:
 
 
 def _body(message: dict[str, Any]) -> Json:
-    """A body as it was before it was compressed; ``None`` for one that cannot be expanded."""
+    """Return a decompressed body; ``None`` if it cannot be decompressed."""
     content = message.get("content")
     if not isinstance(content, bytes):
         return None
@@ -80,7 +80,7 @@ def _body(message: dict[str, Any]) -> Json:
 
 
 def _headers(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Headers, of which only one is looked at."""
+    """Yield the headers by lower-case name."""
     headers = message.get("headers")
     for pair in headers if isinstance(headers, list) else []:
         if isinstance(pair, list) and len(pair) == 2:
@@ -101,7 +101,7 @@ def _expand(data: bytes, encoding: str) -> bytes | None:  # noqa: PLR0911 - one 
             case "zstd":
                 return decoders.expand(decoders.zstd(), data, _LONGEST)
             case "br":
-                return _unbrotlied(data)
+                return _expand_brotli(data)
     except ImportError:
         return None
     except decoders.error_types():
@@ -109,7 +109,7 @@ def _expand(data: bytes, encoding: str) -> bytes | None:  # noqa: PLR0911 - one 
     return None
 
 
-def _unbrotlied(data: bytes) -> bytes:
+def _expand_brotli(data: bytes) -> bytes:
     import brotli  # type: ignore[import-untyped, import-not-found, unused-ignore] # of the extra `captures`
 
     decoder = brotli.Decompressor()
@@ -124,18 +124,22 @@ _DEEPEST = 20
 
 
 def values(file: Readable) -> Iterator[Any]:
-    """The values that stand one behind the other in a file; raises ``ValueError`` for one that is none."""
+    """Yield the consecutive values in a file.
+
+    Raises:
+        ValueError: A value is malformed.
+    """
     number = 0
     while first := file.read(1):
         number += 1
         try:
             yield _value(*_next(file, first), 0)
         except ValueError as problem:
-            raise ValueError(f"flow {number:,} is broken: {problem}") from None
+            raise ValueError(f"flow {number:,} is damaged: {problem}") from None
 
 
 def _next(file: Readable, first: bytes) -> tuple[bytes, int]:
-    """The bytes of the next value, and its type."""
+    """Read the next value; return its bytes and its type."""
     length = first
     while not length.endswith(b":"):
         digit = file.read(1)
@@ -175,16 +179,16 @@ def _value(data: bytes, kind: int, depth: int) -> Any:  # noqa: PLR0911 - one fo
         case "~":
             return None
         case "]":
-            return list(_inside(data, depth + 1))
+            return list(_nested_values(data, depth + 1))
         case "}":
-            values = list(_inside(data, depth + 1))
+            values = list(_nested_values(data, depth + 1))
             names = (name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in values[::2])
             return {name: value for name, value in zip(names, values[1::2], strict=False) if isinstance(name, str)}
-    raise ValueError("it has a type that is not known")
+    raise ValueError("it has an unknown type")
 
 
-def _inside(data: bytes, depth: int) -> Iterator[Any]:
-    """The values within one."""
+def _nested_values(data: bytes, depth: int) -> Iterator[Any]:
+    """Yield the values nested in a list or an object."""
     at = 0
     while at < len(data):
         colon = data.find(b":", at, at + _DIGITS + 1)

@@ -1,4 +1,4 @@
-"""Rows of an export that stand in a Parquet file."""
+"""Rows of an export in a Parquet file."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ COPIES = True
 
 _BEGINS = b"PAR1"
 _LONGEST = 1 << 30
-"""Bytes of a file, which is read whole: what its rows are stands at its end."""
+"""Maximum size in bytes. Files are read completely, since the schema is at the end."""
 _LINE = 3
-"""Bytes of the line of a row without cells."""
+"""Size in bytes of the line for a row without cells."""
 
 
 def fits(head: bytes) -> str | None:
-    """Parquet; whether its columns are those of an export is told when it is read."""
+    """Detect Parquet; whether the columns are those of an export is only checked when reading."""
     return "Parquet" if head.startswith(_BEGINS) else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """A line for each row, without cells that are null; none of a file with other columns."""
+    """Yield a line for each row without null cells; nothing if the columns are not those of an export."""
     from chatsquash.storage.confine.process import Confined  # which few files need
 
     options: Options = getattr(file, "options", None) or Options()
@@ -46,11 +46,11 @@ def lines(file: Readable) -> Iterator[bytes]:
         _, names = _ask(process, data, options)
         if not any(kind <= {*names} for kind in KINDS):
             return
-        at, left = 0, len(data) * options.max_expansion
+        at, remaining = 0, len(data) * options.max_expansion
         while rows := _ask(process, b"%d" % at, options)[1]:
             at += len(rows)
             for line in map(jsonio.dumps, rows):
-                if (left := left - len(line)) < 0:  # of cells that are equal, its footer counts one
+                if (remaining := remaining - len(line)) < 0:  # the footer counts equal cells once
                     raise ValueError(_beyond(options))
                 yield line
     finally:
@@ -58,9 +58,9 @@ def lines(file: Readable) -> Iterator[bytes]:
 
 
 def _refuse_large(data: bytes, options: Options) -> None:
-    """Raise ``ValueError`` for a file that expands beyond its bounds, by what its footer says."""
+    """Raise ``ValueError`` if a file expands beyond the limits according to its footer."""
     groups = row_groups(io.BytesIO(data))
-    # Equal cells may take no bytes there, but each row is a line.
+    # Equal cells may take no space in the file, but each row becomes a line.
     size = max(sum(sum(group.sizes.values()) for group in groups), _LINE * sum(group.rows for group in groups))
     if size > len(data) * options.max_expansion:
         raise ValueError(_beyond(options))

@@ -1,4 +1,4 @@
-"""Rows of an export that stand in one JSON array, where each is an exchange as a gateway or a product logs it."""
+"""Rows of an export in a JSON array, each an exchange as logged by a gateway or a product."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ KINDS = (
     frozenset(("call_type", "messages")),
     frozenset(("call_type", "proxy_server_request")),
 )
-"""The names that rows of an export have, all of one set."""
+"""Sets of keys; the rows of an export have all keys of one set."""
 
 
 def fits(head: bytes) -> str | None:
-    """The first row has the names of one of the exports."""
+    """Detect the keys of a known export in the first row."""
     if not _BEGINS.match(head):
         return None
-    named = _first(head)
-    columns = next((kind for kind in KINDS if kind <= named), None)
+    names = _first_row_names(head)
+    columns = next((kind for kind in KINDS if kind <= names), None)
     return f"rows with {', '.join(sorted(columns))}" if columns else None
 
 
-def _first(head: bytes) -> set[str]:
-    """The names of the first row; of one that is longer than what is looked at, all names there."""
+def _first_row_names(head: bytes) -> set[str]:
+    """Return the keys of the first row; if it is longer than ``head``, all keys in ``head``."""
     try:
         first = next(elements(BytesIO(head)), None)
     except ValueError:
@@ -53,7 +53,7 @@ def _first(head: bytes) -> set[str]:
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """Each row as it stands there, on one line."""
+    """Yield each row on one line, otherwise unchanged."""
     for element in elements(file):
         yield element.data.translate(_ONE_LINE)
 

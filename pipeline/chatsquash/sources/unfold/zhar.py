@@ -1,4 +1,4 @@
-"""HTTP archives that are compressed as a whole, as mitmproxy saves them under ``.zhar``."""
+"""HTTP archives that are compressed with zlib, as saved by mitmproxy with the suffix ``.zhar``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIECE = 1 << 18
 
 
 def fits(head: bytes) -> str | None:
-    """A stream of zlib in which an HTTP archive begins."""
+    """Detect a zlib stream that contains an HTTP archive."""
     if not _BEGINS.match(head):
         return None
     try:
@@ -30,7 +30,7 @@ def fits(head: bytes) -> str | None:
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """As those of the archive."""
+    """Yield the lines of the HTTP archive."""
     yield from har.lines(_Inflated(file))
 
 
@@ -39,14 +39,14 @@ class _Inflated:
         self._file, self._stream = file, zlib.decompressobj()
 
     def read(self, size: int) -> bytes:
-        """So many bytes at most; none at the end."""
+        """Read at most ``size`` bytes; empty at the end."""
         while not self._stream.eof:
             data = self._stream.unconsumed_tail or self._file.read(_PIECE)
             if not data:
                 raise ValueError("ends early")
             try:
-                if made := self._stream.decompress(data, size):
-                    return made
+                if expanded := self._stream.decompress(data, size):
+                    return expanded
             except zlib.error:
                 raise ValueError("is damaged") from None
         return b""

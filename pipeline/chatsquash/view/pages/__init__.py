@@ -1,1 +1,1 @@
-"""The pages of the viewer, a module each: what is known in, HTML out."""
+"""The pages of the viewer, one module each: functions that take a result or a record and return HTML."""

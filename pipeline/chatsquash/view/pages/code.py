@@ -1,4 +1,4 @@
-"""Readable texts: JSON on several lines, diffs and code in colours, folded tools, records as Markdown."""
+"""Readable texts: indented JSON, syntax highlighting of diffs and code, folded tools, records as Markdown."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import cut, size
 from chatsquash.records.reading import MessagePart, message_parts
 
-_COLOURED = 70_000
-"""Characters of a text that are coloured; a longer one is shown as it is."""
+_MAX_COLOURED = 70_000
+"""Characters of the longest text that is highlighted; longer ones are shown as they are."""
 _SPANS = 20_000
-"""Coloured words of a text."""
+"""Highlighted words per text."""
 _LOOKED_AT = 20_000
-"""Characters in which a diff has to begin."""
+"""A diff must start within this many characters."""
 _BREAKS = 5_000
-"""Line feeds of texts in JSON that break a line."""
+"""Escaped line feeds in JSON that are shown as line breaks."""
 _FENCE = re.compile(
     r"^(?P<fence>```++|~~~++)[ \t]*+(?P<name>[\w.+#-]*+)[^\n]*+\n(?P<code>.*?)(?:^(?P=fence)[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
@@ -30,7 +30,7 @@ _DIFF = re.compile(r"^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|--- [^\n
 _OF_DIFF = re.compile(
     r"[ +\-@\\]|(?:diff --git|index|new file|deleted file|old mode|new mode|similarity|rename|copy|Binary files) |\Z"
 )
-"""What lines of a diff begin with, and an empty one."""
+"""The beginnings of lines of a diff; empty lines match as well."""
 _LINE = re.compile(r"[^\n]*+\n|[^\n]++")
 _ESCAPE = re.compile(r"\\.")
 _WORDS = (
@@ -54,36 +54,36 @@ _JSON = re.compile(
 
 def body(kind: str, said: str) -> Html:
     """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
-    inside = together(_inside(kind, said)) if len(said) <= _COLOURED else text(said)
+    inside = together(_inside(kind, said)) if len(said) <= _MAX_COLOURED else text(said)
     return tag("pre", Html("\n"), inside, class_=kind, dir="auto")
 
 
 def json(value: str) -> Html:
-    """A text of JSON in colours."""
-    inside = together(_json(value)) if len(value) <= _COLOURED else text(value)
+    """Render JSON with syntax highlighting."""
+    inside = together(_json(value)) if len(value) <= _MAX_COLOURED else text(value)
     return tag("pre", Html("\n"), inside, class_="json")
 
 
 def diff(lines: str) -> Html:
-    """A diff that is made of what a call says, so that nothing is found in it."""
-    inside = together(_diff(lines)) if len(lines) <= _COLOURED else text(lines)
+    """Render the diff of an edit; it is derived from a call, so the search on the page skips it."""
+    inside = together(_diff(lines)) if len(lines) <= _MAX_COLOURED else text(lines)
     return tag("pre", Html("\n"), inside, class_="edit")
 
 
 def has_bare_diff(said: str) -> bool:
-    """Whether a text has a diff outside of fences, whose lines look like lists in Markdown."""
+    """Return whether a text has a diff outside of code fences; Markdown would turn its lines into lists."""
     return bool(_DIFF.search(_FENCE.sub("", said[:_LOOKED_AT])))
 
 
 def fenced(info: str, content: str) -> Html:
-    """A block of code in colours, below what is said of it."""
+    """Render a block of code with syntax highlighting, below its language."""
     label = tag("span", info[:_NAME], class_="language") if info else None
     inside = tag("code", together(_fenced(info.partition(" ")[0], content)))
     return together((label, tag("pre", Html("\n"), inside, class_="code")))
 
 
 def _inside(kind: str, said: str) -> Iterator[Html]:
-    if kind in ("call", "result") and (spelled := readable(said)) and len(spelled) <= _COLOURED:
+    if kind in ("call", "result") and (spelled := readable(said)) and len(spelled) <= _MAX_COLOURED:
         yield from _json(spelled)
     elif kind in ("said", "thought"):
         yield from _prose(said)
@@ -94,7 +94,7 @@ def _inside(kind: str, said: str) -> Iterator[Html]:
 
 
 def _prose(said: str) -> Iterator[Html]:
-    """A text with its code in colours, which fences or the beginning of a diff tell."""
+    """Highlight the code in a text, which is detected by fences or the header of a diff."""
     at = 0
     for fence in _FENCE.finditer(said):
         yield from _unfenced(said[at : fence.start("code")])
@@ -105,7 +105,7 @@ def _prose(said: str) -> Iterator[Html]:
 
 
 def _unfenced(said: str) -> Iterator[Html]:
-    """A text without fences: the lines of a diff are code."""
+    """Highlight the lines of a diff in a text without fences."""
     match = _DIFF.search(said[:_LOOKED_AT])
     if not match:
         yield text(said)
@@ -127,7 +127,7 @@ def _fenced(name: str, code: str) -> Iterator[Html]:
 
 
 def _diff(said: str) -> Iterator[Html]:
-    """A diff, a line each."""
+    """Highlight the lines of a diff."""
     kinds = {"+": "added", "-": "removed", "@": "hunk"}
     for number, line in enumerate(said.split("\n")):
         yield text("\n") if number else text("")
@@ -145,10 +145,8 @@ def _highlight(words: Iterator[re.Match[str]], code: str) -> Iterator[Html]:
 
 
 def _json(code: str) -> Iterator[Html]:
-    """JSON in colours, in which a line feed of a text breaks the line behind its escape, where that is not its end.
-
-    A style sheet does that: the page holds the same text, so what is found in it and copied from it stays what it is.
-    """
+    """Highlight JSON, with a line break after each escaped line feed inside a text."""
+    # The style sheet breaks the lines, so that search and copying still see the original text.
     at = breaks = 0
     for match in islice(_JSON.finditer(code), _SPANS):
         yield text(code[at : match.start()])
@@ -172,33 +170,31 @@ def _line_breaks(word: str) -> Iterator[Html]:
     yield text(word[at:])
 
 
-_NAMED = 200
-"""Tools that are shown."""
+_MAX_TOOLS = 200
+"""Tools listed on a page."""
 _TEXT = 16_000
 """Bytes of a description or a schema."""
 _MOST = 500_000
-"""Characters of HTML about which no more tools are shown."""
+"""Characters of HTML after which no more tools are listed."""
 _OPENING = 90
-"""Characters of a description beside the name."""
+"""Characters of the description next to the name of a tool."""
 _NAME = 120
 
 
-def tools(defined: Json) -> Html | None:
-    """The definitions of a record or a request; ``None`` where there are none."""
-    if not isinstance(defined, list) or not defined:
+def tools(definitions: Json) -> Html | None:
+    """Render tool definitions; return ``None`` if there are none."""
+    if not isinstance(definitions, list) or not definitions:
         return None
     items: list[Html] = []
-    left = _MOST
-    for tool in defined[:_NAMED]:
+    remaining = _MOST
+    for tool in definitions[:_MAX_TOOLS]:
         items.append(_tool(tool))
-        left -= len(items[-1])
-        if left < 0:
+        remaining -= len(items[-1])
+        if remaining < 0:
             break
-    more = len(defined) - len(items)
-    items += (
-        [tag("p", f"… {pluralize(more, 'tool')} more (the JSON of the record has all)", class_="cut")] if more else []
-    )
-    return tag("details", tag("summary", pluralize(len(defined), "tool")), *items, class_="tools")
+    more = len(definitions) - len(items)
+    items += [tag("p", f"… {pluralize(more, 'more tool')} (see the JSON of the record)", class_="cut")] if more else []
+    return tag("details", tag("summary", pluralize(len(definitions), "tool")), *items, class_="tools")
 
 
 def _tool(tool: Json) -> Html:
@@ -216,28 +212,28 @@ def _tool(tool: Json) -> Html:
 
 def _texts(description: str, schema: Json) -> Iterator[Html]:
     if description:
-        kept, left = cut(description, _TEXT)
-        yield tag("pre", Html("\n"), kept, class_="said", dir="auto")
-        yield from _cut(left)
+        beginning, omitted_bytes = cut(description, _TEXT)
+        yield tag("pre", Html("\n"), beginning, class_="said", dir="auto")
+        yield from _cut(omitted_bytes)
     if schema is not None:
-        kept, left = cut(printable_json(schema, indent=True).decode(), _TEXT)
-        yield json(kept)
-        yield from _cut(left)
+        beginning, omitted_bytes = cut(printable_json(schema, indent=True).decode(), _TEXT)
+        yield json(beginning)
+        yield from _cut(omitted_bytes)
 
 
-def _cut(left: int) -> Iterator[Html]:
-    if left:
-        yield tag("p", f"… {size(left)} more (the JSON of the record has all)", class_="cut")
+def _cut(omitted_bytes: int) -> Iterator[Html]:
+    if omitted_bytes:
+        yield tag("p", f"… {size(omitted_bytes)} more (see the JSON of the record)", class_="cut")
 
 
 _READABLE = 1 << 20
-"""Characters of JSON that are put on several lines."""
+"""Characters of the longest JSON that is indented."""
 _FARTHER, _LITTLE = 8, 10_000
-"""How many times longer, and how much longer, it may become."""
+"""Limits for the growth of indented JSON: a factor, plus a number of characters."""
 
 
 def readable(text: str, most: int = _READABLE) -> str | None:
-    """JSON of at most so many characters on several lines; ``None`` for other texts, and for a mere text or number."""
+    """Indent a JSON object or array; return ``None`` for anything else, or if it is longer than ``most``."""
     if not text.lstrip().startswith(("{", "[")) or len(text) > most:
         return None
     try:
@@ -250,7 +246,7 @@ def readable(text: str, most: int = _READABLE) -> str | None:
 
 
 def _indentation(value: Json) -> int:
-    """About how many spaces stand before the lines of a value, which may be deep and have many members there."""
+    """Estimate the number of spaces that indentation adds, which is large for deep values with many members."""
     spaces = 0
     waiting = [(value, 1)]
     while waiting:
@@ -265,7 +261,7 @@ _BACKTICKS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 
 def markdown(messages: list[Message], title: str) -> str:
-    """A conversation; texts stand as they are, all else in fences that nothing in it ends."""
+    """Return a conversation as Markdown; everything but texts is fenced, with fences longer than any in the content."""
     return "\n\n".join([f"# {_line(title)}", *(block for message in messages for block in _message(message))]) + "\n"
 
 

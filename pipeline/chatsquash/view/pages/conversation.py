@@ -1,4 +1,4 @@
-"""One record as a conversation, a window of its messages at a time."""
+"""The page of a record: one window of its messages at a time."""
 
 from __future__ import annotations
 
@@ -18,76 +18,76 @@ from chatsquash.view.pages.code import tools
 from chatsquash.view.pages.edits import is_edit
 from chatsquash.view.pages.layout import comma_list, facts, page, session_url, short, spaced, url
 from chatsquash.view.pages.relations import SubAgent
-from chatsquash.view.pages.texts import SEARCHED, PageTexts, in_red, secrets_in
+from chatsquash.view.pages.texts import MAX_SEARCHED, PageTexts, in_red, secrets_in
 
 TEXT = 16_000
-"""Bytes of a text that a page shows; the rest has a place of its own."""
+"""Bytes of a text shown on a page; the full text has its own URL."""
 _LEAST = 500
-"""The same in a message for which a page has no more space."""
+"""The same for messages beyond the size limit of a page."""
 _ARTICLE = 500_000
-"""Characters of HTML about which no more of a message is shown."""
+"""Characters of HTML after which the rest of a message is omitted."""
 _PAGE = 2_500_000
-"""The same of all messages of a page: behind them of each message only the beginning is shown."""
+"""Characters of HTML of all messages; after them, only the beginning of each message is shown."""
 _PARTS = 1_000
-"""Images and other media of a content."""
+"""Images and other media per message."""
 _CALLS = 20
-"""Calls of a message behind which it has a link to all of it."""
+"""A message with more calls than this gets a link to its full text."""
 _FINDINGS = 200
 _LONGEST_VALUE = 500
-"""Characters of a finding, or of a value that is known of a session."""
+"""Characters of a finding, or of a fact about a session."""
 _NAME = 200
 _WINDOW_TITLE = 60
 _MEMBERS = 100
-"""Members of a line of the session table, and of each of these; chatsquash writes far fewer."""
+"""Members of a line of the session table, and of each of its objects; chatsquash writes far fewer."""
 _TABS = ("conversation", "log", "tree", "template")
 
 
-def conversation(shown: Conversation, message: int) -> Html:
-    """The page of a record, at one of its messages."""
-    window = shown.window(message)
-    agents = relations.sub_agents(shown)
+def conversation_page(conversation: Conversation, message: int) -> Html:
+    """Return the page of a record, at one of its messages."""
+    window = conversation.window(message)
+    agents = relations.sub_agents(conversation)
     body = [
-        relations.in_list(shown),
-        *head(shown, "conversation"),
-        relations.caller(shown),
+        relations.in_list(conversation),
+        *head(conversation, "conversation"),
+        relations.caller(conversation),
         relations.children(agents),
-        _about(shown),
-        toolbar(shown),
-        section(shown, window, agents),
-        pages(shown, window),
+        _about(conversation),
+        toolbar(conversation),
+        section(conversation, window, agents),
+        pages(conversation, window),
     ]
     return page(
-        _title(shown),
-        shown.result,
-        with_secrets(shown, window, body),
+        _title(conversation),
+        conversation.result,
+        with_secrets(conversation, window, body),
         modules=("conversation.js",),
-        **attributes(shown, window),
+        **attributes(conversation, window),
     )
 
 
-def head(shown: Conversation, now: str) -> list[Html]:
-    """The title of a session, and its other pages."""
-    names = [name for name in _TABS if (name != "template" or (shown.has_template and shown.place))]
-    titles = {"log": "beside its log", "template": "as the template renders it"}
+def head(conversation: Conversation, now: str) -> list[Html]:
+    """Return the title of a session and the links to its pages."""
+    names = [name for name in _TABS if (name != "template" or (conversation.has_template and conversation.place))]
+    titles = {"log": "with its log", "template": "rendered by the template"}
     links = []
     for name in names:
-        to = session_url(shown) if name == "conversation" else session_url(shown, name)
+        to = session_url(conversation) if name == "conversation" else session_url(conversation, name)
         links.append(tag("a", titles.get(name, name), href=to, aria_current="page" if name == now else None))
-    title = tag("h1", escape(shown.title), dir="auto", class_="title")
-    id_ = tag("code", short(shown.row["session"] or "without an id", _NAME), dir="auto")
+    title = tag("h1", escape(conversation.title), dir="auto", class_="title")
+    id_ = tag("code", short(conversation.row["session"] or "without an id", _NAME), dir="auto")
     return [title, tag("p", id_, class_="quiet"), tag("nav", *links, class_="tabs", aria_label="Pages of this session")]
 
 
-def attributes(shown: Conversation, window: Window) -> dict[str, Any]:
-    """What the keys need to know: where the user says something, where errors and findings are."""
-    numbers = [shown.number(at) for at in range(window.start, window.stop)]
+def attributes(conversation: Conversation, window: Window) -> dict[str, Any]:
+    """Return the data attributes for keyboard shortcuts: the messages of the user, with errors and with findings."""
+    numbers = [conversation.number(at) for at in range(window.start, window.stop)]
     return {
-        "data_base": url(shown.result, "s", shown.at),
+        "data_base": url(conversation.result, "s", conversation.at),
         "data_from": min(numbers, default=0),
         "data_to": max(numbers, default=-1),
-        "data_prompts": _spaced(shown.prompts),
-        "data_errors": _spaced(shown.finding_numbers(errors=True)),
-        "data_findings": _spaced(shown.finding_numbers(errors=False)),
+        "data_prompts": _spaced(conversation.prompts),
+        "data_errors": _spaced(conversation.finding_numbers(errors=True)),
+        "data_findings": _spaced(conversation.finding_numbers(errors=False)),
     }
 
 
@@ -95,34 +95,36 @@ def _spaced(numbers: list[int]) -> str:
     return " ".join(map(str, numbers))
 
 
-def _title(shown: Conversation) -> str:
-    title = shown.title
+def _title(conversation: Conversation) -> str:
+    title = conversation.title
     return title if len(title) <= _WINDOW_TITLE else f"{title[:_WINDOW_TITLE]}…"
 
 
-def _about(shown: Conversation) -> Html:
-    """What is known of a session, folded below its first line."""
-    values: dict[str, Child] = {"record": f"{shown.place.file}:{shown.place.row}" if shown.place else "none"}
-    values |= {
-        "log": _place(shown),
-        **{name: _value(value) for name, value in islice(_named_values(shown.facts), _MEMBERS)},
+def _about(conversation: Conversation) -> Html:
+    """Render the facts about a session, folded below a one-line summary."""
+    values: dict[str, Child] = {
+        "record": f"{conversation.place.file}:{conversation.place.row}" if conversation.place else "none"
     }
-    opening = _opening(shown)
+    values |= {
+        "log": _place(conversation),
+        **{name: _value(value) for name, value in islice(_named_values(conversation.facts), _MEMBERS)},
+    }
+    opening = _opening(conversation)
     about = tag("details", tag("summary", opening), facts(values), class_="about")
-    return together((about, _findings(shown)))
+    return together((about, _findings(conversation)))
 
 
-def _opening(shown: Conversation) -> Html:
-    row = shown.row
+def _opening(conversation: Conversation) -> Html:
+    row = conversation.row
     tokens = f"{pluralize(row['tokens'], 'token')}" if row["tokens"] is not None else None
     turns = f"{pluralize(row['turns'], 'turn')}" if row["turns"] is not None else None
     values = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
-    # A value may be written from the right.
+    # Each value has its own direction, since it may be in a right-to-left script.
     return comma_list([tag("span", escape(str(each)), dir="auto") for each in values if each])
 
 
-def _place(shown: Conversation) -> str:
-    row = shown.row
+def _place(conversation: Conversation) -> str:
+    row = conversation.row
     return short(f"{row['log']}:{row['line']}" if row["line"] is not None else row["log"], _LONGEST_VALUE)
 
 
@@ -131,7 +133,7 @@ def _named_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             inside = islice(value.items(), _MEMBERS)
             yield from ((short(f"{name} {inner.replace('_', ' ')}"), each) for inner, each in inside)
-        elif name not in ("log", "file", "row", "offset", "record"):  # which the first two facts say
+        elif name not in ("log", "file", "row", "offset", "record"):  # already in the first two facts
             yield short(name.replace("_", " ")), value
 
 
@@ -150,24 +152,24 @@ def _spelled(value: Any) -> str:
     return escape(f"{value:,}" if isinstance(value, int) else str(value)[:_LONGEST_VALUE])
 
 
-def _findings(shown: Conversation) -> Html | None:
-    """The findings of a session, each with the message that it is about."""
-    if not shown.findings:
+def _findings(conversation: Conversation) -> Html | None:
+    """Render the findings of a session, each with a link to its message."""
+    if not conversation.findings:
         return None
-    items = [tag("li", *_finding(shown, each)) for each in shown.findings[:_FINDINGS]]
-    if len(shown.findings) > _FINDINGS:
-        items.append(tag("li", f"{len(shown.findings) - _FINDINGS:,} more"))
-    errors = any(each["severity"] == "error" for each in shown.findings)
-    title = pluralize(len(shown.findings), "finding")
+    items = [tag("li", *_finding(conversation, each)) for each in conversation.findings[:_FINDINGS]]
+    if len(conversation.findings) > _FINDINGS:
+        items.append(tag("li", f"{len(conversation.findings) - _FINDINGS:,} more"))
+    errors = any(each["severity"] == "error" for each in conversation.findings)
+    title = pluralize(len(conversation.findings), "finding")
     return tag("details", tag("summary", title), tag("ul", *items, class_="findings"), class_="about", open=errors)
 
 
-def _finding(shown: Conversation, finding: Mapping[str, Any]) -> Iterator[Child]:
+def _finding(conversation: Conversation, finding: Mapping[str, Any]) -> Iterator[Child]:
     yield severity(finding)
     yield f" {_text(finding)}"
     if isinstance(number := finding.get("message"), int):
         yield " "
-        yield tag("a", f"message {number:,}", href=message_url(shown, number))
+        yield tag("a", f"message {number:,}", href=message_url(conversation, number))
     if isinstance(line := finding.get("line"), int):
         yield f" (line {line:,})"
 
@@ -178,20 +180,20 @@ def _text(finding: Mapping[str, Any]) -> str:
 
 
 def severity(finding: Mapping[str, Any]) -> Html:
-    """The code of a finding in the colour of its severity, which is also said."""
+    """Render the severity and code of a finding, in the colour of the severity."""
     kind = finding.get("severity")
     known = kind if kind in ("error", "warning", "info") else "info"
     return tag("span", f"{known} ", tag("code", short(finding.get("code"), _NAME)), class_=f"severity-{known}")
 
 
-def message_url(shown: Conversation, number: int) -> str:
-    """The page of a conversation at a message."""
-    return session_url(shown, m=number, fragment=f"m{number}")
+def message_url(conversation: Conversation, number: int) -> str:
+    """Return the URL of a message."""
+    return session_url(conversation, m=number, fragment=f"m{number}")
 
 
-def toolbar(shown: Conversation) -> Html:
-    """What can be done with a conversation."""
-    base = shown.result, "s", shown.at
+def toolbar(conversation: Conversation) -> Html:
+    """Render the toolbar: find, fold, copy and the keyboard shortcuts."""
+    base = conversation.result, "s", conversation.at
     finding = tag(
         "form",
         tag("label", "Find ", tag("input", type="search", name_="find", id="find", autocomplete="off")),
@@ -208,7 +210,7 @@ def toolbar(shown: Conversation) -> Html:
         tag("button", "Copy as JSON", type="button", data_copy=url(*base, "copy.json")),
         tag("a", "Markdown", href=url(*base, "copy.md")),
         tag("a", "JSON", href=url(*base, "copy.json")),
-        _toggle(shown),
+        _toggle(conversation),
         tag("output", id="keys-told", class_="quiet", role="status"),
     ]
     keys = (
@@ -220,60 +222,62 @@ def toolbar(shown: Conversation) -> Html:
     )
 
 
-def _toggle(shown: Conversation) -> Html:
-    """A link to the same page with its texts as they are written, or rendered."""
-    if shown.is_as_written:
-        return tag("a", "Rendered", href=session_url(shown, **{"as": ""}))
-    return tag("a", "As written", href=session_url(shown, **{"as": "written"}))
+def _toggle(conversation: Conversation) -> Html:
+    """Render the link that switches between texts as written and rendered Markdown."""
+    if conversation.is_as_written:
+        return tag("a", "Rendered", href=session_url(conversation, **{"as": ""}))
+    return tag("a", "As written", href=session_url(conversation, **{"as": "written"}))
 
 
-def section(shown: Conversation, window: Window, agents: Sequence[SubAgent] = ()) -> Html:
-    """The messages of a window."""
-    if shown.place is None:
-        why = f"There is no record of this session: {escape(str(shown.row['outcome']))}."
+def section(conversation: Conversation, window: Window, agents: Sequence[SubAgent] = ()) -> Html:
+    """Render the messages of a window."""
+    if conversation.place is None:
+        why = f"This session has no record: {escape(str(conversation.row['outcome']))}."
         return tag("section", tag("p", why), class_="conversation")
-    if shown.problem:
-        note = tag("p", f"The record is shown as it stands, since {escape(shown.problem)}.")
-        text = shown.data[:TEXT].decode("utf-8", "replace")
+    if conversation.problem:
+        note = tag("p", f"The record cannot be shown as a conversation: {escape(conversation.problem)}.")
+        text = conversation.data[:TEXT].decode("utf-8", "replace")
         return tag("section", note, code.json(text), class_="conversation")
     whole = (
         [
-            _whole(shown, window.record.places[at]) if _is_large(shown, window.start + at) else None
+            _whole(conversation, window.record.places[at]) if _is_large(conversation, window.start + at) else None
             for at in range(len(window.record.messages))
         ]
         if window.record.places
         else []
     )
-    notes = _notes(shown, window, whole)
+    notes = _notes(conversation, window, whole)
     for agent in agents:
         if agent.message is not None:
             notes.setdefault(agent.message, []).append(agent.link)
-    body = [tools(window.record.tools) if window.start == 0 else None, *bounded(shown, window, notes)]
+    body = [tools(window.record.tools) if window.start == 0 else None, *bounded(conversation, window, notes)]
     inside = body if window.record.messages else [tag("p", "The record has no messages.")]
     return tag("section", *inside, class_="conversation", aria_label="Messages")
 
 
-def with_secrets(shown: Conversation, window: Window, body: Iterable[Child]) -> Html:
-    """The body of a page with the secrets of its messages in red, as far as these are searched."""
+def with_secrets(conversation: Conversation, window: Window, body: Iterable[Child]) -> Html:
+    """Render the body of a page with the secrets of its messages highlighted, up to the limit of the search."""
     said = [part.text[:TEXT] for message in window.record.messages for part in message_parts(message)]
     note = None
-    if sum(map(len, said)) > SEARCHED:
-        note = tag("p", f"Secrets are looked for in the first {SEARCHED:,} characters of a page.", class_="quiet")
-    return in_red(together([*body, note]), secrets_in([shown.title, *said]))
+    if sum(map(len, said)) > MAX_SEARCHED:
+        note = tag(
+            "p", f"Secrets are only highlighted in the first {MAX_SEARCHED:,} characters of a page.", class_="quiet"
+        )
+    return in_red(together([*body, note]), secrets_in([conversation.title, *said]))
 
 
-def _is_large(shown: Conversation, at: int) -> bool:
-    """Whether a page may leave something of a message out."""
-    return shown.length(at) > TEXT // 4 or len(message_calls(shown.record.messages[at])) > _CALLS
+def _is_large(conversation: Conversation, at: int) -> bool:
+    """Return whether a page may omit parts of a message."""
+    return conversation.length(at) > TEXT // 4 or len(message_calls(conversation.record.messages[at])) > _CALLS
 
 
-def _whole(shown: Conversation, number: int) -> Html:
-    return tag("a", "all texts of this message", href=url(shown.result, "s", shown.at, "text", number))
+def _whole(conversation: Conversation, number: int) -> Html:
+    return tag("a", "all texts of this message", href=url(conversation.result, "s", conversation.at, "text", number))
 
 
-def _notes(shown: Conversation, window: Window, whole: list[Html | None]) -> dict[int, list[Child]]:
+def _notes(conversation: Conversation, window: Window, whole: list[Html | None]) -> dict[int, list[Child]]:
     notes: dict[int, list[Child]] = {}
-    for finding in shown.findings:
+    for finding in conversation.findings:
         if isinstance(number := finding.get("message"), int):
             notes.setdefault(number, []).append(spaced(severity(finding), _text(finding)))
     for number, link in zip(window.record.places or [], whole, strict=True):
@@ -282,39 +286,43 @@ def _notes(shown: Conversation, window: Window, whole: list[Html | None]) -> dic
     return {number: finding[:_FINDINGS] for number, finding in notes.items()}
 
 
-def bounded(shown: Conversation, window: Window, notes: dict[int, list[Child]]) -> Iterator[Html]:
-    """The messages of a window, each of them no larger than a page can hold."""
+def bounded(conversation: Conversation, window: Window, notes: dict[int, list[Child]]) -> Iterator[Html]:
+    """Render the messages of a window within the size limits of a page."""
 
     def picture(part: Json) -> Html:
-        name = shown.images.get(id(part))
+        name = conversation.images.get(id(part))
         if not name:
             return medium(part)
         return tag(
             "img",
-            src=url(shown.result, "s", shown.at, "image", name),
-            alt="an image of the record",
+            src=url(conversation.result, "s", conversation.at, "image", name),
+            alt="image in the record",
             loading="lazy",
             class_="picture",
         )
 
-    place = f"{shown.place.file}:{shown.place.row}" if shown.place else ""
-    less = Showing(place, text=_LEAST, notes=notes, trained=shown.trained, medium=picture)
-    texts = PageTexts(renders=not shown.is_as_written)
+    place = f"{conversation.place.file}:{conversation.place.row}" if conversation.place else ""
+    less = Showing(place, text=_LEAST, notes=notes, trained=conversation.trained, medium=picture)
+    texts = PageTexts(renders=not conversation.is_as_written)
     full = replace(less, text=TEXT, article=_ARTICLE, parts=_PARTS, is_open=is_edit, body=texts.body)
     return articles(window.record, full, less, _PAGE)
 
 
-def pages(shown: Conversation, window: Window) -> Html | None:
-    """Links to the messages before and behind a window."""
-    total = len(shown.record.messages)
+def pages(conversation: Conversation, window: Window) -> Html | None:
+    """Render the links to the messages before and after a window."""
+    total = len(conversation.record.messages)
     if window.start == 0 and window.stop >= total:
         return None
-    before = shown.number(max(0, window.start - WINDOW)) if window.start else None
-    behind = shown.number(window.stop) if window.stop < total else None
+    before = conversation.number(max(0, window.start - WINDOW)) if window.start else None
+    behind = conversation.number(window.stop) if window.stop < total else None
     position = f"messages {window.start + 1:,} to {window.stop:,} of {total:,}"
     links = [
-        tag("a", "Earlier messages", href=session_url(shown, m=before), rel="prev") if before is not None else None,
+        tag("a", "Earlier messages", href=session_url(conversation, m=before), rel="prev")
+        if before is not None
+        else None,
         position,
-        tag("a", "Later messages", href=session_url(shown, m=behind), rel="next") if behind is not None else None,
+        tag("a", "Later messages", href=session_url(conversation, m=behind), rel="next")
+        if behind is not None
+        else None,
     ]
-    return tag("nav", spaced(*links), class_="pages", aria_label="Messages before and behind")
+    return tag("nav", spaced(*links), class_="pages", aria_label="Messages before and after")

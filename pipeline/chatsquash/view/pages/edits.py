@@ -1,4 +1,4 @@
-"""Calls that edit files, as diffs: told by the members of their arguments, whatever the tool is called."""
+"""Calls that edit files, as diffs; detected by their arguments, whatever the name of the tool."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def edit_diff(arguments: str) -> str | None:
 
 
 def _edits(value: Json) -> Iterator[str]:
-    """The lines of a diff of the texts that a call replaces."""
+    """Yield the lines of a diff of the texts that a call replaces."""
     if not isinstance(value, dict):
         return
     path = next((value[name] for name in _PATHS if isinstance(value.get(name), str)), "")
     edits = value.get("edits")
-    replaced = [each for each in [value, *(edits if isinstance(edits, list) else [])][:_EDITS] if _pair(each)]
-    if replaced and path:
+    edits_with_pairs = [each for each in [value, *(edits if isinstance(edits, list) else [])][:_EDITS] if _pair(each)]
+    if edits_with_pairs and path:
         yield f"@@ {path} @@"
-    for each in replaced:
+    for each in edits_with_pairs:
         old, new = _pair(each) or ("", "")
         yield from line_diff(old, new)
 
 
 def _pair(value: Json) -> tuple[str, str] | None:
-    """The text that an edit replaces, and what replaces it."""
+    """Return the old and the new text of an edit."""
     if not isinstance(value, dict):
         return None
     both = ((value.get(old), value.get(new)) for old, new in _PAIRS)
@@ -57,7 +57,7 @@ def _pair(value: Json) -> tuple[str, str] | None:
 
 
 def _patch_in(value: Any) -> str | None:
-    """The patch in a value: the text of a member, or of a command."""
+    """Return the patch in a value: in a member, or in an argument of a command."""
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for each in members:
         if isinstance(each, str) and _BEGIN in each:
@@ -68,7 +68,7 @@ def _patch_in(value: Any) -> str | None:
 
 
 def _patch(text: str) -> str:
-    """A patch without what stands around it, such as a command of a shell."""
+    """Return a patch without the text around it, such as a shell command."""
     begin = text.index(_BEGIN)
     end = text.find(_END, begin)
     return text[begin : end + len(_END)] if end >= 0 else text[begin:]

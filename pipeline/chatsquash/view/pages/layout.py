@@ -1,4 +1,4 @@
-"""What stands around every page, and how places are spelled as URLs."""
+"""The frame of all pages, URLs, and small elements such as tables, facts and form fields."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SHORT = 80
 
 
 def url(result: ViewerResult, *parts: object, **query: Any) -> str:
-    """The URL of a page about a result; what is ``None`` or empty is left out of the query."""
+    """Return the URL of a page about a result; query parameters that are ``None`` or empty are omitted."""
     return address("/", "r", result.tag, *parts, **query)
 
 
-def session_url(shown: Conversation, *parts: object, **query: Any) -> str:
-    """The URL of a page of a session, with what its pages keep of the query."""
-    return url(shown.result, "s", shown.at, *parts, **{**shown.kept, **query})
+def session_url(conversation: Conversation, *parts: object, **query: Any) -> str:
+    """Return the URL of a page of a session, with the query parameters that its links carry over."""
+    return url(conversation.result, "s", conversation.at, *parts, **{**conversation.link_parameters, **query})
 
 
 def address(first: str, *parts: object, **query: Any) -> str:
-    """A URL of this server."""
+    """Return a URL of this server."""
     path = first + "/".join(quote(str(part), safe="") for part in parts)
     fragment = query.pop("fragment", None)
     query_string = urlencode({key: value for key, value in query.items() if value not in (None, "")})
@@ -35,7 +35,7 @@ def address(first: str, *parts: object, **query: Any) -> str:
 
 
 def page(title: str, result: ViewerResult | None, *body: Child, modules: tuple[str, ...] = (), **main: Any) -> Html:
-    """A whole page; ``main`` are attributes of what holds the body."""
+    """Return a complete page; ``main`` are attributes of the element around the body."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -47,7 +47,7 @@ def page(title: str, result: ViewerResult | None, *body: Child, modules: tuple[s
         *(module(f"/static/{name}") for name in ("page.js", *modules)),
     )
     banner = tag("p", id="replaced", class_="replaced", role="status", hidden=True)
-    skip = tag("a", "To the content", href="#main", class_="skip")
+    skip = tag("a", "Skip to content", href="#main", class_="skip")
     main_part = tag("main", *body, id="main", tabindex="-1", **main)
     inside = tag("body", skip, _header(result), banner, main_part, data_result=result.tag if result else None)
     return Html(f"<!doctype html>\n{tag('html', head, inside, lang='en')}\n")
@@ -59,25 +59,25 @@ def _header(result: ViewerResult | None) -> Html:
         links.append(tag("a", "Search", href=url(result, "search")))
         if any(name.startswith("pairs/") for name in result.outputs):
             links.append(tag("a", "Preference pairs", href=url(result, "pairs", 1)))
-    named = tag("span", short(result.title, 200), class_="output", dir="auto") if result else None
-    return tag("header", tag("strong", "chatsquash"), tag("nav", *links, aria_label="Pages"), named, class_="top")
+    title = tag("span", short(result.title, 200), class_="output", dir="auto") if result else None
+    return tag("header", tag("strong", "chatsquash"), tag("nav", *links, aria_label="Pages"), title, class_="top")
 
 
 def short(text: object, most: int = _SHORT) -> str:
-    """A name or a path for a table: the end of it where it is long, since that tells more."""
+    """Shorten a name or path to its end, which says more than its beginning."""
     whole = str(text)
-    shown = escape(whole[-2 * most :])  # of which hardly more is shown
-    return shown if len(shown) <= most and len(whole) <= most else f"…{shown[1 - most :]}"
+    end = escape(whole[-2 * most :])  # of which hardly more is shown
+    return end if len(end) <= most and len(whole) <= most else f"…{end[1 - most :]}"
 
 
 def facts(values: Mapping[str, Child]) -> Html:
-    """Names and values as a list; what is not known is left out."""
+    """Render names and values as a list, without unknown values."""
     rows = (tag("div", tag("dt", name), tag("dd", value)) for name, value in values.items() if value not in (None, ""))
     return tag("dl", *rows, class_="facts")
 
 
 def table(heads: list[Html], rows: list[list[Child]], names: list[str], **attributes: Any) -> Html:
-    """A table that is a list of cards on narrow screens, where each cell has the name of its column."""
+    """Render a table; on narrow screens it becomes a list of cards, with the column name at each cell."""
     body = (
         tag("tr", *(tag("td", cell, data_name=name) for name, cell in zip(names, row, strict=True))) for row in rows
     )
@@ -87,7 +87,7 @@ def table(heads: list[Html], rows: list[list[Child]], names: list[str], **attrib
 
 
 def span(seconds: int | None) -> str:
-    """A duration in its two largest units; empty if it is not known."""
+    """Format a duration in its two largest units; return an empty text if it is unknown."""
     if seconds is None or seconds < 0:
         return ""
     minutes, hours, days = seconds // 60, seconds // 3_600, seconds // 86_400
@@ -98,26 +98,26 @@ def span(seconds: int | None) -> str:
     return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
 
 
-def choice(name: str, label: str, values: list[tuple[str, str]], chosen: str) -> Html:
-    """A field of which one of some values is chosen; each has the text that stands for it."""
-    options = (tag("option", text, value=value, selected=value == chosen) for value, text in [("", "any"), *values])
+def choice(name: str, label: str, values: list[tuple[str, str]], selected: str) -> Html:
+    """Render a drop-down field from values and their labels."""
+    options = (tag("option", text, value=value, selected=value == selected) for value, text in [("", "any"), *values])
     return tag("label", label, tag("select", *options, name_=name))
 
 
 def field(name: str, label: str, value: str, **attributes: Any) -> Html:
-    """A field for a text."""
+    """Render a text field."""
     return tag("label", label, tag("input", name_=name, value=value, **attributes))
 
 
 def spaced(*parts: Child) -> Html:
-    """Parts with spaces between them."""
-    kept = [part for part in parts if part is not None]
+    """Join parts with spaces."""
+    present = [part for part in parts if part is not None]
     spaced: list[Child] = []
-    for part in kept:
+    for part in present:
         spaced += [" ", part] if spaced else [part]
     return together(spaced)
 
 
 def comma_list(parts: list[Child]) -> Html:
-    """Parts with commas between them."""
+    """Join parts with commas."""
     return together([together((", ", each)) if number else each for number, each in enumerate(parts)])

@@ -1,4 +1,4 @@
-"""Markdown as HTML that we make ourselves: the parser gives tokens, and no HTML of a text reaches a page."""
+"""Markdown rendering: HTML is built from the tokens of the parser, so no HTML of a text reaches a page."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _DEEPEST = 20
-"""Levels at which the parser drops text; a text with so many is not rendered."""
+"""The nesting at which the parser drops text; texts that reach it are not rendered."""
 _MOST_CELLS = 10_000
-"""The parser fills the rows of a table, so that short texts could make very many cells."""
+"""Limit on table cells; the parser pads rows, so that a short text could produce very many."""
 _OUTSIDE = re.compile(r"(?:https?://|mailto:)[^\s<>\"'\\]+", re.IGNORECASE)
 _NAMES = {
     **dict.fromkeys(("p", "blockquote", "ul", "ol", "li", "thead", "tbody", "tr", "th", "td")),
@@ -31,7 +31,7 @@ _HEADING = re.compile("h[1-6]")
 
 
 def rendered(said: str) -> Html | None:
-    """Return a text rendered as Markdown; ``None`` for a text that is shown as it is.
+    """Render a text as Markdown; return ``None`` if it must be shown as it is.
 
     Links lead to http, https and mailto only, images are not loaded, and HTML is shown as text.
     """
@@ -49,7 +49,7 @@ def rendered(said: str) -> Html | None:
 
 
 def _count_cells(said: str) -> int:
-    """At least as many cells as the tables of a text have once their rows are filled."""
+    """Return an upper bound for the number of table cells after rows are padded."""
     cells = columns = 0
     for line in said.splitlines():
         if not line.strip("> \t"):
@@ -66,11 +66,11 @@ def _parser() -> MarkdownIt:
 
     options: dict[str, Any] = {"html": False, "breaks": True, "maxNesting": _DEEPEST}
     parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
-    return parser.disable("reference")  # which hides what it defines
+    return parser.disable("reference")  # definitions of references would disappear from the page
 
 
 def _elements(tokens: Iterable[Token]) -> Html:
-    """Tokens that open and close elements as these."""
+    """Build elements from opening and closing tokens."""
     open_tokens: list[Token] = []
     children: list[list[Html]] = [[]]
     for token in tokens:
@@ -99,14 +99,14 @@ def _element(token: Token, inside: Html) -> Html:
 
 
 def _link(url: str, inside: Html) -> Html:
-    """A link to somewhere else, or what it says with its target."""
+    """Render an external link, or the text with its target if the scheme is not allowed."""
     if _OUTSIDE.fullmatch(url):
         return outside_link(url, inside)
     return together([inside, text(f" ({url})")])
 
 
 def _leaf(token: Token) -> Html:
-    """A token that is an element by itself, or a text."""
+    """Render a token that is a complete element or a text."""
     leaf = _LEAVES.get(token.type)
     return leaf(token) if leaf else text(token.content)
 

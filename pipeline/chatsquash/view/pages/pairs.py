@@ -1,4 +1,4 @@
-"""Preference pairs: read by their number over all files, and shown side by side."""
+"""The page of a preference pair: its prompt, and the two replies side by side."""
 
 from __future__ import annotations
 
@@ -26,55 +26,55 @@ _MOST = 1_500_000
 """Bytes of HTML of a prompt or a reply."""
 
 
-def pair(result: ViewerResult, shown: Pair) -> Html:
-    """The page of a pair."""
-    reason, replies = _evidence(result, shown.value.get("evidence"))
-    place = f"{shown.file}:{shown.row}"
-    prompt = _messages(shown.value, "prompt")
+def pair(result: ViewerResult, current: Pair) -> Html:
+    """Return the page of a pair."""
+    reason, replies = _evidence(result, current.value.get("evidence"))
+    place = f"{current.file}:{current.row}"
+    prompt = _messages(current.value, "prompt")
     count = len(prompt) if isinstance(prompt, list) else 0
     sides = [
         tag(
             "section",
             tag("h2", name),
             replies.get(name),
-            *_articles(_messages(shown.value, name), name, place, count),
+            *_articles(_messages(current.value, name), name, place, count),
             class_="side conversation",
         )
         for name in ("chosen", "rejected")
     ]
     body = [
         tag("h1", "Preference pair"),
-        _links(result, shown),
+        _links(result, current),
         facts({"why": reason, "place": escape(place)}),
-        tag("section", tag("h2", "prompt"), *_prompt(shown.value, prompt, place), class_="conversation"),
+        tag("section", tag("h2", "prompt"), *_prompt(current.value, prompt, place), class_="conversation"),
         tag("div", *sides, class_="sides"),
     ]
-    return page(f"Pair {shown.number:,}", result, *body, modules=("conversation.js",))
+    return page(f"Pair {current.number:,}", result, *body, modules=("conversation.js",))
 
 
-def _links(result: ViewerResult, shown: Pair) -> Html:
-    before, behind = shown.number - 1, shown.number + 1 if shown.has_next else 0
+def _links(result: ViewerResult, current: Pair) -> Html:
+    before, behind = current.number - 1, current.number + 1 if current.has_next else 0
     links: list[Child] = [
         tag("a", "Previous pair", href=url(result, "pairs", before), rel="prev") if before else None,
-        f"{shown.number:,} of {shown.total:,}" if shown.total >= shown.number else f"pair {shown.number:,}",
+        f"{current.number:,} of {current.total:,}" if current.total >= current.number else f"pair {current.number:,}",
         tag("a", "Next pair", href=url(result, "pairs", behind), rel="next") if behind else None,
     ]
     return tag("nav", spaced(*links), class_="pages", aria_label="Pairs")
 
 
 def _evidence(result: ViewerResult, evidence: Any) -> tuple[str | None, dict[str, Html]]:
-    """What tells the better reply, in words, and by the names of both where each was logged."""
+    """Return the evidence for the better reply as text, and links to the logs of both replies by name."""
     if not isinstance(evidence, str):
         return None, {}
     kind, _, places = evidence.partition("; chosen ")
-    chosen, _, rejected = places.rpartition("; rejected ")
-    if not chosen:
+    preferred, _, rejected = places.rpartition("; rejected ")
+    if not preferred:
         return escape(evidence[:500]), {}
-    return escape(kind[:500]), {"chosen": _log_link(result, chosen), "rejected": _log_link(result, rejected)}
+    return escape(kind[:500]), {"chosen": _log_link(result, preferred), "rejected": _log_link(result, rejected)}
 
 
 def _log_link(result: ViewerResult, place: str) -> Html:
-    """Where a reply was logged, and what leads to its session, or to all sessions of its log."""
+    """Render where a reply was logged, with a link to its session or to all sessions of its log."""
     log = place.rpartition(":")[0]
     frame = result.sessions
     rows = frame.filter((frame["log"] == log) | frame["log"].str.ends_with(f"/{log}"))
@@ -83,7 +83,7 @@ def _log_link(result: ViewerResult, place: str) -> Html:
         row = rows.row(0, named=True)
         name = short(row["session"] or "the session", 48)
         parts += [": ", tag("a", name, href=url(result, "s", row["at"]), dir="auto"), ", "]
-        parts.append(tag("a", "beside its log", href=url(result, "s", row["at"], "log")))
+        parts.append(tag("a", "with its log", href=url(result, "s", row["at"], "log")))
     elif rows.height:
         many = pluralize(rows["nth"].n_unique(), "session")
         parts += [": ", tag("a", f"{many} of logs with this name", href=address("/", text=log[:200]))]
@@ -91,7 +91,7 @@ def _log_link(result: ViewerResult, place: str) -> Html:
 
 
 def _messages(value: dict[str, Any], name: str) -> list[Message] | str:
-    """Messages of a pair, or why they cannot be shown."""
+    """Return messages of a pair, or the reason why they cannot be shown."""
     try:
         return record({"messages": value.get(name)}).messages
     except NotARecordError as problem:
@@ -99,7 +99,7 @@ def _messages(value: dict[str, Any], name: str) -> list[Message] | str:
 
 
 def _prompt(value: dict[str, Any], messages: list[Message] | str, place: str) -> Iterator[Html | None]:
-    """The prompt: what its last user says stands open, and folded what was said before."""
+    """Render the prompt: the last message of the user open, everything before it folded."""
     yield tools(value.get("tools"))
     if isinstance(messages, str):
         yield tag("p", escape(messages))
@@ -112,7 +112,7 @@ def _prompt(value: dict[str, Any], messages: list[Message] | str, place: str) ->
 
 
 def _articles(messages: list[Message] | str, name: str, place: str, first: int) -> list[Html]:
-    """Messages, of which the first has a number in the conversation that the prompt begins."""
+    """Render messages, numbered from ``first`` on."""
     if isinstance(messages, str):
         return [tag("p", escape(messages))]
     showing = Showing(place=escape(place), text=16_000, prefix=f"{name}-", body=code.body)
@@ -120,12 +120,12 @@ def _articles(messages: list[Message] | str, name: str, place: str, first: int) 
 
 
 def nothing(result: ViewerResult) -> Html:
-    """What is said where there is no such pair."""
+    """Return the page for a pair that does not exist."""
     return page("Preference pairs", result, tag("h1", "Preference pairs"), tag("p", "There is no such pair."))
 
 
 class Pair(NamedTuple):
-    """A pair, and where it stands."""
+    """A pair and its location."""
 
     value: dict[str, Any]
     number: int
@@ -134,16 +134,16 @@ class Pair(NamedTuple):
     row: int
     has_next: bool
     total: int
-    """How many there are, as the run counted."""
+    """The number of pairs that the run counted."""
 
 
 def files(result: ViewerResult) -> list[str]:
-    """The files of pairs, in their order."""
+    """Return the files of pairs, in order."""
     return [name for name in result.outputs if name.startswith(f"{PAIRS}/") and is_dataset(result.path / name)]
 
 
 def read_pair(result: ViewerResult, number: int) -> Pair | None:
-    """A pair; ``None`` where there are not so many. All before it are read."""
+    """Read a pair by its number; return ``None`` if there are fewer. All pairs before it are read as well."""
     matches = [(name, row) for name, row in islice(_rows(result), number - 1, number + 1)] if number > 0 else []
     if not matches:
         return None

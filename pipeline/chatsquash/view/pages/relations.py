@@ -1,4 +1,4 @@
-"""What a session is next to: those before and after it in the list, the call that began it, and its sub-agents."""
+"""Links from a session to others: its neighbours in the list, its caller and its sub-agents."""
 
 from __future__ import annotations
 
@@ -17,85 +17,87 @@ from chatsquash.view.pages.layout import address, session_url, spaced, url
 from chatsquash.view.selection import SessionQuery, neighbours, parse_query
 
 _CHILDREN = 100
-"""Sub-agents of a session that are named, and for whose calls it is looked through."""
+"""Sub-agents of a session that are listed and whose calls are searched for."""
 _ARGUMENTS = 4_000_000
-"""Characters of the arguments of calls that are looked through."""
+"""Characters of the arguments of calls that are searched."""
 
 
-def in_list(shown: Conversation) -> Html:
-    """Links to the sessions before and after, in the list that led here, and back to it."""
-    query = listed(shown)
-    around = neighbours(shown.result, query, shown.at)
+def in_list(conversation: Conversation) -> Html:
+    """Render the links to the previous and next session of the list, and back to the list."""
+    query = list_query(conversation)
+    around = neighbours(conversation.result, query, conversation.at)
     links: list[Child] = []
     for name, at, rel in (("Previous session", around.before, "prev"), ("Next session", around.after, "next")):
-        to = url(shown.result, "s", at, **shown.kept) if at is not None else None
+        to = url(conversation.result, "s", at, **conversation.link_parameters) if at is not None else None
         links.append(tag("a", name, href=to, rel=rel, id=f"{rel}-session") if to else None)
-    back = tag("a", "All that match" if query.query() else "All sessions", href=address("/", **query.query()))
+    back = tag("a", "All matches" if query.query() else "All sessions", href=address("/", **query.query()))
     return tag("nav", spaced(links[0], back, links[1]), class_="pages", aria_label="Sessions before and after")
 
 
-def listed(shown: Conversation) -> SessionQuery:
-    """The query of the list that led to a session."""
-    return parse_query(dict(parse_qsl(shown.kept.get("list", ""))))
+def list_query(conversation: Conversation) -> SessionQuery:
+    """Return the query of the list from which a session was opened."""
+    return parse_query(dict(parse_qsl(conversation.link_parameters.get("list", ""))))
 
 
-def caller(shown: Conversation) -> Html | None:
-    """Where a sub-agent was called: its session, and there the call."""
-    at = shown.row["caller"]
+def caller(conversation: Conversation) -> Html | None:
+    """Render the link from a sub-agent to the call that started it."""
+    at = conversation.row["caller"]
     if at is None:
         return None
-    calling = Conversation(shown.result, at, kept=shown.kept)
-    number = calls_of(calling, [shown.title]).get(shown.title)
+    calling = Conversation(conversation.result, at, link_parameters=conversation.link_parameters)
+    number = calls_of(calling, [conversation.title]).get(conversation.title)
     to = session_url(calling) if number is None else session_url(calling, m=number, fragment=f"m{number}")
     where = "" if number is None else f", message {number:,}"
     return tag("p", "A sub-agent of ", tag("a", f"{escape(calling.title)}{where}", href=to, dir="auto"), class_="kin")
 
 
 class SubAgent:
-    """A sub-agent of a session, and the message that called it, if that is known."""
+    """A sub-agent of a session, and the message with the call that started it, if known."""
 
-    def __init__(self, shown: Conversation, row: dict[str, Any], title: str, message: int | None) -> None:
+    def __init__(self, conversation: Conversation, row: dict[str, Any], title: str, message: int | None) -> None:
         self.message = message
         name = title or str(row["session"])
-        link = tag("a", escape(name), href=url(shown.result, "s", row["at"], **shown.kept), dir="auto")
+        link = tag(
+            "a", escape(name), href=url(conversation.result, "s", row["at"], **conversation.link_parameters), dir="auto"
+        )
         self.link = tag("span", "sub-agent: ", link)
 
 
-def sub_agents(shown: Conversation) -> list[SubAgent]:
-    """The sub-agents that a session called."""
-    frame = shown.result.sessions
-    rows = list(frame.filter(frame["caller"] == shown.at).head(_CHILDREN).iter_rows(named=True))
-    titles = shown.result.titles([row["at"] for row in rows])
-    calls = calls_of(shown, list(titles.values()))
-    return [SubAgent(shown, row, title := titles.get(row["at"], ""), calls.get(title)) for row in rows]
+def sub_agents(conversation: Conversation) -> list[SubAgent]:
+    """Return the sub-agents that a session started."""
+    frame = conversation.result.sessions
+    rows = list(frame.filter(frame["caller"] == conversation.at).head(_CHILDREN).iter_rows(named=True))
+    titles = conversation.result.titles([row["at"] for row in rows])
+    calls = calls_of(conversation, list(titles.values()))
+    return [SubAgent(conversation, row, title := titles.get(row["at"], ""), calls.get(title)) for row in rows]
 
 
 def children(agents: list[SubAgent]) -> Html | None:
-    """The sub-agents of a session as a list."""
+    """Render the sub-agents of a session as a list."""
     if not agents:
         return None
     items = [tag("li", each.link) for each in agents]
     return tag("details", tag("summary", pluralize(len(agents), "sub-agent")), tag("ul", *items), class_="about")
 
 
-def calls_of(shown: Conversation, titles: list[str]) -> dict[str, int]:
-    """By the titles of sub-agents, the messages whose calls say the same to them."""
-    wanted = {*titles} - {""}
-    found: dict[str, int] = {}
-    for at, said in _said_to_tools(shown.record.messages) if wanted else ():
-        if said in wanted:
-            found.setdefault(said, shown.number(at))
-    return found
+def calls_of(conversation: Conversation, titles: list[str]) -> dict[str, int]:
+    """Return the messages that call sub-agents, by title; a call has the prompt of its sub-agent as an argument."""
+    known_titles = {*titles} - {""}
+    messages_by_title: dict[str, int] = {}
+    for at, said in _said_to_tools(conversation.record.messages) if known_titles else ():
+        if said in known_titles:
+            messages_by_title.setdefault(said, conversation.number(at))
+    return messages_by_title
 
 
 def _said_to_tools(messages: list[Message]) -> Iterator[tuple[int, str]]:
-    """The texts in the arguments of calls, each as a title, with the indices of their messages."""
-    left = _ARGUMENTS
+    """Yield the texts in the arguments of calls as titles, with the indices of their messages."""
+    remaining = _ARGUMENTS
     for at, message in enumerate(messages):
         for call in message_calls(message):
             arguments = call_arguments(call)
-            left -= len(arguments)
-            if left < 0:
+            remaining -= len(arguments)
+            if remaining < 0:
                 return
             yield from ((at, one_line(text)) for text in _texts(arguments))
 

@@ -1,4 +1,4 @@
-"""The search over all texts: bytes first, then what matching lines say; hits are sent as they come."""
+"""The search over all records: lines are screened as bytes, then parsed; hits are streamed to the page."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, ViewerResult
 
 MOST = 500
-"""Records that are shown."""
+"""Matching records that are listed."""
 
 
 def search(result: ViewerResult, query: str) -> Html:
-    """The page of a search."""
+    """Return the page of a search."""
     form = tag(
         "form",
         tag("label", "Find in all texts ", tag("input", type="search", name_="q", id="q", value=query, autofocus=True)),
@@ -35,13 +35,13 @@ def search(result: ViewerResult, query: str) -> Html:
         role="search",
     )
     note = (
-        "Texts, reasoning, calls and results of all records are searched. Small letters also find words that begin "
-        "with a capital, and capitals; a capital letter finds itself alone."
+        "Texts, reasoning, calls and results of all records are searched. A query in lower case also finds capitalised "
+        "words and all capitals; a query with a capital letter is case-sensitive."
     )
     body = [
         tag("h1", "Search"),
         form,
-        tag("progress", id="progress", value=0, max=1, aria_label="How much was searched", hidden=True),
+        tag("progress", id="progress", value=0, max=1, aria_label="Progress of the search", hidden=True),
         tag("p", id="told", role="status"),
         tag("ol", id="hits", class_="hits"),
         tag("p", note, class_="quiet"),
@@ -52,7 +52,7 @@ def search(result: ViewerResult, query: str) -> Html:
 
 
 def lines(result: ViewerResult, query: str) -> Generator[bytes]:
-    """What a search finds, a line of JSON each, as it is found."""
+    """Yield the hits and the progress of a search as lines of JSON."""
     needle = Needle(query)
     count = 0
     try:
@@ -76,7 +76,7 @@ def lines(result: ViewerResult, query: str) -> Generator[bytes]:
 
 
 def _checked_hits(result: ViewerResult, needle: Needle) -> Iterator[Hit | Progress]:
-    """What is found, as long as the result is the one that was opened."""
+    """Yield hits; raise ``ReplacedError`` once another run has replaced the result."""
     for each in hits(result, needle) if needle else ():
         if result.is_replaced():
             raise ReplacedError
@@ -107,7 +107,7 @@ def _hit(result: ViewerResult, hit: Hit, query: str) -> dict[str, object]:
 
 
 def _row(result: ViewerResult, hit: Hit) -> int | None:
-    """The row of the session table that a record is told of in."""
+    """Return the row of a record in the session table."""
     column, value = ("offset", hit.offset) if hit.row is None else ("row", hit.row)
     frame = result.sessions
     rows = frame.filter((frame["file"] == hit.file) & (frame[column] == value))
@@ -115,25 +115,25 @@ def _row(result: ViewerResult, hit: Hit) -> int | None:
 
 
 _CHUNK = 1 << 20
-"""Bytes that are looked through at once."""
+"""Bytes that are searched at once."""
 _STEP_BYTES = 32 << 20
-"""Bytes after which progress is told."""
+"""Bytes between reports of progress."""
 _ROWS = 256
 AROUND = 80
-"""Characters that are shown on each side of what was found."""
+"""Characters of context on each side of a match."""
 
 
 class Hit(NamedTuple):
-    """A record that says what is looked for."""
+    """A record that contains the search text."""
 
     file: str
     row: int | None
-    """From 1; ``None`` where it is not counted."""
+    """The row from 1; ``None`` if the record is located by offset."""
     offset: int | None
     message: int
-    """The index of the first message that says it."""
+    """The index of the first matching message."""
     times: int
-    """How often it stands in the record."""
+    """The number of matches in the record."""
     before: str
     match: str
     after: str
@@ -142,15 +142,15 @@ class Hit(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far the search is."""
+    """The progress of a search."""
 
     done: int
     total: int
-    """Bytes, of compressed files those that they have on the disk."""
+    """In bytes; for compressed files, their size on disk."""
 
 
 def hits(result: ViewerResult, needle: Needle) -> Iterator[Hit | Progress]:
-    """Every record of a result that says something, in the order of the files, and how far the search is."""
+    """Yield every matching record of a result in the order of the files, and the progress."""
     sizes = result.record_files
     total = sum(sizes.values())
     done = last = 0
@@ -175,46 +175,46 @@ def _lines(result: ViewerResult, name: str, needle: Needle, done: int, total: in
                 if offset - last >= _STEP_BYTES:
                     last = offset
                     yield Progress(done + min(offset, size), total)
-            elif needle.may_be_said(line) and (hit := _looked_at(line, needle)):
+            elif needle.may_match(line) and (hit := _match_in(line, needle)):
                 yield Hit(name, None, offset, *hit)
 
 
-def _candidates(file: io.FileIO, wanted: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
-    """The lines that hold one of some bytes, each with its offset; between them how far it is, without a line."""
-    screen = "|".join(re.escape(each.decode()) for each in wanted)
+def _candidates(file: io.FileIO, needles: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the offsets and contents of lines that contain one of ``needles``; without a line, the current offset."""
+    screen = "|".join(re.escape(each.decode()) for each in needles)
     buffer = bytearray(_CHUNK)
-    origin = filled = 0
+    origin = length = 0
     while True:
-        if filled == len(buffer):  # a line is longer
+        if length == len(buffer):  # a line is longer
             buffer += bytes(min(len(buffer), LONGEST))
         with memoryview(buffer) as view:
-            count = file.readinto(view[filled:])
-        filled += count or 0
-        stop = buffer.rfind(b"\n", 0, filled) + 1 if count else filled
+            count = file.readinto(view[length:])
+        length += count or 0
+        stop = buffer.rfind(b"\n", 0, length) + 1 if count else length
         if stop:
-            if _may_hold(bytes(buffer[:stop]), screen):
-                yield from _in_lines(buffer, stop, origin, wanted)
-            buffer[: filled - stop] = buffer[stop:filled]
-            origin, filled = origin + stop, filled - stop
+            if _may_contain(bytes(buffer[:stop]), screen):
+                yield from _in_lines(buffer, stop, origin, needles)
+            buffer[: length - stop] = buffer[stop:length]
+            origin, length = origin + stop, length - stop
         if not count:
             return
-        if filled > LONGEST:
+        if length > LONGEST:
             raise UsageError(f"a line is longer than {LONGEST >> 20} MiB")
         yield origin, None
 
 
-def _may_hold(data: bytes, screen: str) -> bool:
-    """Whether some bytes may match a pattern; polars tells faster than Python finds each spelling in turn."""
+def _may_contain(data: bytes, screen: str) -> bool:
+    """Return whether bytes may match a pattern; polars is faster than a Python search for each spelling."""
     import polars as pl  # which takes time
 
     text = pl.Series([data], dtype=pl.Binary).cast(pl.String, strict=False)
-    return text.str.contains(screen)[0] is not False  # null: it is no UTF-8
+    return text.str.contains(screen)[0] is not False  # null: not UTF-8
 
 
-def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The lines before a place that hold one of some bytes."""
+def _in_lines(buffer: bytearray, stop: int, origin: int, needles: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines up to ``stop`` that contain one of ``needles``."""
     at = 0
-    places = {each: buffer.find(each, 0, stop) for each in wanted}
+    places = {each: buffer.find(each, 0, stop) for each in needles}
     while offsets := [place for place in places.values() if place >= 0]:
         first = min(offsets)
         begin = buffer.rfind(b"\n", at, first) + 1 or at
@@ -230,13 +230,16 @@ def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) ->
 def _parquet(result: ViewerResult, name: str, needle: Needle, progress: Progress) -> Iterator[Hit | Progress]:
     for row in rows(result.folder, name):
         if row.number % _ROWS == 0:
-            yield progress  # so that it can be stopped
-        if needle.may_be_said(row.data) and (hit := _looked_at(row.data, needle)):
+            yield progress  # gives the server an opportunity to stop the search
+        if needle.may_match(row.data) and (hit := _match_in(row.data, needle)):
             yield Hit(name, row.number, None, *hit)
 
 
-def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str, str | None] | None:
-    """Where a record says it first, how often, what is around it, and its title; ``None`` if only its JSON has it."""
+def _match_in(line: bytes, needle: Needle) -> tuple[int, int, str, str, str, str | None] | None:
+    """Return the first match in a record with its context, the number of matches, and the title.
+
+    ``None`` means that only the JSON syntax matches, not a text.
+    """
     try:
         conversation = native(record(parse(line)))
     except NotARecordError:

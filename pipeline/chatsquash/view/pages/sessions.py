@@ -1,4 +1,4 @@
-"""The page of the list of sessions."""
+"""The page with the list of sessions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsquash.dataset.omissions import list_omissions
 from chatsquash.dataset.session_table import row_of
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.results.titles import ending
-from chatsquash.view.frames import WRITTEN
+from chatsquash.view.frames import OUTCOME_WRITTEN
 from chatsquash.view.pages.layout import (
     address,
     choice,
@@ -33,24 +33,24 @@ from chatsquash.view.selection import NUMBERS, PAGE, SORTS, SessionPage, Session
 _TITLES = {"format": "agent", "start": "began", "lost": "lost replies"}
 _ONLY = [("errors", "errors"), ("warnings", "warnings"), ("lost", "lost replies")]
 _REASONS = 30
-"""Why something was left out: chatsquash has fewer codes."""
+"""Reasons that are listed; chatsquash has fewer codes."""
 _CHILDREN = 200
 """Sub-agents of a session that are listed."""
 
 
 def sessions(result: ViewerResult, query: SessionQuery, selection: SessionPage, *, is_new: bool = False) -> Html:
-    """A page of the list; ``is_new``: it is of another result than the pages before."""
+    """Return a page of the list; ``is_new`` means that another run has replaced the result."""
     summary = f"{_of(selection.sessions, 'session')}, {_of(selection.records, 'record')}"
     note = (
-        "Each row is a record, or a session without one. Tokens, findings and lost replies are those of the whole "
-        "session: they stand in its first row here. Tokens are those that the log counts, each once."
+        "Each row is a record, or a session without one. Tokens, findings and lost replies belong to the session and "
+        "are shown in its first row. Tokens are those counted in the log, each once."
     )
     body: list[Child] = [
         tag("h1", "Sessions"),
-        tag("p", "The output folder was replaced: this is what is there now.", class_="replaced") if is_new else None,
+        tag("p", "The output folder was replaced. This is the new result.", class_="replaced") if is_new else None,
         _filters(result, query),
         tag("p", summary, role="status", id="found"),
-        _left_out(result),
+        _omissions(result),
         tag("div", _table(result, query, selection), _pages(query, selection), id="list"),
         tag("p", note, class_="quiet"),
     ]
@@ -64,14 +64,14 @@ def _filters(result: ViewerResult, query: SessionQuery) -> Html:
     }
     return tag(
         "form",
-        field("text", "id, log or model has", query.text, type="search"),
+        field("text", "id, log or model contains", query.text, type="search"),
         choice("format", "agent", facets["format"], query.format),
         choice("model", "model", facets["model"], query.model),
         choice("outcome", "outcome", facets["outcome"], query.outcome),
         choice("finding", "finding", facets["finding"], query.finding),
         choice("only", "has", _ONLY, query.only),
-        field("turns", "turns at least", query.turns, inputmode="numeric", size=6),
-        field("tokens", "tokens at least", query.tokens, inputmode="numeric", size=9),
+        field("turns", "minimum turns", query.turns, inputmode="numeric", size=6),
+        field("tokens", "minimum tokens", query.tokens, inputmode="numeric", size=9),
         tag("input", type="hidden", name_="sort", value=query.sort),
         tag("button", "Filter"),
         tag("a", "Reset", href="/"),
@@ -82,14 +82,14 @@ def _filters(result: ViewerResult, query: SessionQuery) -> Html:
 
 
 def _cut(value: str) -> str:
-    shown = escape(value)
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+    label = escape(value)
+    return label if len(label) <= 60 else f"{label[:59]}…"
 
 
 def _head(name: str, query: SessionQuery) -> Html:
     is_sorted = query.sort.removeprefix("-") == name
-    usual, turned = (f"-{name}", name) if name in NUMBERS else (name, f"-{name}")
-    other = turned if query.sort == usual else usual
+    usual, reversed_sort = (f"-{name}", name) if name in NUMBERS else (name, f"-{name}")
+    other = reversed_sort if query.sort == usual else usual
     arrow = (" ↓" if query.sort.startswith("-") else " ↑") if is_sorted else ""
     values = {**query.query(), "sort": other, "page": ""}
     link = tag("a", f"{_TITLES.get(name, name)}{arrow}", href=address("/", **values))
@@ -104,13 +104,13 @@ def _of(counts: tuple[int, int], one: str) -> str:
     return f"{counts[0]:,} of {pluralize(counts[1], one)}"
 
 
-def _left_out(result: ViewerResult) -> Html | None:
-    """What the run left out or lost, as its counts say; what the list can show of it is a link."""
-    parts = [*_lacking(result)]
-    return tag("p", "Left out by the run: ", comma_list(parts), ".", class_="quiet", id="left-out") if parts else None
+def _omissions(result: ViewerResult) -> Html | None:
+    """Render what the run skipped or lost according to its counts, with links where the list can show it."""
+    parts = [*_omission_items(result)]
+    return tag("p", "Skipped by the run: ", comma_list(parts), ".", class_="quiet", id="left-out") if parts else None
 
 
-def _lacking(result: ViewerResult) -> Iterator[Child]:
+def _omission_items(result: ViewerResult) -> Iterator[Child]:
     codes = {code for code, _ in result.facets["finding"]}
     outcomes = {outcome for outcome, _ in result.facets["outcome"]}
     why: list[Child]
@@ -126,9 +126,9 @@ def _lacking(result: ViewerResult) -> Iterator[Child]:
             for code, count in islice(counts.items(), _REASONS)
         ]
         yield together([f"{lack.what} (", comma_list(why), ")"])
-    if lost := result.counts["replies"]["lost"]:
-        many = pluralize(sum(lost.values()), "logged reply", "logged replies")
-        yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost)})"])
+    if lost_replies := result.counts["replies"]["lost"]:
+        many = pluralize(sum(lost_replies.values()), "logged reply", "logged replies")
+        yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost_replies)})"])
     if others := result.counts["other_files"]:
         yield f"{pluralize(sum(others.values()), 'file')} not read ({_numbers(others)})"
 
@@ -143,12 +143,12 @@ def _filter(said: str, name: str, value: str, known: set[str]) -> Child:
 
 
 def _table(result: ViewerResult, query: SessionQuery, selection: SessionPage) -> Html:
-    """The sessions of a page; the title of each is its first prompt."""
+    """Render the sessions of a page; the title of each is its first prompt."""
     if not selection.rows:
-        return tag("p", "No session is like that.")
-    shown = [row["at"] for row in selection.rows]
-    shown += [child["at"] for children in selection.children.values() for child in children[:_CHILDREN]]
-    titles = result.titles(shown)
+        return tag("p", "No sessions match.")
+    row_numbers = [row["at"] for row in selection.rows]
+    row_numbers += [child["at"] for children in selection.children.values() for child in children[:_CHILDREN]]
+    titles = result.titles(row_numbers)
     names = [_TITLES.get(name, name) for name in SORTS]
     seen = set[object]()
     rows: list[list[Child]] = []
@@ -161,7 +161,7 @@ def _table(result: ViewerResult, query: SessionQuery, selection: SessionPage) ->
 
 
 def _title(result: ViewerResult, query: SessionQuery, row: dict[str, Any], titles: dict[int, str]) -> Html:
-    """What a session is recognised by, as a link, and its id."""
+    """Render the title of a session as a link, and its id."""
     id_ = short(row["session"] or "without an id", 48)
     title = titles.get(row["at"])
     link = tag(
@@ -179,7 +179,7 @@ def _title(result: ViewerResult, query: SessionQuery, row: dict[str, Any], title
 def _children(
     result: ViewerResult, query: SessionQuery, children: list[dict[str, Any]], titles: dict[int, str]
 ) -> Html | None:
-    """The sub-agents of a session, folded."""
+    """Render the sub-agents of a session, folded."""
     if not children:
         return None
     items = [
@@ -192,7 +192,7 @@ def _children(
 
 
 def _in_words(result: ViewerResult, row: dict[str, Any]) -> str:
-    """What is known of a sub-agent, in a line."""
+    """Return the facts about a sub-agent as one line."""
     turns = pluralize(row["turns"], "turn") if row["turns"] is not None else ""
     return escape(
         ", ".join(filter(None, (str(row["model"] or ""), turns, span(row["duration"]), outcome(result, row))))
@@ -200,7 +200,7 @@ def _in_words(result: ViewerResult, row: dict[str, Any]) -> str:
 
 
 def _cells(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list[Child]:
-    """The columns of a row but for the first; ``is_first``: what is true of the session is in this row."""
+    """Render the columns of a row except the first; values of the session only appear in its first row."""
     tokens = f"{row['tokens']:,}" if is_first and row["tokens"] is not None else ""
     turns = "" if row["turns"] is None else f"{row['turns']:,}"
     counts: list[Child] = [each for name in ("error", "warning", "info") if (each := _count(row, name))]
@@ -219,12 +219,12 @@ def _cells(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list
 
 
 def outcome(result: ViewerResult, row: dict[str, Any]) -> str:
-    """How the conversation of a record ended if that is known, else whether there is a record."""
-    ended = None
-    if row["outcome"] == WRITTEN:
-        with suppress(ChatsquashError):  # the page of a damaged record says what is wrong with it
-            ended = ending(row_of(result.session_lines[row["at"]]))
-    return short(ended or row["outcome"], 40)
+    """Return how the conversation of a record ended if known, else the outcome of the session."""
+    end = None
+    if row["outcome"] == OUTCOME_WRITTEN:
+        with suppress(ChatsquashError):  # the page of a damaged record reports the problem
+            end = ending(row_of(result.session_lines[row["at"]]))
+    return short(end or row["outcome"], 40)
 
 
 def _count(row: dict[str, Any], name: str) -> Html | None:

@@ -1,4 +1,4 @@
-"""A record as a chat template renders it, with the text that is trained on in colour."""
+"""The page of a record rendered by a chat template, with the text that is trained on highlighted."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from chatsquash.view.conversation import Conversation
 from chatsquash.view.pages.conversation import head, message_url
 from chatsquash.view.pages.layout import facts, page, spaced
 
-_SHOWN = 500_000
-"""Characters of a rendering that are shown."""
-_NAMED = 100
-"""Replies that are named."""
+_MAX_CHARS = 500_000
+"""Characters of a rendering shown on the page."""
+_MAX_LINKS = 100
+"""Replies that are linked in a warning."""
 
 
-def template(shown: Conversation, rendered: Rendering, name: str) -> Html:
-    """The page of a rendering."""
-    body: list[Child] = [*head(shown, "template")]
+def template(conversation: Conversation, rendered: Rendering, name: str) -> Html:
+    """Return the page of a rendering."""
+    body: list[Child] = [*head(conversation, "template")]
     if rendered.problem:
         body.append(tag("p", f"The template raises {escape(rendered.problem)}", class_="severity-error"))
-        return page("template", shown.result, *body)
+        return page("template", conversation.result, *body)
     note = (
-        "Coloured text is trained on: each reply that stands behind exactly what the template gives at inference. "
-        "That is the rule of --samples auto."
+        "Highlighted text is trained on: each reply that follows exactly the prompt which the template renders at "
+        "inference. This is the rule of --samples auto."
     )
-    body += [tag("p", note), facts(_facts(rendered, name)), *_untrue(shown, rendered)]
+    body += [tag("p", note), facts(_facts(rendered, name)), *_untrue(conversation, rendered)]
     body.append(tag("pre", Html("\n"), *_text_parts(rendered), class_="rendered"))
-    if len(rendered.text) > _SHOWN:
-        body.append(tag("p", f"… {len(rendered.text) - _SHOWN:,} characters more", class_="cut"))
-    return page("template", shown.result, *body)
+    if len(rendered.text) > _MAX_CHARS:
+        body.append(tag("p", f"… {len(rendered.text) - _MAX_CHARS:,} characters more", class_="cut"))
+    return page("template", conversation.result, *body)
 
 
 def _facts(rendered: Rendering, name: str) -> dict[str, Child]:
@@ -47,25 +47,23 @@ def _facts(rendered: Rendering, name: str) -> dict[str, Child]:
     return values
 
 
-def _untrue(shown: Conversation, rendered: Rendering) -> Iterator[Html]:
+def _untrue(conversation: Conversation, rendered: Rendering) -> Iterator[Html]:
     if rendered.untrue:
         many = pluralize(len(rendered.untrue), "reply does", "replies do")
         links = (
-            tag("a", f"message {number:,}", href=message_url(shown, number))
-            for number in map(shown.number, rendered.untrue[:_NAMED])
+            tag("a", f"message {number:,}", href=message_url(conversation, number))
+            for number in map(conversation.number, rendered.untrue[:_MAX_LINKS])
         )
-        warning = f"{many} not stand behind what the template gives at inference, and need a sample of their own:"
+        warning = f"{many} not follow the prompt rendered at inference, and need a separate sample:"
         yield tag("p", spaced(warning, *links), class_="severity-warning")
     if rendered.unseen:
-        warning = (
-            f"{pluralize(rendered.unseen, 'reply', 'replies')} more were not looked at, since that takes too long."
-        )
+        warning = f"{pluralize(rendered.unseen, 'reply', 'replies')} more were not checked, since that takes too long."
         yield tag("p", warning, class_="severity-warning")
 
 
 def _text_parts(rendered: Rendering) -> Iterator[Html]:
     at = 0
-    whole = rendered.text[:_SHOWN]
+    whole = rendered.text[:_MAX_CHARS]
     for span in sorted(rendered.spans):
         begin = max(at, span.begin)
         if begin >= min(span.end, len(whole)):
@@ -77,11 +75,11 @@ def _text_parts(rendered: Rendering) -> Iterator[Html]:
 
 
 _SECONDS = 10
-"""What finding the trained text of a record may take."""
+"""Time limit for locating the text that is trained on."""
 
 
 class TrainedSpan(NamedTuple):
-    """Text that is trained on: of a reply that stands behind just what the template gives at inference."""
+    """Text that is trained on: a reply that follows exactly the prompt rendered at inference."""
 
     begin: int
     end: int
@@ -93,23 +91,23 @@ class Rendering(NamedTuple):
 
     text: str
     problem: str
-    """Why there is none; empty where there is one."""
+    """Why the record could not be rendered; empty if it was."""
     spans: list[TrainedSpan]
     untrue: list[int]
-    """The replies that are to be trained on and do not stand behind what the model saw."""
+    """The replies to be trained on that do not follow the prompt which the model saw."""
     unseen: int
-    """Those that were not looked for, since that takes too long."""
+    """The number of replies that were not checked, since that takes too long."""
     tokens: int | None
-    """How many it has; ``None`` where the model has no tokenizer."""
+    """The number of tokens; ``None`` if the model has no tokenizer."""
     trained: int | None
-    """How many of them are trained on."""
+    """The number of tokens that are trained on."""
 
 
 class Model:
-    """The template of a model, and its tokenizer where it has one; one record is rendered at a time."""
+    """The template of a model, and its tokenizer if it has one; renders one record at a time."""
 
     def __init__(self, path: str) -> None:
-        """Raises ``UsageError`` for what is no template."""
+        """Load the template; raise ``UsageError`` if there is none at this path."""
         from chatsquash.results.template import template  # which few runs need
         from chatsquash.templates.counting import Tokenizer, of_template, pack
 
@@ -120,11 +118,11 @@ class Model:
         self._lock = Lock()
 
     def close(self) -> None:
-        """End the process that renders."""
+        """Stop the rendering process."""
         self._template.close()
 
     def render(self, record: StoredRecord, trained: list[int]) -> Rendering:
-        """The rendering of a record of which these messages are trained on."""
+        """Render a record and locate the messages that are trained on."""
         with self._lock:
             return self._render(record, trained)
 
@@ -149,7 +147,7 @@ class Model:
         return Rendering(whole.text, "", spans, untrue, len(trained) - seen, tokens, count)
 
     def _span(self, record: StoredRecord, at: int, whole: str) -> TrainedSpan | None:
-        """Where a reply stands in the rendering of all, if its own sample begins that."""
+        """Return the span of a reply in the full rendering, if the rendering up to the reply is a prefix of it."""
         prompt = self._template.render(record.messages[:at], record.tools, generation=True).text
         said = self._template.render(record.messages[: at + 1], record.tools).text
         if not prompt or not said or not said.startswith(prompt) or not whole.startswith(said):

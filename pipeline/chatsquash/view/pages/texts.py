@@ -1,4 +1,4 @@
-"""The texts of a page: rendered as Markdown, edits as diffs, secrets in red, as far as a page has time for these."""
+"""The texts of a page: Markdown, edits as diffs, and highlighted secrets, within limits per page."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from chatsquash.view.pages.edits import edit_diff
 from chatsquash.view.pages.markdown import rendered
 
 _RENDERED = 50_000
-"""Characters of a page that are rendered; the rest is shown as it is."""
-SEARCHED = 120_000
-"""Characters of a page in which secrets are looked for."""
+"""Characters of a page that are rendered as Markdown; the rest is shown as written."""
+MAX_SEARCHED = 120_000
+"""Characters of a page that are searched for secrets."""
 _SHORTEST = 6
-"""Characters of a secret that is marked wherever it stands."""
+"""Characters of the shortest secret that is highlighted."""
 _SECRETS, _MARKS = 500, 500
-"""Secrets that are marked on a page, and the places of each."""
+"""Secrets highlighted per page, and places per secret."""
 
 
 class PageTexts:
-    """Makes the texts of one page."""
+    """Renders the texts of one page."""
 
     def __init__(self, *, renders: bool = True) -> None:
-        """``renders``: texts are rendered as Markdown, else shown as they are written."""
-        self._left = _RENDERED if renders else 0
+        """Create the renderer; without ``renders``, texts are shown as written instead of as Markdown."""
+        self._remaining = _RENDERED if renders else 0
 
     def body(self, kind: str, said: str) -> Html:
         """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
-        if kind in ("said", "thought") and len(said) <= self._left:
-            self._left -= len(said)
+        if kind in ("said", "thought") and len(said) <= self._remaining:
+            self._remaining -= len(said)
             return rendered(said) or code.body(kind, said)
         if kind == "call" and (diff := edit_diff(said)):
             arguments = tag("details", tag("summary", "arguments"), code.body(kind, said))
@@ -43,14 +43,14 @@ class PageTexts:
 
 def secrets_in(texts: Iterable[str]) -> list[str]:
     """Return the secrets in texts, the longest first, as they are written there."""
-    found: set[str] = set()
-    left = SEARCHED
+    secrets: set[str] = set()
+    remaining = MAX_SEARCHED
     for each in texts:
-        found.update(_secrets(each[:left]))
-        left -= len(each)
-        if left <= 0:
+        secrets.update(_secrets(each[:remaining]))
+        remaining -= len(each)
+        if remaining <= 0:
             break
-    return sorted((each for each in found if len(each) >= _SHORTEST), key=len, reverse=True)[:_SECRETS]
+    return sorted((each for each in secrets if len(each) >= _SHORTEST), key=len, reverse=True)[:_SECRETS]
 
 
 @cache
@@ -62,7 +62,7 @@ def _redactor() -> Redactor:
 
 @lru_cache(maxsize=256)
 def _secrets(said: str) -> frozenset[str]:
-    """The secrets of a text, and their lines, since a page may show each line apart."""
+    """Return the secrets of a text, split into lines, since a page may show each line separately."""
     try:
         hits = _redactor().find(said)
     except UnsearchedError:
@@ -72,7 +72,7 @@ def _secrets(said: str) -> frozenset[str]:
 
 
 def in_red(page: Html, secrets: Iterable[str]) -> Html:
-    """Return HTML in which each of some secrets is marked wherever a text has it."""
+    """Highlight all occurrences of secrets in the texts of HTML."""
     spans = sorted(span for each in secrets for span in islice(_spans(page, text(each)), _MARKS))
     pieces: list[Html] = []
     at = 0
@@ -83,10 +83,10 @@ def in_red(page: Html, secrets: Iterable[str]) -> Html:
     return together([*pieces, Html(page[at:])])
 
 
-def _spans(page: str, wanted: str) -> Iterator[tuple[int, int]]:
-    """Where a text is in HTML outside of tags, and its negative length, so that the longest of several is first."""
-    at = page.find(wanted)
+def _spans(page: str, needle: str) -> Iterator[tuple[int, int]]:
+    """Yield the positions of a text outside of tags, with its negative length, to sort the longest first."""
+    at = page.find(needle)
     while at >= 0:
         if page.rfind("<", 0, at) <= page.rfind(">", 0, at):
-            yield at, -len(wanted)
-        at = page.find(wanted, at + len(wanted))
+            yield at, -len(needle)
+        at = page.find(needle, at + len(needle))

@@ -1,4 +1,4 @@
-"""ModelMessage arrays, which the AI SDK sends and its servers keep: calls and results are parts of content."""
+"""ModelMessage arrays, which the AI SDK sends to models and servers store: calls and results are content parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatsquash.formats.clients.model_messages.read import (
     write_text,
 )
 from chatsquash.formats.clients.pydantic_ai.media import octets
-from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, own_members, thoughts
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, own_members, reasoning_parts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.evidence import Evidence, MessageList, conversation, line_numbers, message_lists
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -40,7 +40,7 @@ __all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(documents: list[Json]) -> str | None:
-    """A message with a part that calls a tool, answers, thinks, or is a file, as the AI SDK spells these."""
+    """Check for a message with a call, a result, reasoning or a file in the shape of the AI SDK."""
     is_one = any(isinstance(value, dict) and "role" in value for value in documents)
     lists = (
         [documents] if is_one else (value if isinstance(value, list) else at(value, "messages") for value in documents)
@@ -53,18 +53,20 @@ def fits(documents: list[Json]) -> str | None:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """One per list of messages; messages that are lines of their own are one together."""
+    """Load one conversation per list of messages; messages that are separate lines form one conversation."""
     return [_conversation(chat) for chat in message_lists(objects, line_numbers(objects, lines), "role", "messages")]
 
 
 def _conversation(chat: MessageList) -> Conversation:
     turns = read(chat.turns)
-    said = ((turn, Evidence(chat.lines[place], is_sampled=turn.role == "assistant")) for turn, place in turns)
-    return conversation(said, {})
+    turns_with_evidence = (
+        (turn, Evidence(chat.lines[place], is_sampled=turn.role == "assistant")) for turn, place in turns
+    )
+    return conversation(turns_with_evidence, {})
 
 
 def _is_model_part(part: Object, role: str) -> bool:
-    """Whether no other format has such a part."""
+    """Whether a part occurs in no other format."""
     match part:
         case {"type": "tool-call" | "tool-result", "toolCallId": str(), "toolName": str()}:
             return True
@@ -80,7 +82,7 @@ def _is_model_part(part: Object, role: str) -> bool:
 
 
 def _is_image(image: Json) -> bool:
-    """Whether a value is an address or the data of an image; elsewhere it is the path of a file."""
+    """Whether a value is a URL or image data; in other formats, it is the path of a file."""
     if not isinstance(image, str):
         return octets(image) is not None
     return image.startswith(("https://", "http://", "data:")) or data_type("image/*", image) != ""
@@ -90,37 +92,39 @@ _ROLES = {**SPEAKERS, "tool": "tool"}
 
 
 def dump(conversation: Conversation) -> list[Json]:
-    """A message for each turn; what was answered to a request for approval stands before the result."""
-    (turns, called), messages = with_tool_names(turns_of(conversation)), list[Json]()
-    waiting = list[blocks.Approval]()
+    """Write one message per turn; responses to approval requests precede the results."""
+    (turns, tool_names), messages = with_tool_names(turns_of(conversation)), list[Json]()
+    open_approvals = list[blocks.Approval]()
     for turn in turns:
         if turn.role == "tool":
-            content = list(_results(turn, waiting, called))
-            waiting = []
+            content = list(_results(turn, open_approvals, tool_names))
+            open_approvals = []
         else:
-            messages += _responses(waiting)
-            waiting = [each for each in turn.blocks if type(each) is blocks.Approval and each.approved is not None]
+            messages += _responses(open_approvals)
+            open_approvals = [
+                each for each in turn.blocks if type(each) is blocks.Approval and each.approved is not None
+            ]
             content = [part for block in turn.blocks for part in _parts(block, turn.role)]
         if turn.role in _ROLES and (content or (turn.role == "assistant" and not turn.blocks)):
             messages.append(_message(turn, content))
-    return [*messages, *_responses(waiting)]
+    return [*messages, *_responses(open_approvals)]
 
 
 def _message(turn: Turn, content: list[Json]) -> Object:
-    """A message; its content is a text where its parts are one, or where there is no place for parts."""
+    """Write a message; its content is a text if that is its only part, or if its role has no parts."""
     role = _ROLES[turn.role]
     value: Json = content
     if role == "system":
         value = text_of(block for block in turn.blocks if type(block) is blocks.Text)
     elif role != "tool" and (not content or (len(content) == 1 and content[0].keys() == {"type", "text"})):
         value = content[0]["text"] if content else ""
-    made = with_options({"role": role, "content": value}, turn.native)
+    message = with_options({"role": role, "content": value}, turn.native)
     mark = instructions_mark(turn)
-    return {**made, OPTIONS: {**made.get(OPTIONS, {}), **mark}} if mark else made
+    return {**message, OPTIONS: {**message.get(OPTIONS, {}), **mark}} if mark else message
 
 
 def _parts(block: Block, role: str, medium: Callable[[blocks.Media], Object | None] = write_file) -> Iterator[Object]:
-    """The parts of a block that its role may have, and results, too; ``medium`` makes those of media."""
+    """Write the parts of a block that are allowed for a role, or inside a result; ``medium`` writes media."""
     match block:
         case blocks.Text() | blocks.Refusal():
             yield write_text(block)
@@ -133,7 +137,7 @@ def _parts(block: Block, role: str, medium: Callable[[blocks.Media], Object | No
 
 
 def _other(block: blocks.Other) -> Object | None:
-    """What nobody else has, as it was; ``None`` for what others than the AI SDK have."""
+    """Return a native part as logged; ``None`` if it came from another format."""
     own: Object = members(block.value) if block.provider == PROVIDER else {}
     if own.get("type") == "custom":
         return {OPTIONS if key == METADATA else key: each for key, each in own.items()}
@@ -141,10 +145,10 @@ def _other(block: blocks.Other) -> Object | None:
 
 
 def _assistant_parts(block: Block) -> Iterator[Object]:
-    """What only the assistant says."""
+    """Write the parts that only the assistant has."""
     match block:
         case blocks.Reasoning():
-            yield from ({**with_options({}, block.native), **part} for part in thoughts(block, OPTIONS))
+            yield from ({**with_options({}, block.native), **part} for part in reasoning_parts(block, OPTIONS))
         case blocks.Call():
             yield _tool("call", block, input=call_input(block))
         case blocks.HostedCall():
@@ -160,14 +164,14 @@ def _assistant_parts(block: Block) -> Iterator[Object]:
 
 
 def _tool(of: str, block: blocks.Call | blocks.HostedCall | blocks.Result | blocks.HostedResult, **own: Json) -> Object:
-    """A part of a call or of its result."""
+    """Write a part with a call or its result."""
     name_member = {"type": f"tool-{of}", "toolCallId": block.id, "toolName": block.name or ""}
     return with_options({**name_member, **own}, block.native)
 
 
-def _responses(waiting: Iterable[blocks.Approval]) -> list[Json]:
-    """A message with what was answered, where no result follows."""
-    answers = list(map(_response, waiting))
+def _responses(approvals: Iterable[blocks.Approval]) -> list[Json]:
+    """Write a message with responses to approval requests that are not followed by a result."""
+    answers = list(map(_response, approvals))
     return [{"role": "tool", "content": answers}] if answers else []
 
 
@@ -180,24 +184,24 @@ def _response(approval: blocks.Approval) -> Object:
     return without({"type": "tool-approval-response", **answer})
 
 
-def _results(turn: Turn, waiting: list[blocks.Approval], called: dict[str, str]) -> Iterator[Object]:
-    """Results, each behind what was answered before its call ran."""
-    answered = {block.id for block in turn.blocks if type(block) is blocks.Result}
-    yield from (_response(each) for each in waiting if each.call not in answered)
+def _results(turn: Turn, open_approvals: list[blocks.Approval], tool_names: dict[str, str]) -> Iterator[Object]:
+    """Write results, each after the response to the approval request of its call."""
+    result_ids = {block.id for block in turn.blocks if type(block) is blocks.Result}
+    yield from (_response(each) for each in open_approvals if each.call not in result_ids)
     for block in turn.blocks:
         if type(block) is blocks.Result:
-            yield from (_response(each) for each in waiting if each.call == block.id)
-            made = _tool("result", block, output=_output(block))
-            yield {**made, "toolName": block.name or called.get(block.id, "")}
+            yield from (_response(each) for each in open_approvals if each.call == block.id)
+            part = _tool("result", block, output=_output(block))
+            yield {**part, "toolName": block.name or tool_names.get(block.id, "")}
 
 
 def _output(block: blocks.Result) -> Object:
-    """What a tool gave."""
+    """Write the output of a result."""
     text, rest = text_of(block.content), own_members(block.native).get("output", {})
     value = parse_json(text) if block.json else None
     items = [part for each in block.content for part in _parts(each, "tool", write_returned_file)]
     if block.outcome == "denied":
-        return {**_denied(text), **rest}
+        return {**_denied_output(text), **rest}
     if value is not None or (block.json and text == "null"):
         return {**_value("json", value, block), **rest}
     if block.outcome in FAILED or not items or items == [{"type": "text", "text": text}]:
@@ -206,16 +210,16 @@ def _output(block: blocks.Result) -> Object:
 
 
 def _hosted(block: blocks.HostedResult) -> Object:
-    """What a tool gave that the provider ran."""
+    """Write the output of a hosted result."""
     if block.outcome == "denied":
-        return _denied(block.value)
+        return _denied_output(block.value)
     if "output" in own_members(block.native) and isinstance(block.value, list):
         return {"type": "content", "value": block.value}
     return _value("text" if isinstance(block.value, str) else "json", block.value, block)
 
 
-def _denied(words: Json) -> Object:
-    return {"type": "execution-denied", **({"reason": words} if isinstance(words, str) and words != DENIED else {})}
+def _denied_output(reason: Json) -> Object:
+    return {"type": "execution-denied", **({"reason": reason} if isinstance(reason, str) and reason != DENIED else {})}
 
 
 def _value(of: str, value: Json, block: blocks.Result | blocks.HostedResult) -> Object:

@@ -1,4 +1,4 @@
-"""Model messages as turns; their files and provider options, read and written."""
+"""Load model messages as turns; load and write their files and provider options."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from chatsquash.formats import calls, parts
 from chatsquash.formats.base import TurnError, role_of
 from chatsquash.formats.calls import EMPTY, ResultContent, arguments
 from chatsquash.formats.clients.pydantic_ai.media import kind_of, octets
-from chatsquash.formats.clients.vercel_ai.media import address, medium_at, mime_of, plain, said
+from chatsquash.formats.clients.vercel_ai.media import address, medium_at, mime_of, plain, result_content
 from chatsquash.formats.clients.vercel_ai.metadata import (
     METADATA,
     PROVIDER,
     join_reasoning,
+    load_reasoning,
     metadata,
     native,
     ran_by,
-    thought,
 )
 from chatsquash.formats.clients.vercel_ai.read import parts_of
 from chatsquash.formats.clients.vercel_ai.tools import denial
@@ -43,32 +43,38 @@ from chatsquash.formats.values import Object, at, compact, kind, members, object
 from chatsquash.formats.writing import are_instructions
 
 OPTIONS = "providerOptions"
-"""What model messages call the metadata of providers."""
-_OWN = "model_messages"
-"""Whose the members are that only model messages have."""
+"""The member with provider metadata."""
+_OWN_MEMBERS = "model_messages"
+"""The key of native members that only model messages have."""
 _FILE = "file"
-"""What a text that is the data of a file knows of that."""
+"""The native member of a text that was the data of a file; contains the other members of the file."""
 _IDS = ("fileId", "providerReference")
 _PLACES = ("image", "data", "url", *_IDS)
 _FILE_ID = re.compile(r"file[-_][\w-]+")
-"""What the AI SDK 5 and 6 take for the id of a file, where the data are."""
+"""A text that the AI SDK 5 and 6 treat as a file id in the member for data."""
 _URL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 ROLES = ("system", "user", "assistant", "tool")
 _NEEDS = {"text": "text", "reasoning": "text", "tool-call": "toolName", "tool-result": "toolName"}
-"""The member without which a part of a type is none."""
+"""The required member of each type of part."""
 _REQUEST, _RESPONSE = "tool-approval-request", "tool-approval-response"
 _TOOL = ("type", "toolCallId", "toolName", "input", "args", "output", "result", "isError", "providerExecuted", OPTIONS)
 _OUTCOMES: dict[str, Outcome] = {"error-text": "failed", "error-json": "failed", "execution-denied": "denied"}
 
 
 def read(messages: list[Json]) -> list[tuple[Turn, int]]:
-    """The turns of messages, each with its number; raises ``TurnError`` that names the place.
+    """Load messages.
 
-    What was answered to a request for approval belongs to the request; without one it is the user's.
+    The response to an approval request becomes part of the request; without a request it becomes a user turn.
+
+    Returns:
+        each turn with the number of its message
+
+    Raises:
+        TurnError: with the place of malformed content
     """
     turns, call, responses = list[tuple[Turn, int]](), 1, _responses(messages)
-    ran = dict[str, str]()
+    providers = dict[str, str]()
     for number, message in enumerate(messages):
         role, parts = _role_and_parts(number, message)
         blocks = list[Block]()
@@ -76,9 +82,9 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
             if block := _block(part, role, responses, call):
                 call += type(block) is Call and block.made_up
                 if type(block) is HostedCall:
-                    ran[block.id] = block.provider
+                    providers[block.id] = block.provider
                 elif type(block) is HostedResult:
-                    block = replace(block, provider=ran.get(block.id, ""))
+                    block = replace(block, provider=providers.get(block.id, ""))
                 blocks.append(block)
         options = message.get(OPTIONS)
         own = native_of(options, without(message, "role", "content", OPTIONS))
@@ -93,15 +99,15 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
 
 
 def _responses(messages: list[Json]) -> dict[str, Object]:
-    """What was answered to requests for approval, by the ids of these."""
+    """Return the responses to approval requests by the id of the request."""
     approvals = [part for message in objects(messages) for part in objects(message.get("content"))]
-    asked = {string(part, "approvalId") for part in approvals if part.get("type") == _REQUEST}
-    answered = {string(part, "approvalId"): part for part in approvals if part.get("type") == _RESPONSE}
-    return {name: part for name, part in answered.items() if name in asked}
+    request_ids = {string(part, "approvalId") for part in approvals if part.get("type") == _REQUEST}
+    responses = {string(part, "approvalId"): part for part in approvals if part.get("type") == _RESPONSE}
+    return {name: part for name, part in responses.items() if name in request_ids}
 
 
 def _role_and_parts(number: int, message: Json) -> tuple[str, list[Object]]:
-    """The role of a message, and its parts."""
+    """Return the role of a message and its parts."""
     if not isinstance(message, dict):
         raise TurnError(f"[{number}] is {kind(message)}, not an object")
     try:
@@ -112,12 +118,12 @@ def _role_and_parts(number: int, message: Json) -> tuple[str, list[Object]]:
     if isinstance(content, str) and role != "tool":
         return role, [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise TurnError(f"[{number}] has a content that is {kind(content)}")
+        raise TurnError(f"[{number}] has content that is {kind(content)}")
     return role, parts_of(message, "content", number, _NEEDS)
 
 
 def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> Block | None:
-    """What a part says; nothing for a text that is empty, and for an answer to a request."""
+    """Load a part; ``None`` for an empty text, and for the response to an approval request."""
     ident = string(part, "approvalId")
     match part["type"]:
         case "tool-call":
@@ -128,7 +134,7 @@ def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> 
             return _approval(part, responses.get(ident, {}))
         case "tool-approval-response":
             return None if ident in responses else _approval({"approvalId": ident}, part)
-    return _said(part)
+    return _content_block(part)
 
 
 def _call_block(part: Object, call: int) -> Block:
@@ -140,7 +146,7 @@ def _call_block(part: Object, call: int) -> Block:
 
 
 def _approval(request: Object, response: Object) -> Approval:
-    """A request, with what was answered."""
+    """Load an approval request with its response."""
     own, call = string(request, "approvalId"), string(request, "toolCallId")
     rest = without(request, "type", "approvalId", "toolCallId", "reason")
     extra = native({}, {**rest, "requestReason": request.get("reason")})
@@ -148,61 +154,61 @@ def _approval(request: Object, response: Object) -> Approval:
     return Approval(call, "" if own == call else own, approved, string(response, "reason"), extra)
 
 
-def _said(part: Object) -> Block | None:
-    """What a part says that neither calls nor answers; ``None`` for a text that is empty."""
+def _content_block(part: Object) -> Block | None:
+    """Load a part that is neither a call nor a result; ``None`` for an empty text."""
     options, more = part.get(OPTIONS), without(part, "type", "text", OPTIONS)
-    made: Block | None = None
+    block: Block | None = None
     match part:
         case {"type": "text", "text": str(text)} if text:
             return Text(text, native=native_of(options, more) if options or more else {})
-        case {"type": "reasoning", "text": str(text)} if thinking := thought(text, options, {}):
+        case {"type": "reasoning", "text": str(text)} if thinking := load_reasoning(text, options, {}):
             return replace(thinking, native={**thinking.native, **native_of(None, more)})
         case {"type": "text" | "reasoning", "text": str()} if not (options or more):
             return None
         case {"type": "file" | "image"}:
-            made = _inline_text(part) or read_file(part)
+            block = _inline_text(part) or read_file(part)
         case {"type": "custom"}:
-            made = Other(PROVIDER, {METADATA if key == OPTIONS else key: value for key, value in part.items()})
-    return made or Other(PROVIDER, {"content": part})
+            block = Other(PROVIDER, {METADATA if key == OPTIONS else key: value for key, value in part.items()})
+    return block or Other(PROVIDER, {"content": part})
 
 
 def _result(part: Object) -> Result:
-    """The result of a call; those of version 4 have the value itself."""
+    """Load the result of a call; in version 4, ``result`` contains the value itself."""
     output = part.get("output")
     content, outcome = _output(output), _OUTCOMES.get(string(output, "type"), "success")
     if "result" in part and output is None:
-        content, outcome = said(part["result"]), "failed" if part.get("isError") is True else "success"
+        content, outcome = result_content(part["result"]), "failed" if part.get("isError") is True else "success"
     rest = without(members(output), "type", "value", "reason")
     extra = native_of(part.get(OPTIONS), without(part, *_TOOL), output=rest)
     return Result(string(part, "toolCallId"), part["toolName"], content.content, content.json, outcome, native=extra)
 
 
 def _output(output: Json) -> ResultContent:
-    """What a tool gave."""
+    """Load the output of a result."""
     match output:
         case {"type": "text" | "error-text" | "json" | "error-json", "value": str(text)}:
             return ResultContent((Text(text),) if text else ())
         case {"type": "json" | "error-json"}:
             return ResultContent((Text(compact(output.get("value"))),), json=True)
         case {"type": "execution-denied"}:
-            return ResultContent((Text(words),) if (words := denial(output)) else ())
+            return ResultContent((Text(reason),) if (reason := denial(output)) else ())
         case {"type": "content", "value": list(items)}:
             return ResultContent(tuple(block for each in items if (block := _returned_block(each))))
-    return said(output)
+    return result_content(output)
 
 
 def _returned_block(part: Json) -> Block | None:
-    """A text or a file among what a tool gave."""
+    """Load a text or a file in the output of a tool."""
     match part:
         case {"type": "text", "text": str()}:
-            return _said(part)
+            return _content_block(part)
         case {"type": str(of)} if of.startswith(("file", "image", "media")):
             return _inline_text(part) or read_file(part) or Other(PROVIDER, {"content": part})
     return Other(PROVIDER, {"content": part})
 
 
 def _hosted(part: Object) -> HostedResult:
-    """What a tool gave that the provider ran."""
+    """Load a hosted result."""
     output = part.get("output")
     of = string(output, "type")
     value = at(output, "value") if isinstance(output, dict) else part.get("result")
@@ -214,21 +220,21 @@ def _hosted(part: Object) -> HostedResult:
 
 
 def native_of(options: Json, rest: Object, **more: Json) -> Native:
-    """What is native to a part or a message; ``more`` is what UI messages have, too."""
+    """Return the native members of a part or a message; ``more`` are those that UI messages have as well."""
     own = {key: value for key, value in rest.items() if value not in EMPTY}
-    return {**native(options, more), **({_OWN: own} if own else {})}
+    return {**native(options, more), **({_OWN_MEMBERS: own} if own else {})}
 
 
-def with_options(made: Object, native_members: Native) -> Object:
-    """A part or a message with what is native to it."""
+def with_options(part: Object, native_members: Native) -> Object:
+    """Add native members to a part or a message."""
     if not native_members:
-        return made
-    options = metadata(native_members, mirrored=False)
-    return {**native_members.get(_OWN, {}), **made, **({OPTIONS: options} if options else {})}
+        return part
+    options = metadata(native_members, mirror=False)
+    return {**native_members.get(_OWN_MEMBERS, {}), **part, **({OPTIONS: options} if options else {})}
 
 
 def _inline_text(part: Object) -> Text | None:
-    """The text of a ``file`` part that contains it; ``None`` for a file of any other kind."""
+    """Load a ``file`` part that contains a text; ``None`` for any other part."""
     match part:
         case {"type": "file", "data": {"type": "text", "text": str(text)}} if text:
             file = without(part, "type", "data", OPTIONS)
@@ -237,40 +243,40 @@ def _inline_text(part: Object) -> Text | None:
 
 
 def write_text(block: Text | Refusal) -> Object:
-    """A text, or the file that contained it."""
-    own = block.native.get(_OWN, {})
+    """Write a text, or the file that contained it."""
+    own = block.native.get(_OWN_MEMBERS, {})
     if not isinstance(file := own.get(_FILE), dict):
         return with_options({"type": "text", "text": block.text}, block.native)
-    extra = {**block.native, _OWN: without(own, _FILE)}
+    extra = {**block.native, _OWN_MEMBERS: without(own, _FILE)}
     return with_options({"type": "file", **file, "data": {"type": "text", "text": block.text}}, extra)
 
 
 def read_file(part: Object) -> Media | None:
-    """A ``file`` or ``image`` part of a message or of a result; ``None`` for what is none."""
+    """Load a ``file`` or ``image`` part of a message or a result; ``None`` without a file."""
     of: Medium | None = "image" if part["type"].startswith("image") else None
     mime = string(part, "mediaType") or string(part, "mimeType") or (f"{of}/*" if of else "")
     place = next((name for name in _PLACES if name in part), "")
     names = _references(part.get(place))
     provider, reference = next(iter(names.items()), ("", ""))
-    made = _medium(mime, part.get(place), reference, is_id=place in _IDS)
-    if made is None:
+    media = _medium(mime, part.get(place), reference, is_id=place in _IDS)
+    if media is None:
         return None
     more = without(part, "type", "mediaType", "mimeType", "filename", OPTIONS, place)
     extra = native_of(part.get(OPTIONS), more, providerReference=names)
-    return replace(made, name=string(part, "filename"), provider=provider, native=extra)
+    return replace(media, name=string(part, "filename"), provider=provider, native=extra)
 
 
-def _references(given: Json) -> Object:
-    """The ids of a file by provider."""
-    references = at(given, "reference") if at(given, "type") == "reference" else given
+def _references(value: Json) -> Object:
+    """Return the ids of a file by provider."""
+    references = at(value, "reference") if at(value, "type") == "reference" else value
     if not isinstance(references, dict) or not references or octets(references) or "type" in references:
         return {}
     return references if all(isinstance(each, str) and each for each in references.values()) else {}
 
 
-def _medium(mime: str, given: Json, reference: str, *, is_id: bool) -> Media | None:
-    """A medium by its data, its address, or its id, in whichever spelling."""
-    match given:
+def _medium(mime: str, value: Json, reference: str, *, is_id: bool) -> Media | None:
+    """Load media from data, a URL or an id, in the spelling of any version."""
+    match value:
         case {"type": "data", "data": inner} | {"type": "url", "url": inner}:
             return _medium(mime, inner, "", is_id=False)
         case str(text) if text and (is_id or (_FILE_ID.fullmatch(text) and parts.decode_base64(text) is None)):
@@ -279,19 +285,19 @@ def _medium(mime: str, given: Json, reference: str, *, is_id: bool) -> Media | N
             return medium_at(mime, url)
     if reference:
         return Media(kind_of(mime), plain(mime), file_id=reference)
-    data = octets(given)
+    data = octets(value)
     return Media(kind_of(mime), data_type(mime, data), data) if data else None
 
 
 def data_type(mime: str, data: str) -> str:
-    """The type of data; that of an image by its first bytes where no more is known than that it is one."""
+    """Return the media type of data; for ``image/*``, it follows from the first bytes."""
     if mime.startswith("image/") and not plain(mime):
         return parts.image_type(parts.decode_base64(data[:16]) or b"") or ""
     return "" if mime.endswith("/*") else parts.canonical_type(mime)
 
 
 def write_file(block: Media) -> Object | None:
-    """The ``file`` part of a medium; ``None`` for one that has no address."""
+    """Write media as a ``file`` part; ``None`` without data, id and URL."""
     reference = at(block.native, PROVIDER, "providerReference")
     place: Json = {"type": "reference", "reference": reference} if reference else block.data or block.file_id
     if not place and not (place := address(block)):
@@ -300,7 +306,7 @@ def write_file(block: Media) -> Object | None:
 
 
 def write_returned_file(block: Media) -> Object | None:
-    """A medium among what a tool gave; ``None`` for one that has no address."""
+    """Write media in the output of a tool; ``None`` without data, id and URL."""
     of = "image" if block.kind == "image" and not block.name else "file"
     if block.data:
         return _with_name({"type": f"{of}-data", "data": block.data, "mediaType": mime_of(block)}, block)
@@ -315,5 +321,5 @@ def write_returned_file(block: Media) -> Object | None:
     return _with_name({"type": "file-url", "url": block.url, "mediaType": mime_of(block)}, block)
 
 
-def _with_name(made: Object, block: Media) -> Object:
-    return with_options({**made, **({"filename": block.name} if block.name else {})}, block.native)
+def _with_name(part: Object, block: Media) -> Object:
+    return with_options({**part, **({"filename": block.name} if block.name else {})}, block.native)

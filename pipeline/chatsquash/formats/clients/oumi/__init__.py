@@ -1,4 +1,4 @@
-"""Oumi: the conversations that it is trained on; its histories are read by this name, too."""
+"""Training conversations of Oumi; this format also loads Oumi's chat histories."""
 
 from __future__ import annotations
 
@@ -28,33 +28,34 @@ __all__ = ["HAS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "every
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Objects that are all conversations of a training set."""
+    """Check that all objects are training conversations."""
     return each_fits(objects, training.fits)
 
 
 def each_fits(objects: list[Json], test: Callable[[dict[str, Json]], str | None]) -> str | None:
-    """The evidence in the first of some objects, if there is such in all of them."""
+    """Return the evidence in the first object if all objects pass a test."""
     seen = [test(each) for each in objects if isinstance(each, dict)]
     return seen[0] if seen and len(seen) == len(objects) and None not in seen else None
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """One for each conversation of a training set and for each branch of a history that no other goes on from.
+    """Load training conversations, and those branches of histories that are not the beginning of another branch.
 
-    Raises ``TurnError``.
+    Raises:
+        TurnError: with the place of malformed content
     """
-    whole = load_objects(objects, lambda document: _load(document, history.load))
+    loaded_objects = load_objects(objects, lambda document: _load(document, history.load))
     return [
         at_line(each, line)
-        for branches, line in zip(whole, line_numbers(objects, lines), strict=True)
+        for branches, line in zip(loaded_objects, line_numbers(objects, lines), strict=True)
         for each in branches
     ]
 
 
 def every(objects: list[Json]) -> list[Conversation]:
-    """The same with all branches of a history; raises ``TurnError``."""
-    whole = load_objects(objects, lambda document: _load(document, history.branches))
-    return [at_line(each, number) for number, branches in enumerate(whole, 1) for each in branches]
+    """Load training conversations and all branches of histories; raises ``TurnError``."""
+    loaded_objects = load_objects(objects, lambda document: _load(document, history.branches))
+    return [at_line(each, number) for number, branches in enumerate(loaded_objects, 1) for each in branches]
 
 
 def _load(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:

@@ -1,4 +1,4 @@
-"""Saved chats of Oumi, read and written: branches, each with all of its messages, or a single conversation."""
+"""Load and write saved chats of Oumi: branches, each with all of its messages, or a single conversation."""
 
 from __future__ import annotations
 
@@ -26,50 +26,53 @@ ATTACHMENT = "attachment"
 _ROLES = ("system", "user", "assistant", ATTACHMENT)
 _MODEL, _HISTORY = "model_name", "conversation_history"
 MAIN, MAIN_NAME, TEXT = "main", "Main", "text_content"
-ALONE = {"chat_id": "conversation_history", "export_info": "conversation"}
-"""Of files with one conversation the member that says so, and the one that holds it."""
-_OF_TRAINING = ("branches", "conversation_id", "metadata")
-"""Members that a history has not, but a conversation of a training set, and what is said of branches."""
+SINGLE_CONVERSATIONS = {"chat_id": "conversation_history", "export_info": "conversation"}
+"""Members that mark files with a single conversation, and the member with its messages."""
+_TRAINING_MEMBERS = ("branches", "conversation_id", "metadata")
+"""Native members of training conversations and of branches, which are not members of a history."""
 _SESSION_MEMBERS = ("schema_version", "session", "statistics")
 _PLACE = ("id", "parent_branch_id", "branch_point_index", "conversation_history")
 
 
 def fits(document: Object) -> str | None:
-    """The evidence that this is a history: its own name for itself, or the members beside the messages."""
+    """Return the evidence that this is a history: its ``format``, or the members next to its messages."""
     if document.get("format") == FORMAT:
         return f"format {FORMAT}"
     if "chat_id" in document and isinstance(document.get("conversation_history"), list):
-        return "chat_id beside conversation_history"
+        return "chat_id and conversation_history"
     if "export_info" in document and isinstance(document.get("conversation"), list):
-        return "export_info beside conversation"
+        return "export_info and conversation"
     return None
 
 
 def load(document: Object) -> list[Conversation]:
-    """The branches that are not the beginning of another one, the current one first; of equal ones the first.
+    """Load the branches that are not the beginning of another one, the current one first.
 
-    Raises ``TurnError``.
+    The first of several equal branches is loaded.  Raises ``TurnError``.
     """
-    ordered = sorted(branches(document), key=lambda each: not (each.branch and each.branch.current))
-    ends = [[jsonio.dumps(to_builtins(turn)) for turn in turns_of(branch)] for branch in ordered]
-    return [ordered[place] for place in without_prefixes(ends)]
+    current_first = sorted(branches(document), key=lambda each: not (each.branch and each.branch.current))
+    ends = [[jsonio.dumps(to_builtins(turn)) for turn in turns_of(branch)] for branch in current_first]
+    return [current_first[place] for place in without_prefixes(ends)]
 
 
 def branches(document: Json) -> list[Conversation]:
-    """Every branch of a history in the order of the file, whole: what it shares with its parent included.
+    """Load all branches of a history in file order, including the messages shared with their parents.
 
-    Each has its place among them, but for the only one.  Raises ``TurnError`` for what is no such history.
+    Each conversation has its ``Branch``, except if it is the only one.
+
+    Raises:
+        TurnError: if the document is not a history
     """
-    for member in ALONE.values():
+    for member in SINGLE_CONVERSATIONS.values():
         if isinstance(document, dict) and "format" not in document and member in document:
-            said = _said(document, member, "")
-            return [_conversation(document, document, said, None, native(PROVIDER, document, member))]
+            timed_turns = _timed_turns(document, member, "")
+            return [_conversation(document, document, timed_turns, None, native(PROVIDER, document, member))]
     history = _validated(document)
     current = at(document, "session", "current_branch_id")
     candidates = (each for each in (current, MAIN, *history) if isinstance(each, str) and each in history)
-    chosen = next(candidates, "")  # as Oumi's import has it
-    places = {key: _branch_at(branch, f"branches.{key}", current=key == chosen) for key, branch in history.items()}
-    turns = {key: _said(history[key], _HISTORY, f"branches.{key}.") for key in history}
+    selected = next(candidates, "")  # the order of Oumi's import
+    places = {key: _branch_at(branch, f"branches.{key}", current=key == selected) for key, branch in history.items()}
+    turns = {key: _timed_turns(history[key], _HISTORY, f"branches.{key}.") for key in history}
     own = _own(document, [branch[_HISTORY] for branch in history.values()])
     is_alone = len(places) == 1 and all(place.parent is None for place in places.values())
     return [
@@ -99,7 +102,7 @@ def _validated(document: Json) -> dict[str, Json]:
 
 
 def is_known(version: str) -> bool:
-    """Whether histories of a version are read; one that is no number may be any."""
+    """Whether a version is supported; a version that is not a number is assumed to be."""
     major = version.strip().partition(".")[0].lstrip("0")
     return not major.isdecimal() or major == VERSION[0]
 
@@ -118,14 +121,14 @@ def _branch_at(branch: Json, place: str, *, current: bool) -> Branch:
     return Branch(branch["id"], branch.get("name"), branch.get("parent_branch_id"), point or 0, current)
 
 
-def _expect(place: str, branch: Object, member: str, fits: bool, wanted: str) -> None:
+def _expect(place: str, branch: Object, member: str, fits: bool, expectation: str) -> None:
     if not fits:
         seen = compact(branch[member])[:40]
-        raise TurnError(f"{place}.{member} is {seen}, not {wanted}")
+        raise TurnError(f"{place}.{member} is {seen}, not {expectation}")
 
 
 def _own(document: Object, histories: list[list[Object]]) -> Object:
-    """What a history says of itself, without what is read of it and what can be counted."""
+    """Return the members of a history that are neither loaded otherwise nor derived by counting."""
     read = [member for member, known in (("schema_version", VERSION), ("format", FORMAT)) if document[member] == known]
     own = native(PROVIDER, document, "branches", *read).get(PROVIDER, {})
     rest = {
@@ -134,13 +137,13 @@ def _own(document: Object, histories: list[list[Object]]) -> Object:
     }
     for member, known in rest.items():
         if isinstance(own.get(member), dict):
-            left = {key: value for key, value in own[member].items() if key not in known or value != known[key]}
-            own = {**own, member: left}
+            extra = {key: value for key, value in own[member].items() if key not in known or value != known[key]}
+            own = {**own, member: extra}
     return {key: value for key, value in own.items() if value != {}}
 
 
 def statistics(histories: list[list[Object]]) -> Object:
-    """The statistics of a history, by the messages of each of its branches."""
+    """Compute the statistics of a history from the messages of its branches."""
     roles = [message["role"] for history in histories for message in history]
     return {
         "total_branches": len(histories),
@@ -151,18 +154,18 @@ def statistics(histories: list[list[Object]]) -> Object:
 
 
 def _with_branch(own: Object, branch: Object, place: Branch) -> Native:
-    """The same with what it says of a branch, by its id; the usual name says nothing."""
+    """Add the members of a branch, by its id, to native members; the default name is omitted."""
     read = ["id", "parent_branch_id", "branch_point_index", _HISTORY, *(["name"] if place.name == MAIN_NAME else [])]
     extra = native(PROVIDER, branch, *read).get(PROVIDER, {})
     more = {"branches": {place.id: extra}} if extra or place.id != MAIN else {}
     return {PROVIDER: {**own, **more}} if own or more else {}
 
 
-_Said = list[tuple[Turn, Moment | None]]
-"""Turns, and when each was said, as far as the file knows."""
+_TimedTurns = list[tuple[Turn, Moment | None]]
+"""Turns with their times, if the file has any."""
 
 
-def _said(holder: Object, member: str, path: str) -> _Said:
+def _timed_turns(holder: Object, member: str, path: str) -> _TimedTurns:
     history = holder[member]
     if not isinstance(history, list):
         raise TurnError(f"{path}{member} is {kind(history)}, not a list of messages")
@@ -170,85 +173,97 @@ def _said(holder: Object, member: str, path: str) -> _Said:
     return [(turn, moment(each.get("timestamp"))) for turn, each in zip(turns, history, strict=True)]
 
 
-def _conversation(document: Object, holder: Object, said: _Said, branch: Branch | None, own: Native) -> Conversation:
-    """What is said in a history, and by which model as far as the file knows one."""
+def _conversation(
+    document: Object, holder: Object, timed_turns: _TimedTurns, branch: Branch | None, own: Native
+) -> Conversation:
+    """Build the conversation of a branch, with the model if the file has one."""
     models = (string(holder, _MODEL), string(document, _MODEL), string(at(document, "configuration", "model"), _MODEL))
     plain, known = Evidence(1), Evidence(1, is_sampled=True, model=next(filter(None, models), None))
-    evidence = ((turn, (known if turn.role == "assistant" else plain)._replace(time=time)) for turn, time in said)
-    named: Object = {"session_id": string(members(document.get("session")) or document, "chat_id") or None}
+    evidence = (
+        (turn, (known if turn.role == "assistant" else plain)._replace(time=time)) for turn, time in timed_turns
+    )
+    origin_members: Object = {"session_id": string(members(document.get("session")) or document, "chat_id") or None}
     if branch:
-        named |= {"id": branch.id, "kind": "branch" if branch.parent else "main", "parent": branch.parent}
-    if not any(time for _, time in said):
-        named |= _bounds(holder)
-    return conversation(evidence, own, branch, **named)
+        origin_members |= {"id": branch.id, "kind": "branch" if branch.parent else "main", "parent": branch.parent}
+    if not any(time for _, time in timed_turns):
+        origin_members |= _bounds(holder)
+    return conversation(evidence, own, branch, **origin_members)
 
 
 def _bounds(holder: Object) -> Object:
-    """When a history was begun and last gone on with, for one whose messages have no times."""
-    began = moment(holder.get("created_at"))
-    ended = moment(holder.get("last_active")) or moment(holder.get("last_updated")) or began
-    if ended is None:
+    """Return the start and the end of a history, for histories whose messages have no times."""
+    started_at = moment(holder.get("created_at"))
+    ended_at = moment(holder.get("last_active")) or moment(holder.get("last_updated")) or started_at
+    if ended_at is None:
         return {}
-    is_naive = ended.naive or (began is not None and began.naive)
+    is_naive = ended_at.naive or (started_at is not None and started_at.naive)
     findings = {"findings": ((1, RepeatedViolation("naive-timestamp")),)} if is_naive else {}
-    return {"started_at": (began or ended).at, "ended_at": ended.at, **findings}
+    return {"started_at": (started_at or ended_at).at, "ended_at": ended_at.at, **findings}
 
 
-def _message(logged: Json, place: str) -> Turn:
-    if not isinstance(logged, dict):
-        raise TurnError(f"{place} is {kind(logged)}, not an object")
-    role = logged.get("role")
+def _message(message: Json, place: str) -> Turn:
+    if not isinstance(message, dict):
+        raise TurnError(f"{place} is {kind(message)}, not an object")
+    role = message.get("role")
     if role not in _ROLES:
         seen = f"the role {compact(role)[:40]}, which is not one of {', '.join(_ROLES)}"
         raise TurnError(f"{place} has {'no role' if role is None else seen}")
     if role == ATTACHMENT:
-        return _attachment(logged)
-    content = logged.get("content")
+        return _attachment(message)
+    content = message.get("content")
     if not isinstance(content, str):
-        raise TurnError(f"{place} has {'no content' if content is None else 'a content that is not a text'}")
-    said = (Text(content),) if content else ()
-    own = native(PROVIDER, logged, "role", "content", KEY)
-    thought = at(logged, "metadata", "thinking_content")
+        raise TurnError(f"{place} has {'no content' if content is None else 'content that is not a text'}")
+    blocks = (Text(content),) if content else ()
+    own = native(PROVIDER, message, "role", "content", KEY)
+    thought = at(message, "metadata", "thinking_content")
     if role != "assistant" or not (isinstance(thought, str) and thought):
-        return Turn(role, said, are_instructions(logged), own)
-    more = {key: value for key, value in logged["metadata"].items() if key != "thinking_content"}
-    own = native(PROVIDER, {**logged, "metadata": more}, "role", "content", KEY)
-    return Turn(role, (Reasoning(thought), *said), native=own)
+        return Turn(role, blocks, are_instructions(message), own)
+    more = {key: value for key, value in message["metadata"].items() if key != "thinking_content"}
+    own = native(PROVIDER, {**message, "metadata": more}, "role", "content", KEY)
+    return Turn(role, (Reasoning(thought), *blocks), native=own)
 
 
-def _attachment(logged: Object) -> Turn:
-    """What was attached is the user's; it has its text in ``text_content``, by the documentation in ``content``."""
-    member = TEXT if isinstance(logged.get(TEXT), str) else "content"
-    text = string(logged, member)
-    read = (member, KEY) if isinstance(logged.get(member), str) else (KEY,)
-    own = native(PROVIDER, logged, *read).get(PROVIDER, {})
+def _attachment(message: Object) -> Turn:
+    """Load an attachment as a user turn.
+
+    Its text is in ``text_content``, although the documentation has it in ``content``.
+    """
+    member = TEXT if isinstance(message.get(TEXT), str) else "content"
+    text = string(message, member)
+    read = (member, KEY) if isinstance(message.get(member), str) else (KEY,)
+    own = native(PROVIDER, message, *read).get(PROVIDER, {})
     where = {} if member == TEXT or not text else {TEXT: own.get(TEXT)}
     return Turn("user", (Text(text),) if text else (), native={PROVIDER: {**own, **where}})
 
 
 def dump(conversations: list[Conversation]) -> Json:
-    """A history with a branch for each conversation: in its own place, else one of the branch that begins most like it.
+    """Write a history with one branch per conversation.
 
-    It holds what is said as text; calls and their results have no place in it.
+    A branch keeps its logged place if that is still correct; otherwise, its parent is the branch with the longest
+    common beginning.  Only texts are written; calls and results cannot be expressed.
     """
-    histories = [[made for turn in turns_of(each) if (made := _write_message(turn))] for each in conversations]
+    histories = [[message for turn in turns_of(each) if (message := _write_message(turn))] for each in conversations]
     known = (each.native[PROVIDER] for each in conversations if PROVIDER in each.native)
-    own = {key: value for key, value in next(known, {}).items() if key not in _OF_TRAINING}
+    own = {key: value for key, value in next(known, {}).items() if key not in _TRAINING_MEMBERS}
     is_alone = len(conversations) == 1 and conversations[0].branch is None and _more(conversations[0])[0] is None
-    for mark, member in ALONE.items():
+    for mark, member in SINGLE_CONVERSATIONS.items():
         if is_alone and mark in own:
             return {**own, member: histories[0]}
-    spelled = [list(map(jsonio.dumps, each)) for each in histories]
+    encoded_histories = [list(map(jsonio.dumps, each)) for each in histories]
     ids = _ids(conversations)
     messages = [
         {
-            **_branch_place(number, each.branch, ids, spelled),
+            **_branch_place(number, each.branch, ids, encoded_histories),
             **_more(each)[1],
             "conversation_history": histories[number],
         }
         for number, each in enumerate(conversations)
     ]
-    current = [each for each, c in zip(ids, conversations, strict=True) if c.branch and c.branch.current]
+    current = [
+        each
+        for each, conversation in zip(ids, conversations, strict=True)
+        if conversation.branch and conversation.branch.current
+    ]
     version = string(own, "schema_version")
     return {
         "schema_version": version if version and is_known(version) else VERSION,
@@ -265,65 +280,72 @@ def dump(conversations: list[Conversation]) -> Json:
 
 
 def _more(conversation: Conversation) -> tuple[str | None, Object]:
-    """What only Oumi knows of a branch, with its id."""
+    """Return the id of a branch, and its native members."""
     metadata = members(at(conversation.native, PROVIDER, "branches"))
     known = next(iter(metadata), None)
     return known, {key: value for key, value in members(metadata.get(known or "")).items() if key not in _PLACE}
 
 
 def _ids(conversations: list[Conversation]) -> list[str]:
-    """What each branch is called: as it was, or by its number; no name stands twice."""
+    """Return a unique id for each branch: the logged one, or one from its number."""
     ids: list[str] = []
     for number, each in enumerate(conversations):
-        numbered = f"branch_{number}" if number else MAIN
-        wanted = each.branch.id if each.branch else _more(each)[0] or numbered
-        names = chain([wanted], (f"{wanted}_{other}" for other in count(2)))
+        default_id = f"branch_{number}" if number else MAIN
+        preferred_id = each.branch.id if each.branch else _more(each)[0] or default_id
+        names = chain([preferred_id], (f"{preferred_id}_{other}" for other in count(2)))
         ids.append(next(name for name in names if name not in ids))
     return ids
 
 
-def _branch_place(number: int, was: Branch | None, ids: list[str], histories: list[list[bytes]]) -> Object:
-    """Where a branch comes from: as it was, if that is true; else the first of those that begin most like it."""
-    if was and _is_true(number, was, ids, histories):
-        return {"id": was.id, "name": was.name, "parent_branch_id": was.parent, "branch_point_index": was.point}
-    shared = [_common_length(histories[number], other) for other in histories[:number]]
-    point = max(shared, default=0)
+def _branch_place(number: int, branch: Branch | None, ids: list[str], histories: list[list[bytes]]) -> Object:
+    """Return the place of a branch: the logged one if it is still correct, else the longest common beginning."""
+    if branch and _is_true(number, branch, ids, histories):
+        return {
+            "id": branch.id,
+            "name": branch.name,
+            "parent_branch_id": branch.parent,
+            "branch_point_index": branch.point,
+        }
+    common_lengths = [_common_length(histories[number], other) for other in histories[:number]]
+    point = max(common_lengths, default=0)
     return {
         "id": ids[number],
-        "name": was.name if was else f"Branch {number}" if number else MAIN_NAME,
-        "parent_branch_id": ids[shared.index(point)] if point else None,
+        "name": branch.name if branch else f"Branch {number}" if number else MAIN_NAME,
+        "parent_branch_id": ids[common_lengths.index(point)] if point else None,
         "branch_point_index": point,
     }
 
 
-def _is_true(number: int, was: Branch, ids: list[str], histories: list[list[bytes]]) -> bool:
-    """Whether a branch still begins as it says."""
-    if was.id != ids[number]:
+def _is_true(number: int, branch: Branch, ids: list[str], histories: list[list[bytes]]) -> bool:
+    """Whether a branch still begins like its parent up to its branch point."""
+    if branch.id != ids[number]:
         return False
-    if was.parent is None:
-        return was.point == 0
-    return was.parent in ids and _common_length(histories[number], histories[ids.index(was.parent)]) >= was.point
+    if branch.parent is None:
+        return branch.point == 0
+    return (
+        branch.parent in ids and _common_length(histories[number], histories[ids.index(branch.parent)]) >= branch.point
+    )
 
 
 def _common_length(one: list[bytes], other: list[bytes]) -> int:
-    """How many messages two histories begin with alike."""
+    """Return the number of messages in the common beginning of two histories."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _write_message(turn: Turn) -> Object | None:
-    """A message; ``None`` for a turn that says nothing here, unless it is an assistant's that is empty."""
+    """Write a message; ``None`` if none of its content is supported, but an assistant turn without text is written."""
     own = own_of(turn, PROVIDER)
     text = text_of(turn.blocks, by_assistant=turn.role == "assistant")
     if turn.role == "user" and own.get("role") == ATTACHMENT:
         member = "content" if TEXT in own else TEXT
-        made = {"role": ATTACHMENT, member: text}
-        return {**made, **{key: value for key, value in own.items() if value is not None}, **made}
+        message = {"role": ATTACHMENT, member: text}
+        return {**message, **{key: value for key, value in own.items() if value is not None}, **message}
     is_silent = turn.role == "assistant" and all(type(block) is Reasoning for block in turn.blocks)
     if turn.role not in SPEAKERS or not (text or is_silent):
         return None
-    made = {"role": SPEAKERS[turn.role], "content": text, **instructions_mark(turn)}
-    more = {key: value for key, value in own.items() if key != "id"}  # which only messages of a training set have
+    message = {"role": SPEAKERS[turn.role], "content": text, **instructions_mark(turn)}
+    more = {key: value for key, value in own.items() if key != "id"}  # only messages of a training set have ids
     thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
     if thoughts and turn.role == "assistant":
         more["metadata"] = {**members(more.get("metadata")), "thinking_content": "\n\n".join(thoughts)}
-    return {**made, **more, **made}
+    return {**message, **more, **message}

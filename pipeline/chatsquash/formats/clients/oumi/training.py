@@ -1,4 +1,4 @@
-"""Training conversations of Oumi: OpenAI messages whose content may be a list of Oumi's own items."""
+"""Training conversations of Oumi: OpenAI messages with Oumi's own items in their content."""
 
 from __future__ import annotations
 
@@ -30,148 +30,152 @@ from chatsquash.formats.writing import (
 from chatsquash.formats.writing import native as own_of
 
 PROVIDER = "oumi"
-_OWN = ("image_path", "image_binary")
+_OWN_ITEMS = ("image_path", "image_binary")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _MEMBERS = {"conversation_id", "messages", "metadata", "tools"}
 _ROLES = ("system", "user", "assistant", "tool")
-_OF_HISTORIES = ("metadata", "raw_thinking", "role", "timestamp", "word_count")
-"""Members of messages in histories, which those of a training set have not."""
+_HISTORY_MEMBERS = ("metadata", "raw_thinking", "role", "timestamp", "word_count")
+"""Members of messages in histories, which messages of a training set do not have."""
 
 
 # Reading
 
 
 def fits(document: Object) -> str | None:
-    """The evidence that this is a conversation of Oumi's and no other object with messages."""
+    """Return the evidence that this is a conversation of Oumi, not any other object with messages."""
     if not isinstance(document.get("messages"), list) or document.keys() - _MEMBERS:
         return None
     if isinstance(document.get("metadata"), dict) or isinstance(document.get("conversation_id"), str):
-        return "messages beside metadata or conversation_id"
+        return "messages with metadata or conversation_id"
     contents = [each.get("content") for each in objects(document["messages"])]
     return "content items of Oumi" if any(has_oumi_items(content) for content in contents) else None
 
 
 def defined_tools(document: Object) -> list[Tool]:
-    """The definitions in a conversation."""
+    """Load the tool definitions in a conversation."""
     return openai_chat.tools(document.get("tools")).functions
 
 
 def load(document: Object) -> Conversation:
-    """A conversation with its tools; raises ``TurnError``."""
-    logged = document.get("messages")
-    if not isinstance(logged, list):
-        raise TurnError(f"has messages that are {kind(logged)}, not a list")
-    turns = bodies.load_each(_message, logged, State(), "messages").turns
-    named = Origin(session_id=string(document, "conversation_id") or None)
+    """Load a conversation with its tools; raises ``TurnError``."""
+    messages = document.get("messages")
+    if not isinstance(messages, list):
+        raise TurnError(f"has messages that are {kind(messages)}, not a list")
+    turns = bodies.load_each(_message, messages, State(), "messages").turns
+    origin = Origin(session_id=string(document, "conversation_id") or None)
     tools = defined_tools(document)
     own = native(PROVIDER, document, "messages", "tools")
-    return Conversation(view.messages(turns), tools, origin=named, native=own)
+    return Conversation(view.messages(turns), tools, origin=origin, native=own)
 
 
-def _message(logged: Json, state: State) -> LoadedTurn:
-    role = _role(logged)
-    said = blocks_of(logged.get("content"))
+def _message(message: Json, state: State) -> LoadedTurn:
+    role = _role(message)
+    content_blocks = blocks_of(message.get("content"))
     if role == "tool":
-        return _result_turn(logged, said, state)
+        return _result_turn(message, content_blocks, state)
     if role != "assistant":
-        made = Turn(role, said, are_instructions(logged), native(PROVIDER, logged, "role", "content", KEY))
-        return LoadedTurn([made], state.evolve(by_assistant=False))
-    calls = logged.get("tool_calls")
-    read = [*text_members(logged, "reasoning_content"), *(["tool_calls"] if isinstance(calls, list) else [])]
-    thought = string(logged, "reasoning_content")
-    called = _calls(calls if isinstance(calls, list) else [], state.call)
-    blocks = (*((Reasoning(thought),) if thought else ()), *said, *called)
-    made = Turn(role, blocks, native=native(PROVIDER, logged, "role", "content", KEY, *read))
-    return LoadedTurn([made], state.after_calls(blocks, by_assistant=True))
+        turn = Turn(role, content_blocks, are_instructions(message), native(PROVIDER, message, "role", "content", KEY))
+        return LoadedTurn([turn], state.evolve(by_assistant=False))
+    calls = message.get("tool_calls")
+    read = [*text_members(message, "reasoning_content"), *(["tool_calls"] if isinstance(calls, list) else [])]
+    thought = string(message, "reasoning_content")
+    call_blocks = _calls(calls if isinstance(calls, list) else [], state.call)
+    blocks = (*((Reasoning(thought),) if thought else ()), *content_blocks, *call_blocks)
+    turn = Turn(role, blocks, native=native(PROVIDER, message, "role", "content", KEY, *read))
+    return LoadedTurn([turn], state.after_calls(blocks, by_assistant=True))
 
 
-def _role(logged: Json) -> str:
-    """The role of what is a message; raises ``TurnError`` for what is none."""
-    if not isinstance(logged, dict):
-        raise TurnError(f"is {kind(logged)}, not an object")
-    role, content = role_of(logged, _ROLES), logged.get("content")
+def _role(message: Json) -> str:
+    """Return the role of a message; raises ``TurnError`` for a malformed message."""
+    if not isinstance(message, dict):
+        raise TurnError(f"is {kind(message)}, not an object")
+    role, content = role_of(message, _ROLES), message.get("content")
     if not isinstance(content, str | list | None):
-        raise TurnError(f"has a content that is {kind(content)}, not text or a list of items")
+        raise TurnError(f"has content that is {kind(content)}, not text or a list of items")
     return role
 
 
-def _calls(logged: list[Json], number: int) -> Iterator[Block]:
-    for each in logged:
-        made = _call(each, number) if isinstance(each, dict) else Other(PROVIDER, {"tool_calls": each})
-        number += getattr(made, "made_up", False)
-        yield made
+def _calls(logged_calls: list[Json], number: int) -> Iterator[Block]:
+    for each in logged_calls:
+        block = _call(each, number) if isinstance(each, dict) else Other(PROVIDER, {"tool_calls": each})
+        number += getattr(block, "made_up", False)
+        yield block
 
 
-def _call(logged: Object, number: int) -> Call:
-    definition, own = logged.get("function"), string(logged, "id")
+def _call(logged_call: Object, number: int) -> Call:
+    definition, own = logged_call.get("function"), string(logged_call, "id")
     function = members(definition)
     inner = native(PROVIDER, function, "arguments", *text_members(function, "name")).get(PROVIDER)
-    read = ["index", *text_members(logged, "id"), *(["type"] if logged.get("type") == "function" else [])]
-    rest = {**logged, "function": inner if isinstance(definition, dict) else definition}
+    read = ["index", *text_members(logged_call, "id"), *(["type"] if logged_call.get("type") == "function" else [])]
+    rest = {**logged_call, "function": inner if isinstance(definition, dict) else definition}
     return call(own, number, function.get("name"), arguments(function.get("arguments")), native(PROVIDER, rest, *read))
 
 
-def _result_turn(logged: Object, said: tuple[Text | Other | Media, ...], state: State) -> LoadedTurn:
-    own, name = string(logged, "tool_call_id"), logged.get("name")
-    answered, state = state.answer(own, name)
-    content, outcome = parse_outcome(said, is_marked=is_failed(logged))
-    more = native(PROVIDER, logged, "role", "content", KEY, *text_members(logged, "tool_call_id", "name"))
-    made = result(answered, own, name, ResultContent(content), outcome, more)
-    return LoadedTurn([Turn("tool", (made,))], state.evolve(by_assistant=False))
+def _result_turn(message: Object, content_blocks: tuple[Text | Other | Media, ...], state: State) -> LoadedTurn:
+    own, name = string(message, "tool_call_id"), message.get("name")
+    call_id, state = state.answer(own, name)
+    content, outcome = parse_outcome(content_blocks, is_marked=is_failed(message))
+    more = native(PROVIDER, message, "role", "content", KEY, *text_members(message, "tool_call_id", "name"))
+    loaded_result = result(call_id, own, name, ResultContent(content), outcome, more)
+    return LoadedTurn([Turn("tool", (loaded_result,))], state.evolve(by_assistant=False))
 
 
 # Writing
 
 
 def dump(conversation: Conversation) -> Json:
-    """The conversation as one object; raises ``TurnError`` for tools that are nested too deeply to be checked."""
+    """Write a conversation as one object; raises ``TurnError`` for tools that are nested too deeply to check."""
     messages = [message for turn in turns_of(conversation) for message in _write_turn(turn)]
     tools, own = _tools(conversation.tools), conversation.native.get(PROVIDER, {})
-    named = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
+    id_member = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
     definitions = {"tools": tools} if tools else {}
-    return {**named, "messages": messages, **definitions, "metadata": members(own.get("metadata"))}
+    return {**id_member, "messages": messages, **definitions, "metadata": members(own.get("metadata"))}
 
 
 def _write_turn(turn: Turn) -> Iterator[Object]:
-    """The messages of a turn; none for one that says nothing here, unless it is an assistant's that is empty."""
+    """Write the messages of a turn; none if its content is not supported, but an empty assistant turn is written."""
     if turn.role == "tool":
         yield from (_result(block) for block in turn.blocks if type(block) is Result)
     elif turn.role == "assistant":
-        said = _said(turn)
-        if not turn.blocks or said != {"role": "assistant", "content": ""}:
-            yield {**said, **_own(turn), **said}
+        assistant_message = _assistant_message(turn)
+        if not turn.blocks or assistant_message != {"role": "assistant", "content": ""}:
+            yield {**assistant_message, **_own_members(turn), **assistant_message}
     elif turn.role in SPEAKERS and (content := content_of(turn.blocks)):
-        made = {"role": SPEAKERS[turn.role], "content": content, **instructions_mark(turn)}
-        yield {**made, **_own(turn), **made}
+        message = {"role": SPEAKERS[turn.role], "content": content, **instructions_mark(turn)}
+        yield {**message, **_own_members(turn), **message}
 
 
-def _said(turn: Turn) -> Object:
+def _assistant_message(turn: Turn) -> Object:
     content = content_of(turn.blocks)
-    calls = [_written_call(block) for block in turn.blocks if type(block) is Call]
+    calls = [_write_call(block) for block in turn.blocks if type(block) is Call]
     thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
     thought = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
     call_members = {"tool_calls": calls} if calls else {}
     return {"role": "assistant", "content": content if content or calls else "", **thought, **call_members}
 
 
-def _own(turn: Turn) -> Object:
+def _own_members(turn: Turn) -> Object:
     own = own_of(turn, PROVIDER)
-    if not own or "role" in own:  # an attachment of a history
+    if not own or "role" in own:  # members of an attachment in a history
         return {}
-    return {key: value for key, value in own.items() if key not in _OF_HISTORIES}
+    return {key: value for key, value in own.items() if key not in _HISTORY_MEMBERS}
 
 
-def _written_call(block: Call) -> Object:
-    """A call of a function; that of a custom tool has the text as its input."""
+def _write_call(block: Call) -> Object:
+    """Write a call; the text of a custom tool's call becomes its ``input`` argument."""
     own = own_of(block, PROVIDER)
-    spelled = compact(custom_input(block.arguments)) if block.custom else block.arguments
-    function = {"name": block.name or "", "arguments": spelled}
-    made = {"id": block.id, "type": "function", "function": {**function, **members(own.get("function")), **function}}
-    return {**made, **own, **made}
+    call_arguments = compact(custom_input(block.arguments)) if block.custom else block.arguments
+    function = {"name": block.name or "", "arguments": call_arguments}
+    members_of_call = {
+        "id": block.id,
+        "type": "function",
+        "function": {**function, **members(own.get("function")), **function},
+    }
+    return {**members_of_call, **own, **members_of_call}
 
 
 def _result(block: Result) -> Object:
-    """A result; one that failed says so before its text, with our mark beside it, which Oumi passes over."""
+    """Write a result; a failure is marked in its text, and by chatsquash's own mark, which Oumi ignores."""
     content = content_of(block.content) or ""
     if isinstance(content, str):
         content = failure_text(content, block)
@@ -179,14 +183,14 @@ def _result(block: Result) -> Object:
         content = [{**content[0], "content": failure_text(content[0]["content"], block)}, *content[1:]]
     elif block.outcome in FAILED:
         content = [{"type": "text", "content": ERROR}, *content]
-    made = {"role": "tool", "tool_call_id": block.id, "content": content, **failure_mark(block)}
-    return {**made, **own_of(block, PROVIDER), **made}
+    message = {"role": "tool", "tool_call_id": block.id, "content": content, **failure_mark(block)}
+    return {**message, **own_of(block, PROVIDER), **message}
 
 
-# Tools: what Oumi would refuse a whole conversation for is left out
+# Tools: without members for which Oumi would reject the conversation
 
-_WANTED: dict[str, type] = {"description": str, "parameters": dict, "strict": bool}
-"""What members of a function have to be, if they are not null."""
+_FUNCTION_TYPES: dict[str, type] = {"description": str, "parameters": dict, "strict": bool}
+"""The types of the members of a function, unless they are null."""
 _TYPES = ("object", "string", "number", "integer", "boolean", "array", "null")
 
 
@@ -194,7 +198,7 @@ def _is_str(value: Json) -> bool:
     return isinstance(value, str)
 
 
-_CHECKED: dict[str, Callable[[Any], bool]] = {
+_TYPE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "type": lambda value: all(each in _TYPES for each in (value if isinstance(value, list) else [value])),
     "description": _is_str,
     "title": _is_str,
@@ -202,14 +206,14 @@ _CHECKED: dict[str, Callable[[Any], bool]] = {
     "required": lambda value: isinstance(value, list) and all(map(_is_str, value)),
     "enum": lambda value: isinstance(value, list),
 }
-"""The members of a schema that Oumi wants to be of a type."""
-_FITTED = frozenset((*_CHECKED, "properties", "items"))
+"""Type checks for the members of a schema that Oumi validates."""
+_TYPED_KEYWORDS = frozenset((*_TYPE_CHECKS, "properties", "items"))
 
 
-def _tools(defined: list[Tool]) -> list[Tool]:
-    """The functions among the tools, without what Oumi would refuse; raises ``TurnError``."""
+def _tools(definitions: list[Tool]) -> list[Tool]:
+    """Write function tools without members that Oumi would reject; raises ``TurnError``."""
     try:
-        return [fitted for tool in openai_chat.tools(defined).functions if (fitted := _tool(tool))]
+        return [converted for tool in openai_chat.tools(definitions).functions if (converted := _tool(tool))]
     except RecursionError:
         raise TurnError("has tools that are nested too deeply") from None
 
@@ -219,30 +223,30 @@ def _tool(tool: Object) -> Object | None:
     function = tool.get("function")
     if tool.get("type") != "function" or not isinstance(function, dict) or not _is_str(function.get("name")):
         return None
-    kept: Object = {
+    members: Object = {
         key: value
         for key, value in function.items()
-        if key != PRIVATE and (value is None or isinstance(value, _WANTED.get(key, object)))
+        if key != PRIVATE and (value is None or isinstance(value, _FUNCTION_TYPES.get(key, object)))
     }
-    if isinstance(kept.get("parameters"), dict):
-        kept["parameters"] = _schema(kept["parameters"])
-    return {**without_private(tool), "function": kept}
+    if isinstance(members.get("parameters"), dict):
+        members["parameters"] = _schema(members["parameters"])
+    return {**without_private(tool), "function": members}
 
 
 def _schema(schema: Object) -> Object:
-    fitted = Object()
+    converted = Object()
     for key, value in schema.items():
-        if value is None or key not in _FITTED:
-            fitted[key] = value
+        if value is None or key not in _TYPED_KEYWORDS:
+            converted[key] = value
         else:
-            fitted.update(_member(key, value))
-    return fitted
+            converted.update(_member(key, value))
+    return converted
 
 
 def _member(key: str, value: Json) -> Object:
-    """A member of a schema as Oumi takes it; lists of schemas in ``items`` are what newer ones call ``prefixItems``."""
-    if key in _CHECKED:
-        return {key: value} if _CHECKED[key](value) else {}
+    """Convert a member of a schema for Oumi; a list in ``items`` becomes ``prefixItems``, as in newer JSON Schema."""
+    if key in _TYPE_CHECKS:
+        return {key: value} if _TYPE_CHECKS[key](value) else {}
     if isinstance(value, list):
         return {"prefixItems": value} if key == "items" else {}
     if key == "items":
@@ -252,22 +256,23 @@ def _member(key: str, value: Json) -> Object:
 
 
 def _sub(schema: Json) -> Object | None:
-    """A schema; those that are booleans take all or nothing."""
+    """Convert a subschema; ``true`` becomes a schema that accepts anything, ``false`` one that accepts nothing."""
     if isinstance(schema, bool):
         return {} if schema else {"not": {}}
     return _schema(schema) if isinstance(schema, dict) else None
 
 
 def has_oumi_items(content: Json) -> bool:
-    """Whether a content has items that only Oumi spells like this."""
+    """Whether a content has items in a shape that only Oumi uses."""
     return any(
-        each.get("type") in _OWN or (each.get("type") in ("text", "image_url") and isinstance(each.get("content"), str))
+        each.get("type") in _OWN_ITEMS
+        or (each.get("type") in ("text", "image_url") and isinstance(each.get("content"), str))
         for each in objects(content)
     )
 
 
 def blocks_of(content: Json) -> tuple[Text | Media | Other, ...]:
-    """What a content says that is text or a list of items."""
+    """Load content, which is a text or a list of items."""
     if not isinstance(content, list):
         return (Text(content),) if content else ()
     return tuple(block for item in content for block in _block(item))
@@ -291,25 +296,28 @@ def _block(item: Json) -> Iterator[Text | Media | Other]:
 
 
 def _mime(data: str) -> str | None:
-    """The type of an image in base64, by its first bytes; ``None`` for what is no image."""
+    """Return the media type of base64 data from its first bytes; ``None`` if it is not an image."""
     return parts.image_type((parts.decode_base64(data) or b"")[:12])
 
 
 def _type(url: str) -> str:
-    """The type of the item for an image that is elsewhere: at an address, or in the file system."""
+    """Return the type of the item for a linked image: a URL, or a path in the file system."""
     return "image_url" if _ADDRESS.match(url) else "image_path"
 
 
 def content_of(blocks: Iterable[Block]) -> Json:
-    """Items, or their text where they are one; ``None`` without any.  Texts around calls are one."""
-    said = [block for block in blocks if isinstance(block, Text | Refusal | Media | Other | Call)]
-    items = [item for block in said if (item := _item(block))]
+    """Write items, or only the text if there is one text; ``None`` without any.
+
+    Texts around calls are joined.
+    """
+    supported = [block for block in blocks if isinstance(block, Text | Refusal | Media | Other | Call)]
+    items = [item for block in supported if (item := _item(block))]
     if not items:
         return None
     are_texts = all(item.keys() == {"type", "content"} and is_text(item) for item in items)
-    calls = [place for place, block in enumerate(said) if type(block) is Call]
-    if are_texts and (len(items) == 1 or (calls and calls[0] < len(said) - len(calls))):
-        return text_of(said, by_assistant=bool(calls))
+    calls = [place for place, block in enumerate(supported) if type(block) is Call]
+    if are_texts and (len(items) == 1 or (calls and calls[0] < len(supported) - len(calls))):
+        return text_of(supported, by_assistant=bool(calls))
     return items
 
 
@@ -330,7 +338,7 @@ def _item(block: Block) -> Object | None:
 
 
 def _image(block: Media) -> Object:
-    """An image: its bytes where these tell of what type it is, else its address, or its path."""
+    """Write an image: its bytes if they determine its media type, else its URL or its path."""
     if block.data and _mime(block.data) == block.mime:
         return {"type": "image_binary", "binary": block.data}
     url = parts.data_url(block.mime, block.data) if block.data else block.url

@@ -1,6 +1,6 @@
-"""What a user's prompt and a tool's result are made of in Pydantic AI, as blocks, and back.
+"""Load and write the content of user prompts and tool results in Pydantic AI.
 
-The name of a file is its ``title`` in ``vendor_metadata``, where also stands what only its provider knows of it:
+The name of a file is its ``title`` in ``vendor_metadata``, which also contains provider-specific members:
 Anthropic's ``context``, ``citations`` and ``cache_control``, OpenAI's ``detail``, Gemini's ``media_resolution``.
 """
 
@@ -29,12 +29,12 @@ _VENDOR = {
     "media_resolution": ("google", "mediaResolution"),
     "detail": ("openai", "detail"),
 }
-"""Members of the vendor's metadata: whose they are, and what his own format calls them."""
+"""Members of ``vendor_metadata``, with their provider and their name in its format."""
 _OF_TEXT = ("metadata", "value", "tag", "description")
 
 
 def block(item: Json) -> Block | None:
-    """An item as a block; ``None`` for an empty text."""
+    """Load an item; ``None`` for an empty text."""
     match item:
         case str(text) | {"kind": "text-content" | "structured-content", "content": str(text)}:
             return Text(text, native=_of_text(item)) if text else None
@@ -50,18 +50,18 @@ def block(item: Json) -> Block | None:
 
 
 def blocks(content: Json) -> tuple[Any, ...]:
-    """A text, an item or a list of such as blocks."""
+    """Load a text, an item or a list of them."""
     return tuple(each for item in as_list(content) if (each := block(item)))
 
 
 def binary(item: Json) -> Media | None:
-    """A medium that is there as its data, where nothing else may stand."""
+    """Load media from data, for places that allow nothing else; ``None`` for any other value."""
     medium = block({**item, "kind": "binary"}) if isinstance(item, dict) else None
     return medium if isinstance(medium, Media) else None
 
 
 def _of_text(item: Json) -> Native:
-    """What only providers know of a text: Anthropic's, where it is the only one in the metadata, else all as it is."""
+    """Return the native members of a text: Anthropic's if the metadata has no others, else all unchanged."""
     if isinstance(item, str):
         return {}
     members = {name: item[name] for name in _OF_TEXT if name in item}
@@ -73,35 +73,35 @@ def _of_text(item: Json) -> Native:
 
 
 def kind_of(mime: str) -> Medium:
-    """What a medium of a type is."""
+    """Return the kind of media of a media type."""
     return _MEDIA.get(mime.partition("/")[0], "file")
 
 
 def _medium(item: Object, kind: Medium, mime: str, place: str, value: str) -> Media:
-    usual = ("identifier",) if item.get("identifier") == _identifier(place, value) else ()
+    default_members = ("identifier",) if item.get("identifier") == _identifier(place, value) else ()
     provider = string(item, "provider_name") if place == "file_id" else ""
-    known = [*usual, *(["media_type"] if mime else []), *(["provider_name"] if provider else [])]
+    known = [*default_members, *(["media_type"] if mime else []), *(["provider_name"] if provider else [])]
     members = own(item, "kind", place, *known)
     vendor, name, vendors = members.get("vendor_metadata"), "", dict[str, Object]()
     if isinstance(vendor, dict):
         name = string(vendor, "title")
-        left = own(vendor, *(("title",) if name else ()), *_VENDOR)
-        for ours, (who, theirs) in _VENDOR.items():
+        other_members = own(vendor, *(("title",) if name else ()), *_VENDOR)
+        for ours, (provider_name, theirs) in _VENDOR.items():
             if ours in vendor:
-                vendors.setdefault(who, {})[theirs] = vendor[ours]
-        members = own({**members, "vendor_metadata": left})
+                vendors.setdefault(provider_name, {})[theirs] = vendor[ours]
+        members = own({**members, "vendor_metadata": other_members})
     where: Any = {place: value}
     return Media(kind, mime, name=name, provider=provider, native={**vendors, **tagged(members)}, **where)
 
 
 def _identifier(place: str, value: str) -> str:
-    """What Pydantic AI calls a medium that has no other name."""
+    """Compute the identifier that Pydantic AI generates for media without one."""
     content = parts.decode_base64(value) if place == "data" else value.encode("utf-8", "surrogatepass")
     return hashlib.sha1(content or b"", usedforsecurity=False).hexdigest()[:6]
 
 
 def octets(content: Json) -> str | None:
-    """Data in base64, or as JavaScript writes a buffer or an array of bytes; ``None`` for anything else."""
+    """Return base64 data, also from a JavaScript buffer or array of bytes; ``None`` for anything else."""
     if isinstance(content, str):
         return parts.standard_base64(content)
     if not isinstance(content, dict):
@@ -118,7 +118,7 @@ def octets(content: Json) -> str | None:
 
 
 def item(block: Block) -> Json:
-    """A block as an item; ``None`` for what has none, such as a file whose provider nobody knows."""
+    """Write a block as an item; ``None`` if unsupported, such as a file id without a provider."""
     match block:
         case Text() if block.native and (members := _text_members(block)):
             return {"kind": "text-content", "content": block.text, **members}
@@ -144,25 +144,32 @@ def _text_members(block: Text) -> Object:
 
 
 def _place(block: Media) -> Object | None:
-    """Where a medium is: in its data, at its address, or with a provider."""
+    """Write the location of media: data, a URL, or the id of a provider's file."""
     if block.data:
         mime = block.mime or "application/octet-stream"
         return {"kind": "binary", "data": block.data, "media_type": mime} if parts.decode_base64(block.data) else None
-    typed = {"media_type": block.mime} if block.mime else {}
+    type_member = {"media_type": block.mime} if block.mime else {}
     if block.url:
-        return {"kind": _KINDS[block.kind], "url": block.url, **typed}
-    whose = {"provider_name": block.provider}
-    return {"kind": "uploaded-file", "file_id": block.file_id, **whose, **typed} if block.provider else None
+        return {"kind": _KINDS[block.kind], "url": block.url, **type_member}
+    provider_member = {"provider_name": block.provider}
+    return (
+        {"kind": "uploaded-file", "file_id": block.file_id, **provider_member, **type_member}
+        if block.provider
+        else None
+    )
 
 
-# Files among what a tool returned
+# Files in the results of tools
 
 
 def result_content(value: Json, known: Json = None) -> ResultContent:
-    """What a tool returned: a text, texts and files, or any other value as JSON, before files that came with it.
+    """Load the value of a result: a text, texts and files, or any other value as JSON, followed by its files.
 
-    Pydantic AI shows its model the values that are no files together, a single one by itself.  ``known`` has the
-    digests of the files, where a result has these.
+    Pydantic AI shows the model all values that are not files as one list, or a single value by itself.
+
+    Args:
+        value: the value as logged
+        known: the digests of the files, if the result has them
     """
     if isinstance(value, str):
         return ResultContent(blocks(value))
@@ -176,18 +183,24 @@ def result_content(value: Json, known: Json = None) -> ResultContent:
 
 
 def as_returned(result: Result, file: Callable[[Media], Json]) -> tuple[Json, list[Json]]:
-    """Content as a tool returns it, and the files in it: a text, files and texts, or a value before its files.
+    """Write the content of a result: a text, files and texts, or a value followed by its files.
 
-    ``file`` writes a file, or returns ``None`` for one that cannot be written.  Members of a text that only its
-    provider knows have no place, since Pydantic AI reads no ``text-content`` among what a tool returned.
+    Native members of a text are omitted, since Pydantic AI does not support ``text-content`` in results.
+
+    Args:
+        result: the result
+        file: writes a file; returns ``None`` for one that cannot be file_item
+
+    Returns:
+        the content, and the files in it
     """
     text, items, files = text_of(result.content), list[Json](), list[Json]()
     for block in result.content:
         if isinstance(block, Text | Refusal):
             items.append(block.text)
-        elif isinstance(block, Media) and (made := file(block)) is not None:
-            files.append(made)
-            items.append(made)
+        elif isinstance(block, Media) and (file_item := file(block)) is not None:
+            files.append(file_item)
+            items.append(file_item)
     if result.json and text:
         value = jsonio.value(text, text)
         return ([value, *files] if files else value), files
@@ -197,19 +210,22 @@ def as_returned(result: Result, file: Callable[[Media], Json]) -> tuple[Json, li
 
 
 def returned_file(block: Media) -> Json:
-    """A file as tools return it: an address says what is there, if only that nobody knows; ``None`` for no file."""
-    made = item(block)
-    is_linked = isinstance(made, dict) and made.get("kind") in URLS
-    return {**made, "media_type": made.get("media_type")} if is_linked else made
+    """Write a file in a result; a URL always has a ``media_type``, if only null; ``None`` if unsupported."""
+    file_item = item(block)
+    is_linked = isinstance(file_item, dict) and file_item.get("kind") in URLS
+    return {**file_item, "media_type": file_item.get("media_type")} if is_linked else file_item
 
 
 def _is_file(item: Json, known: Json) -> bool:
-    """Whether an item is a file and no object of the tool's, by the digests of its files where a result has these."""
+    """Whether an item is a file, not an object of the tool with the same members.
+
+    Linked files are distinguished by the digests of the result, if it has them.
+    """
     if not isinstance(item, dict) or not isinstance(block(item), Media):
         return False
     return item["kind"] == "binary" or not isinstance(known, list) or digest(item) in known
 
 
 def digest(item: Object) -> str:
-    """What Pydantic AI knows a file by that a tool returned."""
+    """Compute the digest by which Pydantic AI recognizes a file in a result."""
     return hashlib.sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Members of Pydantic AI's messages and parts: what only it knows, and what others have in a place of their own."""
+"""Members of Pydantic AI's messages and parts: its own, and those that providers have in their formats."""
 
 from __future__ import annotations
 
@@ -16,32 +16,39 @@ from chatsquash.formats.writing import native
 
 PROVIDER = "pydantic_ai"
 MESSAGE = "message."
-"""What the members of a whole message begin with among those of its first turn."""
+"""The prefix of native members of a message, which are stored in its first turn."""
 PART = "part"
-"""The part that is shown to models in other words."""
+"""The native member with a part that models see in another wording."""
 _USUAL = {"force_download": False, "outcome": "success", "scope": "conversation", "state": "complete"}
-_SHARED = (("openai", "id", "id"), ("openai", "phase", "phase"), ("google", "thought_signature", "thoughtSignature"))
-"""What blocks have of a provider: whose it is, its name here, where only an id is no detail, and there."""
-_WHOSE = (("google", "google"), ("openai", "openai"), ("azure", "openai"))
+_COMMON_MEMBERS = (
+    ("openai", "id", "id"),
+    ("openai", "phase", "phase"),
+    ("google", "thought_signature", "thoughtSignature"),
+)
+"""Members that providers have as well: the provider, the name here, and the name there.
+
+Except ``id``, they are in ``provider_details``.
+"""
+_PROVIDER_PREFIXES = (("google", "google"), ("openai", "openai"), ("azure", "openai"))
 
 
-_RENAMED = {"tool-availability-delta": {"added": "tools_added"}}
-"""Members of parts that older versions name otherwise."""
+_NEWEST_NAMES = {"tool-availability-delta": {"added": "tools_added"}}
+"""Members of parts with other names in older versions."""
 
 
 def with_newest_names(part: Object) -> Object:
-    """A part with the names that the newest version writes."""
-    names = _RENAMED.get(string(part, "part_kind"), {})
+    """Rename members of a part to their names in the newest version."""
+    names = _NEWEST_NAMES.get(string(part, "part_kind"), {})
     return {names.get(key, key): value for key, value in part.items()} if names else part
 
 
-def whose(name: str) -> str:
-    """The provider that one of Pydantic AI's names for it stands for."""
-    return next((provider for begins, provider in _WHOSE if name.startswith(begins)), name)
+def provider_of(name: str) -> str:
+    """Return the provider for one of Pydantic AI's provider names."""
+    return next((provider for begins, provider in _PROVIDER_PREFIXES if name.startswith(begins)), name)
 
 
 def own(holder: Object, *read: str) -> Object:
-    """The members but those that are read and those that say nothing."""
+    """Return the members that are not loaded otherwise, without empty ones and defaults."""
     return {
         key: value
         for key, value in holder.items()
@@ -50,41 +57,43 @@ def own(holder: Object, *read: str) -> Object:
 
 
 def tagged(members: Object) -> Native:
-    """Members as what Pydantic AI alone knows."""
+    """Return members as native members of Pydantic AI."""
     return {PROVIDER: members} if members else {}
 
 
-def by_provider(part: Object, *, is_told: bool = False) -> Native:
-    """What only providers know of a block, with what its provider has in a place of its own.
+def by_provider(part: Object, *, has_provider: bool = False) -> Native:
+    """Return native members by provider; those that the provider has in its format go under its name.
 
-    ``is_told``: the block itself says whose it is.
+    Args:
+        part: the part, without members that are loaded otherwise
+        has_provider: whether the block itself contains the provider
     """
     name, known = string(part, "provider_name"), Object()
-    for who, ours, theirs in _SHARED if name else ():
+    for provider, ours, theirs in _COMMON_MEMBERS if name else ():
         details = members(part.get("provider_details"))
         value = part.get(ours) if ours == "id" else details.get(ours)
-        if who == whose(name) and isinstance(value, str):
+        if provider == provider_of(name) and isinstance(value, str):
             known[theirs] = value
             part = own(part, "id") if ours == "id" else own({**part, "provider_details": own(details, ours)})
-    read = ("provider_name",) if name == whose(name) and (is_told or known) else ()
-    return {**({whose(name): known} if known else {}), **tagged(own(part, *read))}
+    read = ("provider_name",) if name == provider_of(name) and (has_provider or known) else ()
+    return {**({provider_of(name): known} if known else {}), **tagged(own(part, *read))}
 
 
-def with_providers(native: Native, made: Object) -> Object:
-    """A part with what providers know of a block; of several providers the first."""
-    made |= native.get(PROVIDER, {})
-    for who, ours, theirs in _SHARED:
-        value = native.get(who, {}).get(theirs)
-        if isinstance(value, str) and whose(made.setdefault("provider_name", who)) == who:
+def with_providers(native: Native, part: Object) -> Object:
+    """Add native members to a part; if there are several providers, only those of the first."""
+    part |= native.get(PROVIDER, {})
+    for provider, ours, theirs in _COMMON_MEMBERS:
+        value = native.get(provider, {}).get(theirs)
+        if isinstance(value, str) and provider_of(part.setdefault("provider_name", provider)) == provider:
             member = {ours: value}
-            made |= (
-                member if ours == "id" else {"provider_details": {**members(made.get("provider_details")), **member}}
+            part |= (
+                member if ours == "id" else {"provider_details": {**members(part.get("provider_details")), **member}}
             )
-    return made
+    return part
 
 
 CAUSES = {"validation_error": "validation_errors", "no_output": "retry_feedback", "model_retry": "retry_feedback"}
-"""Why a response could not be used, and the tags that the model is told so in."""
+"""The causes of a retry, with the tags around the feedback to the model."""
 _FRAMING = (
     "Your previous response failed the application's validation "
     "(this is automated feedback, not a message from the user):"
@@ -95,12 +104,15 @@ _SUMMARY = (
 )
 _WITHDRAWN = "This context has been withdrawn."
 _ANSWERS = ("", "return text"), ("", "include your response in a tool call", "call a tool"), ("", "return an image")
-_ASKED = frozenset(f"Please {' or '.join(filter(None, chosen))}." for chosen in product(*_ANSWERS))
-"""What Pydantic AI itself asks for where a response has nothing in it; it says so as the system does."""
+_RETRY_TEXTS = frozenset(f"Please {' or '.join(filter(None, requests))}." for requests in product(*_ANSWERS))
+"""The requests that Pydantic AI sends as the system after an empty response."""
 
 
 def shown_wording(part: Object) -> tuple[str, str] | None:
-    """The role and the text of what models get for feedback, a summary and changed instructions; else ``None``."""
+    """Return the role and the text that models see for feedback, a summary or changed instructions.
+
+    ``None`` for any other part.
+    """
     match part.get("part_kind"):
         case "retry-prompt" | "retry-feedback":
             return _feedback(part.get("content"), string(part.get("retry"), "cause"))
@@ -115,28 +127,28 @@ def shown_wording(part: Object) -> tuple[str, str] | None:
 def _feedback(content: Json, cause: str) -> tuple[str, str]:
     if cause not in CAUSES:
         cause = "model_retry" if isinstance(content, str) else "validation_error"
-    if cause == "no_output" and isinstance(content, str) and content in _ASKED:
+    if cause == "no_output" and isinstance(content, str) and content in _RETRY_TEXTS:
         return "system", content
     text = content if isinstance(content, str) else compact(errors_wording(content))
     return "user", f"{_FRAMING}\n{_frame(CAUSES[cause], text)}"
 
 
 def _frame(tag: str, text: str, ident: str = "") -> str:
-    named = f' id="{html.escape(ident)}"' if ident else ""
-    return f"<pyai:{tag}{named}>\n{text}\n</pyai:{tag}>"
+    id_attribute = f' id="{html.escape(ident)}"' if ident else ""
+    return f"<pyai:{tag}{id_attribute}>\n{text}\n</pyai:{tag}>"
 
 
 def errors_wording(content: Json) -> Json:
-    """Errors of validation as the model is shown them: without context, an input that several share once."""
+    """Return validation errors as the model sees them: without context, and a common input only once."""
     if not isinstance(content, list) or len(objects(content)) != len(content):
         return content
-    lines, whole = list[Json](), list[Json]()
+    lines, first_input = list[Json](), list[Json]()
     for error in content:
         is_nested = len(as_list(error.get("loc"))) > 1
-        left = () if is_nested or not whole or error.get("input") != whole[0] else ("input",)
-        lines.append({key: value for key, value in error.items() if key not in ("ctx", *left)})
-        if not is_nested and not whole:
-            whole.append(error.get("input"))
+        excluded = () if is_nested or not first_input or error.get("input") != first_input[0] else ("input",)
+        lines.append({key: value for key, value in error.items() if key not in ("ctx", *excluded)})
+        if not is_nested and not first_input:
+            first_input.append(error.get("input"))
     return lines
 
 
@@ -145,17 +157,17 @@ _CALLS: dict[str, tuple[str, Object]] = {
     "anthropic": ("server_name", {"type": "mcp_tool_use"}),
     "openai": ("server_label", {}),
 }
-"""The member that names the server, and what else says of a call that it is one."""
+"""The member with the name of the MCP server, and the other members that mark a call of a server."""
 _OUTCOMES = ("success", "failed")
 
 
 def unpack(blocks: Sequence[Block]) -> Sequence[Block]:
-    """Blocks with such calls, and results that follow them, as their provider has them."""
+    """Convert calls of MCP servers and their results to the shape of the provider."""
     return list(_unpack_all(blocks)) if _are_hosted(blocks) else blocks
 
 
 def pack(blocks: Sequence[Block]) -> Sequence[Block]:
-    """The same blocks as Pydantic AI has them."""
+    """Convert calls of MCP servers and their results to the shape of Pydantic AI."""
     return list(_pack_all(blocks)) if _are_hosted(blocks) else blocks
 
 
@@ -166,18 +178,20 @@ def _are_hosted(blocks: Sequence[Block]) -> bool:
 def _unpack_all(blocks: Iterable[Block]) -> Iterator[Block]:
     calls = dict[str, HostedCall]()
     for block in blocks:
-        made = block
+        converted = block
         if type(block) is HostedCall and (call := _unpack(block)):
-            made = calls[block.id] = call
-        elif type(block) is HostedResult and block.id in calls and (came := _came(block)):
-            made = replace(block, name=_provider_name(calls[block.id]), value=came[0], outcome=came[1])
-        yield made
+            converted = calls[block.id] = call
+        elif type(block) is HostedResult and block.id in calls and (value_and_outcome := _outcome_of(block)):
+            converted = replace(
+                block, name=_provider_name(calls[block.id]), value=value_and_outcome[0], outcome=value_and_outcome[1]
+            )
+        yield converted
 
 
 def _unpack(block: HostedCall) -> HostedCall | None:
-    server, given = block.name.removeprefix(_KIND), parse_json(block.arguments)
-    match given:
-        case {"action": "call_tool", "tool_name": str(name), "tool_args": dict(inner)} if len(given) == 3:
+    server, call_arguments = block.name.removeprefix(_KIND), parse_json(block.arguments)
+    match call_arguments:
+        case {"action": "call_tool", "tool_name": str(name), "tool_args": dict(inner)} if len(call_arguments) == 3:
             if block.provider in _CALLS and server not in ("", block.name):
                 member, mark = _CALLS[block.provider]
                 own = {**native(block, block.provider), **mark, member: server}
@@ -185,7 +199,7 @@ def _unpack(block: HostedCall) -> HostedCall | None:
     return None
 
 
-def _came(result: HostedResult) -> tuple[Json, Outcome] | None:
+def _outcome_of(result: HostedResult) -> tuple[Json, Outcome] | None:
     value: Json = result.value if result.outcome == "success" else None
     match value:
         case {"content": content, "is_error": bool(is_failed)} if len(value) == 2:
@@ -196,28 +210,32 @@ def _came(result: HostedResult) -> tuple[Json, Outcome] | None:
 
 
 def _provider_name(call: HostedCall) -> str:
-    """What its provider calls the tool in a result."""
+    """Return the provider's name of the tool in a result."""
     return "mcp" if call.provider == "anthropic" else call.name
 
 
 def _pack_all(blocks: Iterable[Block]) -> Iterator[Block]:
     calls = dict[tuple[str, str], str]()
     for block in blocks:
-        made = block
+        converted = block
         if type(block) is HostedCall and (name := _name(block)):
             calls[block.id, _provider_name(block)] = name
-            given = {"action": "call_tool", "tool_name": block.name, "tool_args": arguments_object(block.arguments)}
-            made = replace(block, name=name, arguments=compact(given))
+            call_arguments = {
+                "action": "call_tool",
+                "tool_name": block.name,
+                "tool_args": arguments_object(block.arguments),
+            }
+            converted = replace(block, name=name, arguments=compact(call_arguments))
         elif type(block) is HostedResult and block.outcome in _OUTCOMES and (block.id, block.name) in calls:
             failed, value = block.outcome == "failed", block.value
             answer: Object = {"output": None if failed else value, "error": value if failed else None}
             answer = {"content": value, "is_error": failed} if block.provider == "anthropic" else answer
-            made = replace(block, name=calls[block.id, block.name], value=answer, outcome="success")
-        yield made
+            converted = replace(block, name=calls[block.id, block.name], value=answer, outcome="success")
+        yield converted
 
 
 def _name(call: HostedCall) -> str:
-    """What Pydantic AI calls the tools of a call's server; empty where none is known."""
+    """Return Pydantic AI's name for the tools of a call's server; empty if there is no server."""
     member, mark = _CALLS.get(call.provider, ("", {}))
     own = native(call, call.provider)
     server = string(own, member) if member and own.items() >= mark.items() else ""

@@ -1,4 +1,4 @@
-"""Messages of Pydantic AI as turns."""
+"""Load the messages of Pydantic AI as turns."""
 
 from __future__ import annotations
 
@@ -27,52 +27,52 @@ from chatsquash.formats.values import Object, kind, objects, string
 
 INSTRUCTIONS, _TIME = "instructions", "timestamp"
 _CHANGE, _RESTATES = "instruction-delta", ("instruction-baseline", "compaction")
-"""The part that changes instructions, and those that end changes before them."""
+"""The part that changes instructions, and those that replace all earlier changes."""
 
 
 class PartTurn(NamedTuple):
-    """A turn, and where it stands in the document."""
+    """A turn and its place in the document."""
 
     turn: Turn
     message: int
     """The index of its message."""
     part: Object
-    """Its part of a request; empty for a response and for instructions."""
+    """The part of the request that it comes from; empty for a response and for instructions."""
 
 
 def read(messages: list[Json]) -> list[PartTurn]:
-    """The turns that a document tells, one per part of a request and one per response, in order.
+    """Load the turns of a document in order, one per part of a request and one per response.
 
-    What no model is shown goes with the turn behind it, else with the last; raises ``TurnError``.
+    Parts that models do not see are added to the next turn, or else to the last one.  Raises ``TurnError``.
     """
     kinds = [_kind(number, message) for number, message in enumerate(messages)]
     prompt = _instructions(messages)
     turns, waiting, state, is_open = list[PartTurn](), list[Block](), State(), False
-    restated = _restated(messages)
+    last_restatement = _last_restatement(messages)
     for number, (message, of) in enumerate(zip(messages, kinds, strict=True)):
         is_known = prompt is not None and message.get(INSTRUCTIONS) == prompt[1]
         members = own(message, "kind", "parts", INSTRUCTIONS if is_known else "")
         is_request = of == "request"
-        made, silent, state = (
-            _request(message, number, state, waiting, restated)
+        new_turns, still_waiting, state = (
+            _request(message, number, state, waiting, last_restatement)
             if is_request
             else _response(message, number, state, waiting)
         )
-        waiting = [*waiting, Other(PROVIDER, message)] if members and not made else silent
-        if made and is_open and is_request:
-            members["kind"] = of  # which says that it is no part of the one before
-        if made and members:
-            made[0] = _with(made[0], members)
-        turns += made
+        waiting = [*waiting, Other(PROVIDER, message)] if members and not new_turns else still_waiting
+        if new_turns and is_open and is_request:
+            members["kind"] = of  # marks the beginning of a separate request
+        if new_turns and members:
+            new_turns[0] = _with(new_turns[0], members)
+        turns += new_turns
         is_open = is_request and (is_open or bool(message["parts"]))
     if turns and waiting:
         last = turns[-1].turn
         turns[-1] = turns[-1]._replace(turn=replace(last, blocks=(*last.blocks, *waiting)))
-    return _instructed(turns, prompt, messages)
+    return _with_instructions(turns, prompt, messages)
 
 
 def _with(first: PartTurn, members: Object) -> PartTurn:
-    """The first turn of a message with what is known of that."""
+    """Add the members of a message to its first turn."""
     turn = first.turn
     known = {**turn.native.get(PROVIDER, {}), **{f"{MESSAGE}{key}": value for key, value in members.items()}}
     return PartTurn(Turn(turn.role, turn.blocks, native={PROVIDER: known}), first.message, first.part)
@@ -94,8 +94,8 @@ def _kind_of(part: Json) -> str:
     return str(part["part_kind"])
 
 
-def _instructed(turns: list[PartTurn], prompt: tuple[int, str] | None, messages: list[Json]) -> list[PartTurn]:
-    """With the instructions as a system prompt behind those that lead, before them if a first request is empty."""
+def _with_instructions(turns: list[PartTurn], prompt: tuple[int, str] | None, messages: list[Json]) -> list[PartTurn]:
+    """Insert instructions as a prompt after leading prompts, or before them if the first request is empty."""
     if prompt is None:
         return turns
     number, text = prompt
@@ -105,7 +105,7 @@ def _instructed(turns: list[PartTurn], prompt: tuple[int, str] | None, messages:
 
 
 def _instructions(messages: list[Json]) -> tuple[int, str] | None:
-    """Those of the last request, of the one before if it only has results and none of its own."""
+    """Return the instructions of the last request, or of the one before if the last has only results and none."""
     requests = [(number, message) for number, message in enumerate(messages) if message["kind"] == "request"][-2:]
     for number, message in reversed(requests):
         if isinstance(message.get(INSTRUCTIONS), str) and message[INSTRUCTIONS]:
@@ -115,8 +115,8 @@ def _instructions(messages: list[Json]) -> tuple[int, str] | None:
     return None
 
 
-def _restated(messages: list[Json]) -> tuple[int, int]:
-    """The place of the last part that ends the changes of instructions before it."""
+def _last_restatement(messages: list[Json]) -> tuple[int, int]:
+    """Return the place of the last part that replaces all earlier changes of instructions."""
     places = (
         (number, place)
         for number in reversed(range(len(messages)))
@@ -126,41 +126,43 @@ def _restated(messages: list[Json]) -> tuple[int, int]:
     return next(places, (-1, -1))
 
 
-_Read = tuple[list[PartTurn], list[Block], State]
+_MessageTurns = tuple[list[PartTurn], list[Block], State]
 
 
-def _request(message: Object, number: int, state: State, waiting: list[Block], restated: tuple[int, int]) -> _Read:
-    """A turn per part; those of which no model is shown anything wait, as do instructions that were restated later."""
+def _request(
+    message: Object, number: int, state: State, waiting: list[Block], last_restatement: tuple[int, int]
+) -> _MessageTurns:
+    """Load one turn per part; parts that models do not see wait, including instructions that were replaced later."""
     turns = list[PartTurn]()
     for place, part in enumerate(message["parts"]):
         try:
             of = _kind_of(part)
-            is_past = of == _CHANGE and (number, place) < restated
-            made, state = (None, state) if is_past else _request_turn(of, part, state)
+            is_past = of == _CHANGE and (number, place) < last_restatement
+            turn, state = (None, state) if is_past else _request_turn(of, part, state)
         except TurnError as problem:
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
-        if made is None:
+        if turn is None:
             waiting = [*waiting, Other(PROVIDER, with_newest_names(part))]
             continue
-        turns.append(PartTurn(replace(made, blocks=(*waiting, *made.blocks)) if waiting else made, number, part))
+        turns.append(PartTurn(replace(turn, blocks=(*waiting, *turn.blocks)) if waiting else turn, number, part))
         waiting = []
     return turns, waiting, state
 
 
-def _response(message: Object, number: int, state: State, waiting: list[Block]) -> _Read:
+def _response(message: Object, number: int, state: State, waiting: list[Block]) -> _MessageTurns:
     blocks, call_number = [*waiting], state.call
     for place, part in enumerate(message["parts"]):
         try:
-            made = list(blocks_of(_kind_of(part), part, call_number))
+            part_blocks = list(blocks_of(_kind_of(part), part, call_number))
         except TurnError as problem:
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
-        call_number += sum(getattr(block, "made_up", False) for block in made)
-        blocks += made
+        call_number += sum(getattr(block, "made_up", False) for block in part_blocks)
+        blocks += part_blocks
     return [PartTurn(Turn("assistant", tuple(unpack(blocks))), number, {})], [], state.after_calls(blocks)
 
 
 def _request_turn(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
-    """The turn of a part; ``None`` where no model is shown it."""
+    """Load a part as a turn; ``None`` if models do not see it."""
     match of:
         case "tool-return":
             return _result(part, state)
@@ -168,43 +170,43 @@ def _request_turn(of: str, part: Object, state: State) -> tuple[Turn | None, Sta
             return _result(part, state)
         case "system-prompt":
             text = text_of(part, "content")
-            made = Turn("system", (Text(text),) if text else (), native=tagged(own(part, "part_kind", "content")))
+            turn = Turn("system", (Text(text),) if text else (), native=tagged(own(part, "part_kind", "content")))
         case "user-prompt":
-            made = Turn("user", _prompt_blocks(part), native=tagged(own(part, "part_kind", "content")))
+            turn = Turn("user", _prompt_blocks(part), native=tagged(own(part, "part_kind", "content")))
         case "speech" if blocks := _speech_blocks(part):
-            made = Turn("user", blocks, native=tagged({PART: own(part, "transcript", "audio")}))
-        case _ if shown := shown_wording(part):
+            turn = Turn("user", blocks, native=tagged({PART: own(part, "transcript", "audio")}))
+        case _ if wording := shown_wording(part):
             content = {"content": part["content"]} if "content" in part else {}
             known = own({PART: {**own(part, _TIME), **content}, _TIME: part.get(_TIME)})
-            made = Turn(shown[0], (Text(shown[1]),), native=tagged(known))
+            turn = Turn(wording[0], (Text(wording[1]),), native=tagged(known))
         case _:
             return None, state
-    return made, state
+    return turn, state
 
 
 def _prompt_blocks(part: Object) -> tuple[Block, ...]:
     content = part.get("content")
     if not isinstance(content, str | list):
-        raise TurnError(f"has a content that is {kind(content)}, not a text or a list")
+        raise TurnError(f"has content that is {kind(content)}, not a text or a list")
     return media.blocks(content)
 
 
 def _speech_blocks(part: Object) -> tuple[Block, ...]:
-    heard = media.binary(part.get("audio"))
-    return (*media.blocks(string(part, "transcript")), *((heard,) if heard else ()))
+    audio = media.binary(part.get("audio"))
+    return (*media.blocks(string(part, "transcript")), *((audio,) if audio else ()))
 
 
 def _result(part: Object, state: State) -> tuple[Turn, State]:
-    """A result; what older versions had as a prompt to call a tool again is one that was retried."""
-    name, logged, content = text_of(part, "tool_name"), string(part, "tool_call_id"), part.get("content")
-    answered, state = state.answer(logged, name)
-    came: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
+    """Load a result; the retry prompt of older versions becomes a result with the outcome ``retried``."""
+    name, logged_id, content = text_of(part, "tool_name"), string(part, "tool_call_id"), part.get("content")
+    call_id, state = state.answer(logged_id, name)
+    outcome: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
     read: tuple[str, ...] = ("part_kind", "content", "outcome")
-    shown = errors_wording(content) if part["part_kind"] == "retry-prompt" else content
+    wording = errors_wording(content) if part["part_kind"] == "retry-prompt" else content
     if part["part_kind"] == "retry-prompt":
-        came, read = "retried", read if shown == content else ()
-    said = media.result_content(shown, part.get("content_file_digests"))
-    if not said.json or any(isinstance(block, Media) for block in said.content):
-        read = (*read, "content_file_digests")  # which files have once more
+        outcome, read = "retried", read if wording == content else ()
+    result_value = media.result_content(wording, part.get("content_file_digests"))
+    if not result_value.json or any(isinstance(block, Media) for block in result_value.content):
+        read = (*read, "content_file_digests")  # written again from the files
     more = own(part, "tool_name", "tool_call_id", *read)
-    return Turn("tool", (result(answered, logged, name, said, came, tagged(more)),)), state
+    return Turn("tool", (result(call_id, logged_id, name, result_value, outcome, tagged(more)),)), state

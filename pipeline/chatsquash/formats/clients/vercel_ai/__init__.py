@@ -1,4 +1,4 @@
-"""Vercel's UIMessage arrays, as the AI SDK 4 to 7 keeps conversations: a call and its result are one part."""
+"""Vercel's UIMessage arrays, in which the AI SDK 4 to 7 stores conversations: a call and its result are one part."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatsquash.formats.clients.vercel_ai.metadata import (
     PROVIDER,
     PYDANTIC,
     own_members,
-    thoughts,
+    reasoning_parts,
     with_metadata,
 )
 from chatsquash.formats.clients.vercel_ai.read import (
@@ -48,11 +48,11 @@ __all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(documents: list[Json]) -> str | None:
-    """A message with a role and typed parts, or with the calls of version 4."""
+    """Check for a message with a role and typed parts, or with the calls of version 4."""
     is_of_4 = False
     for chat in message_lists(documents, line_numbers(documents, None), "role", "messages"):
         if isinstance(at(chat.holder, "meta", "uuid"), str):
-            continue  # a session as Crush prints it, whose parts are called alike
+            continue  # a session printed by Crush, which has parts with the same names
         for turn in objects(chat.turns):
             if _MARKS.isdisjoint(turn) or turn.get("role") not in ROLES:
                 continue
@@ -63,7 +63,7 @@ def fits(documents: list[Json]) -> str | None:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """One per list of messages; messages that are lines of their own are one together."""
+    """Load one conversation per list of messages; messages that are separate lines form one conversation."""
     return [_conversation(chat) for chat in message_lists(objects, line_numbers(objects, lines), "role", "messages")]
 
 
@@ -75,7 +75,7 @@ def _conversation(chat: MessageList) -> Conversation:
 
 
 def _evidence(message: Object, turn: Turn, line: int) -> Evidence:
-    """What a message says of itself: the SDK leaves its metadata to the client, and shows these names."""
+    """Return the evidence in a message, from the metadata names in the documentation of the AI SDK."""
     metadata = message.get("metadata")
     time = moment(message.get("createdAt") or at(metadata, "createdAt"))
     if turn.role != "assistant":
@@ -84,7 +84,7 @@ def _evidence(message: Object, turn: Turn, line: int) -> Evidence:
 
 
 def _is_ui_part(part: Object) -> bool:
-    """Whether no other format has such a part."""
+    """Whether a part occurs in no other format."""
     match part:
         case {"type": "text" | "reasoning", "text": str()} | {"type": "step-start"}:
             return True
@@ -102,10 +102,13 @@ _DONE = {"state": "done"}
 
 
 def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> Json:
-    """A UI message for each run of turns that are the assistant's or results, and for each other turn.
+    """Write a UI message per run of assistant turns and results, and per other turn.
 
-    ``ids`` gives the id of a UI message that has none by its number, which begins at 1.  What a chat has beside its
-    messages is written around them.
+    Other members of a chat are written around its messages.
+
+    Args:
+        conversation: the conversation
+        ids: returns the id for a message without one, given its number, which starts at 1
     """
     writer, messages = _MessageParts(turns_of(conversation)), list[Json]()
     for number, turn in enumerate(turns_of(conversation)):
@@ -117,16 +120,16 @@ def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> 
             parts = [part for part in parts if part not in deltas]
         if parts and own.get("type") == STEERING and last.get("role") == "assistant":
             last["parts"].append({**own, "parts": parts})
-        elif parts and _goes_on(last, turn, own):
+        elif parts and _continues(last, turn, own):
             last["parts"] += parts
         elif parts:
             messages.append(_message(turn, parts, own, ids(len(messages) + 1)))
-    around = conversation.native.get(PROVIDER, {})
-    return {**around, "messages": messages} if around else messages
+    chat_members = conversation.native.get(PROVIDER, {})
+    return {**chat_members, "messages": messages} if chat_members else messages
 
 
-def _goes_on(last: Object, turn: Turn, own: Object) -> bool:
-    """Whether a turn is of the message before it: one that came as a message of its own has an id or metadata."""
+def _continues(last: Object, turn: Turn, own: Object) -> bool:
+    """Whether a turn continues the message before it; a turn from a separate message has an id or metadata."""
     if last.get("role") != _ROLES.get(turn.role) or own:
         return False
     first = getattr(turn.blocks[0], "native", {}) if turn.blocks else {}
@@ -135,12 +138,12 @@ def _goes_on(last: Object, turn: Turn, own: Object) -> bool:
 
 def _message(turn: Turn, parts: list[Json], own: Object, new: str) -> Object:
     metadata = {**members(own.get("metadata")), **instructions_mark(turn)} if turn.instructions else own.get("metadata")
-    named = {"id": string(own, "id") or new, "role": _ROLES[turn.role], "metadata": metadata}
-    return without({**named, "parts": parts, **without(own, "id", "metadata", "type")})
+    base_members = {"id": string(own, "id") or new, "role": _ROLES[turn.role], "metadata": metadata}
+    return without({**base_members, "parts": parts, **without(own, "id", "metadata", "type")})
 
 
 class _MessageParts:
-    """The parts of turns."""
+    """Writes the parts of turns."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
         packs = [pack(turn.blocks) for turn in turns]
@@ -149,42 +152,46 @@ class _MessageParts:
             for turn, pack in zip(turns, packs, strict=True)
         ]
         self._answers = tools.answers(self._turns)
-        self._answered = {place for place, _ in self._answers.values()}
+        self._result_places = {place for place, _ in self._answers.values()}
         self._approvals = {
             block.call: block for turn in turns for block in turn.blocks if type(block) is blocks.Approval
         }
 
     def parts(self, number: int) -> list[Json]:
-        """The parts of a turn; a step for one of the assistant's, and none for what the AI SDK has no place for."""
+        """Write the parts of a turn, one step per assistant turn; empty if the AI SDK supports none of its content."""
         turn = self._turns[number]
         match turn.role:
             case "assistant":
-                made = [part for place, block in enumerate(turn.blocks) for part in self._said((number, place), block)]
-                nothing = [] if turn.blocks else [{"type": "text", "text": "", **_DONE}]
-                return [{"type": "step-start"}, *(made or nothing)] if made or nothing else []
+                turn_parts = [
+                    part
+                    for place, block in enumerate(turn.blocks)
+                    for part in self._block_parts((number, place), block)
+                ]
+                empty_part = [] if turn.blocks else [{"type": "text", "text": "", **_DONE}]
+                return [{"type": "step-start"}, *(turn_parts or empty_part)] if turn_parts or empty_part else []
             case "tool":
                 answers = [each for each in enumerate(turn.blocks) if isinstance(each[1], blocks.Result | blocks.Other)]
-                return [part for place, block in answers for part in self._said((number, place), block)]
+                return [part for place, block in answers for part in self._block_parts((number, place), block)]
             case "user" | "system" | "developer" as role:
-                if worded := _worded(turn):
+                if worded := _reworded_part(turn):
                     return [worded]
-                mine = blocks.Text | blocks.Media | blocks.Other if role == "user" else blocks.Text | blocks.Other
-                return [part for block in turn.blocks if isinstance(block, mine) for part in _block_parts(block)]
+                supported = blocks.Text | blocks.Media | blocks.Other if role == "user" else blocks.Text | blocks.Other
+                return [part for block in turn.blocks if isinstance(block, supported) for part in _content_parts(block)]
         return []
 
-    def _said(self, place: tools.Place, block: Block) -> Iterator[Object]:
-        """The parts of a block of the assistant's, or of a result that has no call."""
+    def _block_parts(self, place: tools.Place, block: Block) -> Iterator[Object]:
+        """Write the parts of an assistant's block, or of a result without a call."""
         if isinstance(block, blocks.Call | blocks.HostedCall):
             answer = self._answers.get(place)
             yield tools.write(block, answer[1] if answer else None, self._approvals.get(block.id))
         elif not isinstance(block, blocks.Result | blocks.HostedResult):
-            yield from _block_parts(block)
-        elif place not in self._answered:
+            yield from _content_parts(block)
+        elif place not in self._result_places:
             yield tools.write(None, block, None)
 
 
-def _worded(turn: Turn) -> Object | None:
-    """What Pydantic AI asks to be done again, or sums up, as its adapter writes that."""
+def _reworded_part(turn: Turn) -> Object | None:
+    """Write a retry request or a summary of Pydantic AI in the shape of its adapter."""
     part, text = members(native(turn, PYDANTIC).get("part")), text_of(turn.blocks)
     if string(part, "part_kind") == "retry-feedback" and text:
         return with_metadata({"type": "text", "text": text, **_DONE}, {}, retry_feedback=part)
@@ -192,14 +199,14 @@ def _worded(turn: Turn) -> Object | None:
     return {"type": "data-compaction", "data": without(part, "part_kind")} if is_summed else None
 
 
-def _block_parts(block: Block) -> Iterator[Object]:
-    """The parts of what is neither a call nor a result."""
+def _content_parts(block: Block) -> Iterator[Object]:
+    """Write the parts of a block that is neither a call nor a result."""
     match block:
         case blocks.Text() | blocks.Refusal():
             yield with_metadata({"type": "text", "text": block.text, **_DONE}, block.native)
         case blocks.Reasoning():
             own = without(own_members(block.native), "breaks")
-            yield from ({**part, **_DONE, **own} for part in thoughts(block, METADATA))
+            yield from ({**part, **_DONE, **own} for part in reasoning_parts(block, METADATA))
         case blocks.Media() if part := media.write(block):
             yield part
         case blocks.Source():
@@ -212,8 +219,12 @@ def _block_parts(block: Block) -> Iterator[Object]:
 
 def _source(block: blocks.Source) -> Object:
     if block.url:
-        made = {"type": "source-url", "sourceId": block.id or block.url, "url": block.url, "title": block.title or None}
+        part = {"type": "source-url", "sourceId": block.id or block.url, "url": block.url, "title": block.title or None}
     else:
-        typed = {"mediaType": block.mime or media.UNKNOWN, "title": block.title, "filename": block.name or None}
-        made = {"type": "source-document", "sourceId": block.id or block.title, **typed}
-    return without(made)
+        document_members = {
+            "mediaType": block.mime or media.UNKNOWN,
+            "title": block.title,
+            "filename": block.name or None,
+        }
+        part = {"type": "source-document", "sourceId": block.id or block.title, **document_members}
+    return without(part)

@@ -1,6 +1,6 @@
-"""What providers know of a part, which the AI SDK keeps by their names, as what is native to blocks, and back.
+"""Convert provider metadata of the AI SDK to native members of blocks, and back.
 
-It stands under the name of whoever knows it, and once more where Pydantic AI's adapter for UI messages reads it.
+Metadata is stored by provider, and repeated for Pydantic AI's adapter for UI messages.
 """
 
 from __future__ import annotations
@@ -15,54 +15,61 @@ from chatsquash.core.blocks import Block, Native, Reasoning
 from chatsquash.core.model import Json
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai import parts
-from chatsquash.formats.clients.pydantic_ai.members import by_provider, whose, with_providers
+from chatsquash.formats.clients.pydantic_ai.members import by_provider, provider_of, with_providers
 from chatsquash.formats.values import Object, at, members, string, without
 from chatsquash.formats.writing import is_own_mark
 
 PROVIDER, PYDANTIC = "vercel_ai", "pydantic_ai"
 METADATA = "providerMetadata"
-"""The member of what is native in which the metadata of other providers are, however the part calls it."""
+"""The native member with the metadata of other providers, whatever its name in the part."""
 BREAKS = "breaks"
-"""Where the texts of several parts of reasoning are one, the places at which the others begin."""
+"""The native member with the boundaries of several reasoning parts that were joined."""
 _NAME, _REDACTED = "provider_name", "redacted_thinking"
-"""Members of Pydantic AI, and what it has for an id where reasoning is encrypted whole."""
-SHARED = (("google", "thoughtSignature", "thoughtSignature"), ("openai", "id", "itemId"), ("openai", "phase", "phase"))
-"""What blocks have of a provider: whose it is, and its name for him and here."""
+"""A member of Pydantic AI, and its id for completely encrypted reasoning."""
+COMMON_MEMBERS = (
+    ("google", "thoughtSignature", "thoughtSignature"),
+    ("openai", "id", "itemId"),
+    ("openai", "phase", "phase"),
+)
+"""Members of providers: the provider, the native name, and the name in the metadata."""
 _REDACTS = dict.fromkeys(("anthropic", "bedrock"), ("signature", "redactedData", ""))
 _PROVES = dict.fromkeys(("google", "vertex"), ("thoughtSignature", "", ""))
 _ENCRYPTS = dict.fromkeys(("openai", "azure", "xai"), ("", "reasoningEncryptedContent", "itemId"))
 _SIGNERS = {**_REDACTS, **_PROVES, **_ENCRYPTS}
-"""The members for a signature, for encrypted reasoning, and for its id, by who signs."""
+"""The members for a signature, for encrypted reasoning and for its id, by signer."""
 _NAMES = {"vertex": "google-cloud"}
-"""Who signs, where Pydantic AI calls him otherwise; and what the AI SDK calls him."""
+"""Pydantic AI's names of signers, if they differ from those of the AI SDK; ``_KEYS`` is for the opposite direction."""
 _KEYS = {"google-cloud": "vertex", "google-vertex": "vertex", "google-gla": "google"}
-_CARRIED = (
+_PYDANTIC_MEMBERS = (
     *("id", _NAME, "provider_details", "canonical_system", "tool_kind", "citations", "structured_content"),
     *("vendor_metadata", "identifier", "force_download", "kind", "user_prompt_start", "retry"),
 )
-"""The members of what is native to Pydantic AI that its adapter writes and reads here."""
-_OF_THOUGHTS = ("signature", *_CARRIED)
+"""Native members of Pydantic AI that its adapter reads and writes in metadata."""
+_REASONING_MEMBERS = ("signature", *_PYDANTIC_MEMBERS)
 
 
-def less(value: Json, *path: str) -> Json:
-    """A value without the member at the end of a path; what is empty then goes with it."""
+def without_path(value: Json, *path: str) -> Json:
+    """Remove the member at a path, and objects that become empty."""
     if not isinstance(value, dict) or path[0] not in value:
         return value
-    left = less(value[path[0]], *path[1:]) if len(path) > 1 else None
-    return {key: each if key != path[0] else left for key, each in value.items() if key != path[0] or left}
+    inner = without_path(value[path[0]], *path[1:]) if len(path) > 1 else None
+    return {key: each if key != path[0] else inner for key, each in value.items() if key != path[0] or inner}
 
 
-def unclaimed(metadata: Json, *names: str) -> Json:
-    """Metadata without what Pydantic AI has by these names in it."""
+def without_members(metadata: Json, *names: str) -> Json:
+    """Remove these members of Pydantic AI from metadata."""
     for name in names:
-        metadata = less(metadata, PYDANTIC, name)
+        metadata = without_path(metadata, PYDANTIC, name)
     return metadata
 
 
-def native(metadata: Json, more: Object | None = None, *, is_told: bool = False) -> Native:
-    """What is native to a part with such metadata; ``more`` is what the AI SDK itself knows of it.
+def native(metadata: Json, more: Object | None = None, *, has_provider: bool = False) -> Native:
+    """Return the native members of a part.
 
-    ``is_told``: the block itself says whose it is.
+    Args:
+        metadata: the metadata of the part
+        more: members of the AI SDK itself
+        has_provider: whether the block itself contains the provider
     """
     if not (metadata or more):
         return {}
@@ -70,102 +77,126 @@ def native(metadata: Json, more: Object | None = None, *, is_told: bool = False)
     more = without(more, METADATA) if more else {}
     if isinstance(metadata, dict) and metadata:
         own = members(metadata.get(PYDANTIC))
-        for provider, ours, here in SHARED:
+        for provider, ours, here in COMMON_MEMBERS:
             if value := string(metadata.get(provider), here):
                 providers.setdefault(provider, {})[ours] = value
-                metadata = less(metadata, provider, here)
-        carried = {key: value for key, value in own.items() if key in _CARRIED and value not in EMPTY}
-        is_told = is_told or whose(string(carried, _NAME)) in providers
-        theirs = by_provider(carried, is_told=is_told)
-        providers = {name: {**providers.get(name, {}), **theirs.get(name, {})} for name in {**providers, **theirs}}
-        left = {**metadata, PYDANTIC: without(own, *_CARRIED)}
-        more[METADATA] = {name: each for name, each in left.items() if members(each) and not is_own_mark(name, each)}
-    kept = {name: value for name, value in more.items() if value not in EMPTY}
-    return {**providers, PROVIDER: kept} if kept else providers
+                metadata = without_path(metadata, provider, here)
+        pydantic_members = {key: value for key, value in own.items() if key in _PYDANTIC_MEMBERS and value not in EMPTY}
+        has_provider = has_provider or provider_of(string(pydantic_members, _NAME)) in providers
+        by_name = by_provider(pydantic_members, has_provider=has_provider)
+        providers = {name: {**providers.get(name, {}), **by_name.get(name, {})} for name in {**providers, **by_name}}
+        other_metadata = {**metadata, PYDANTIC: without(own, *_PYDANTIC_MEMBERS)}
+        more[METADATA] = {
+            name: each for name, each in other_metadata.items() if members(each) and not is_own_mark(name, each)
+        }
+    own_members = {name: value for name, value in more.items() if value not in EMPTY}
+    return {**providers, PROVIDER: own_members} if own_members else providers
 
 
 def ran_by(metadata: Json) -> str:
-    """The provider that ran a tool, as far as the AI SDK's own metadata of the call tell."""
-    return next((who for who, _, here in SHARED if at(metadata, who, here)), "")
+    """Return the provider that ran a tool, from the metadata of the call; empty if unknown."""
+    return next((provider for provider, _, here in COMMON_MEMBERS if at(metadata, provider, here)), "")
 
 
-def metadata(native: Native, *, mirrored: bool = True, **own: Json) -> Object:
-    """The metadata of a part; ``own`` is for Pydantic AI, for which what others know is ``mirrored``."""
+def metadata(native: Native, *, mirror: bool = True, **own: Json) -> Object:
+    """Write the metadata of a part.
+
+    Args:
+        native: the native members of the block
+        mirror: whether members of other providers are repeated for Pydantic AI
+        own: more members for Pydantic AI
+    """
     if not native and not own:
         return {}
     providers: Object = dict(members(at(native, PROVIDER, METADATA)))
-    for provider, ours, here in SHARED:
+    for provider, ours, here in COMMON_MEMBERS:
         if isinstance(value := at(native, provider, ours), str):
             providers[provider] = {**providers.get(provider, {}), here: value}
-    carried = with_providers(native, {}) if mirrored else native.get(PYDANTIC, {})
-    carried = {key: value for key, value in carried.items() if key in _CARRIED}
-    carried |= {key: value for key, value in own.items() if value not in EMPTY}
-    return {**providers, PYDANTIC: {**providers.get(PYDANTIC, {}), **carried}} if carried else providers
+    pydantic_members = with_providers(native, {}) if mirror else native.get(PYDANTIC, {})
+    pydantic_members = {key: value for key, value in pydantic_members.items() if key in _PYDANTIC_MEMBERS}
+    pydantic_members |= {key: value for key, value in own.items() if value not in EMPTY}
+    return (
+        {**providers, PYDANTIC: {**providers.get(PYDANTIC, {}), **pydantic_members}} if pydantic_members else providers
+    )
 
 
 def own_members(native: Native) -> Object:
-    """What the AI SDK itself knows of a block, as members of its part."""
+    """Return the native members of the AI SDK itself, for the part."""
     extra = native.get(PROVIDER)
     return without(extra, METADATA) if extra else {}
 
 
-def with_metadata(made: Object, native: Native, **own: Json) -> Object:
-    """A part with what is native to it; ``own`` is for Pydantic AI."""
+def with_metadata(part: Object, native: Native, **own: Json) -> Object:
+    """Add native members and metadata to a part; ``own`` are more members for Pydantic AI."""
     values = metadata(native, **own)
-    return {**made, **own_members(native), **({METADATA: values} if values else {})}
+    return {**part, **own_members(native), **({METADATA: values} if values else {})}
 
 
-def thought(text: str, given: Json, more: Object) -> Reasoning | None:
-    """Reasoning with what its metadata say of who signed it; ``None`` for what says nothing."""
-    name, signature, encrypted, ident, given = _signature(given)
+def load_reasoning(text: str, part_metadata: Json, more: Object) -> Reasoning | None:
+    """Load reasoning, with its signer from the metadata; ``None`` without any content."""
+    name, signature, encrypted, ident, part_metadata = _signature(part_metadata)
     own = _REDACTED if encrypted and name in _REDACTS else ident
-    signed = {_NAME: name, "signature": signature or encrypted, "id": own}
-    own_members = members(at(given, PYDANTIC))
-    carried = {key: value for key, value in own_members.items() if key in _OF_THOUGHTS and value not in EMPTY}
-    left = {**given, PYDANTIC: without(own_members, *_OF_THOUGHTS)} if own_members else given
-    reasoning = next(parts.thought({"content": text, **signed, **carried}, is_item=bool(ident)), Reasoning())
-    reasoning = replace(reasoning, native={**reasoning.native, **native(left, more)})
+    signer_members = {_NAME: name, "signature": signature or encrypted, "id": own}
+    own_members = members(at(part_metadata, PYDANTIC))
+    pydantic_members = {
+        key: value for key, value in own_members.items() if key in _REASONING_MEMBERS and value not in EMPTY
+    }
+    other_metadata = (
+        {**part_metadata, PYDANTIC: without(own_members, *_REASONING_MEMBERS)} if own_members else part_metadata
+    )
+    reasoning = next(
+        parts.load_reasoning({"content": text, **signer_members, **pydantic_members}, is_item=bool(ident)), Reasoning()
+    )
+    reasoning = replace(reasoning, native={**reasoning.native, **native(other_metadata, more)})
     return None if reasoning == Reasoning() else reasoning
 
 
-def _signature(given: Json) -> tuple[str, str, str, str, Json]:
-    """Who signed, the signature, what is encrypted, its id, and the metadata without these."""
-    for key, spelled in _SIGNERS.items() if isinstance(given, dict) else ():
-        signature, encrypted, own = (string(at(given, key), member) for member in spelled)
+def _signature(part_metadata: Json) -> tuple[str, str, str, str, Json]:
+    """Return the signer, the signature, the encrypted reasoning, its id, and the remaining metadata."""
+    for key, member_names in _SIGNERS.items() if isinstance(part_metadata, dict) else ():
+        signature, encrypted, own = (string(at(part_metadata, key), member) for member in member_names)
         if signature or encrypted or own:
-            return _NAMES.get(key, key), signature, encrypted, own, {**given, key: without(given[key], *spelled)}
-    return "", "", "", "", given
+            return (
+                _NAMES.get(key, key),
+                signature,
+                encrypted,
+                own,
+                {**part_metadata, key: without(part_metadata[key], *member_names)},
+            )
+    return "", "", "", "", part_metadata
 
 
-def thoughts(block: Reasoning, holder: str) -> Iterator[Object]:
-    """The parts of reasoning, signed for its signer, where he is known, and for Pydantic AI in UI messages.
+def reasoning_parts(block: Reasoning, holder: str) -> Iterator[Object]:
+    """Write the parts of reasoning, signed for its signer if known, and for Pydantic AI in UI messages.
 
-    They are several where one item was; their metadata are in the member ``holder``.
+    Args:
+        block: the reasoning, which may consist of several joined parts
+        holder: the member for the metadata
     """
     is_ui = holder == METADATA
-    providers = metadata(block.native, mirrored=is_ui)
-    said = {key: value for key, value in parts.said_thought(block).items() if key in _OF_THOUGHTS}
-    name = string(said, _NAME)
+    providers = metadata(block.native, mirror=is_ui)
+    reasoning_members = {key: value for key, value in parts.reasoning_part(block).items() if key in _REASONING_MEMBERS}
+    name = string(reasoning_members, _NAME)
     key, values = _KEYS.get(name, name), (block.signature, block.encrypted, block.id)
     here = {member: value for member, value in zip(_SIGNERS.get(key, ()), values, strict=False) if member and value}
     providers |= {key: {**providers.get(key, {}), **here}} if here else {}
-    if said and (is_ui or not here):
-        providers[PYDANTIC] = {**providers.get(PYDANTIC, {}), **said}
+    if reasoning_members and (is_ui or not here):
+        providers[PYDANTIC] = {**providers.get(PYDANTIC, {}), **reasoning_members}
     breaks = own_members(block.native).get(BREAKS)
-    breaks = breaks if isinstance(breaks, list) and _fit(breaks, block.text) else []
+    breaks = breaks if isinstance(breaks, list) and _are_valid(breaks, block.text) else []
     for start, end in zip([0, *(place + 2 for place in breaks)], [*breaks, len(block.text)], strict=True):
-        made = {"type": "reasoning", "text": block.text[start:end]}
-        yield {**made, holder: providers} if providers else made
+        part = {"type": "reasoning", "text": block.text[start:end]}
+        yield {**part, holder: providers} if providers else part
 
 
-def _fit(breaks: list[Json], text: str) -> bool:
-    """Whether the texts of several parts begin there, which a log may say of any."""
+def _are_valid(breaks: list[Json], text: str) -> bool:
+    """Whether boundaries fit the text; a log may contain any values."""
     are_places = all(type(each) is int and each >= 0 and text.startswith("\n\n", each) for each in breaks)
-    return are_places and all(before + 2 <= after for before, after in pairwise(breaks))
+    return are_places and all(start + 2 <= end for start, end in pairwise(breaks))
 
 
 def join_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Blocks, with parts of reasoning that are one item as one."""
+    """Join consecutive reasoning blocks of the same item."""
     result = list[Any]()
     for item, run in groupby(blocks, _item):
         parts: list[Any] = list(run)
@@ -179,7 +210,7 @@ def join_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def _item(block: Block) -> tuple[str, str, str] | None:
-    """What is equal for parts of one item; ``None`` for what is none."""
+    """Return a key for the item of encrypted reasoning; ``None`` for other blocks."""
     if isinstance(block, Reasoning) and block.encrypted and block.id:
         return block.signer, block.encrypted, block.id
     return None
