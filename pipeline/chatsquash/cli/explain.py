@@ -70,12 +70,12 @@ def list_columns() -> str:
     from chatsquash.dataset.session_table import COLUMNS, EXAMPLE
 
     rows = [("column", "type", "example"), *((each.name, each.kind, each.example) for each in COLUMNS)]
-    values = [f"{each.name} has {each.values}." for each in COLUMNS if each.kind == "text" and each.values != "texts"]
+    values = [f"{each.name} has {each.values}." for each in COLUMNS if each.kind == "text" and each.values != "text"]
     late_columns = ", ".join(each.name for each in COLUMNS if each.known_late)
     notes = [
         "",
         *values,
-        f"Only known after records are written, so not available in convert --where: {late_columns}.",
+        f"Only known after writing, so not available in convert --where: {late_columns}.",
         f'Combine conditions, as in --where "{EXAMPLE}". A null value meets no condition.',
         "docs/output.md describes each column.",
     ]
