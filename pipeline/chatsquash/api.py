@@ -165,11 +165,11 @@ def check(
 
     settings, sets = with_key(options or Options(anonymize=False)), tuple(against)
     trials = _trials(template, trainer)
-    looks = checking.Looks(
+    looks = checking.Checks(
         phrases=Phrases(settings.flag_phrase),
         addresses=settings.anonymize,
         private=redactor(settings),
-        also=trials.look if trials else None,
+        further=trials.look if trials else None,
         overlap=Evaluation(sets).look if sets else None,
         arguments=settings.check_arguments,
     )
@@ -185,7 +185,7 @@ def _trials(template: str | None, trainer: str | None) -> Trials | None:
     if trainer:
         trainer, template = split_model(trainer, template)
         if not template:
-            templates.refuse_unnamed(trainer)
+            templates.require_model(trainer)
     return templates.Trials(template, trainer) if template else None
 
 

@@ -162,7 +162,7 @@ def test_a_line_that_is_no_json_is_left_out_and_said(command, line):
     assert made == [{"a": 1}, {"a": 2}]
     assert ended.code == 3
     assert ended.out.startswith("ERROR\tsession=in\tinput=in.jsonl:2\t[unsearched-line] the line is skipped")
-    assert "needs attention: 1 record left out that could not be searched" in ended.err.splitlines()
+    assert "needs attention: 1 unsearchable record skipped" in ended.err.splitlines()
 
 
 def test_a_record_on_which_the_search_fails_is_left_out(command, monkeypatch):
@@ -361,15 +361,15 @@ def test_one_file_may_become_one_file_compressed_as_its_name_says(command):
 
 
 @cases("given, why",
-    ("nothing is named", "in.jsonl -o out", "nothing is to be replaced: say what, as in --redact secrets,emails"),
-    ("none is named", "in.jsonl -o out --redact none", "nothing is to be replaced"),
+    ("nothing is named", "in.jsonl -o out", "nothing to replace: choose with --redact, for example --redact secrets,emails"),
+    ("none is named", "in.jsonl -o out --redact none", "nothing to replace"),
     ("an unknown kind", "in.jsonl -o out --redact keys", "--redact keys: not known; known are secrets"),
     ("a file that is there", "in.jsonl -o there --redact secrets", "there/in.jsonl: is there already; --force replaces it"),
-    ("the input itself", "in.jsonl -o . --redact secrets --force", "what is read would be replaced"),
-    ("a folder in what is read", "folder -o folder/out --redact secrets", "folder/out: lies in what is read"),
+    ("the input itself", "in.jsonl -o . --redact secrets --force", "the input would be replaced"),
+    ("a folder in what is read", "folder -o folder/out --redact secrets", "folder/out: is inside the input folder"),
     ("two files of one name", "in.jsonl folder/in.jsonl -o out --redact secrets", "in.jsonl: several inputs would take this place"),
     ("several inputs for a file", "in.jsonl folder/in.jsonl -o out.jsonl --redact secrets", "is one file, and the inputs are 2"),
-    ("another kind of file", "in.jsonl -o out.parquet --redact secrets", "is of another kind than what is read"),
+    ("another kind of file", "in.jsonl -o out.parquet --redact secrets", "does not match the input"),
     ("a compression that is not written", "in.jsonl -o out.jsonl.xz --redact secrets", ".xz can only be read; use .gz or .zst"),
     ("nothing there", "nowhere -o out --redact secrets", "nowhere: is not a file, folder or glob"),
     ("a folder without datasets", "there/empty -o out --redact secrets", "there/empty: no datasets"),

@@ -32,7 +32,7 @@ def test_json_has_the_record_its_place_and_its_facts(out, command):
 
 def test_what_is_not_there_is_an_error(out, command):
     done = command("show", out, "2")
-    assert (done.code, done.err) == (2, "error: out: there is no record 2; it has 1\n")
+    assert (done.code, done.err) == (2, "error: out: no record 2; it has 1\n")
 
 
 def test_colours_stand_on_a_terminal_unless_nobody_wants_them(monkeypatch, capsys):

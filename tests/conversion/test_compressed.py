@@ -102,7 +102,7 @@ def test_compressed_logs_are_verified(here, sessions_by):
     for way, name in zip(WAYS, LOGS, strict=True):
         path = Path("logs") / f"{name}.{way}"
         path.write_bytes(WAYS[way](write_log(here / "other", log_line("other")).read_bytes()))
-        problem = f"{path}: is not what it was when it was converted"
+        problem = f"{path}: has changed since it was converted"
         assert problem in verify(Path("out"), logs=True).problems
 
 

@@ -140,7 +140,7 @@ def test_what_is_behind_the_last_message_of_the_assistant_is_no_part_of_the_reco
     log = log_line("a", {"role": "assistant", "content": "b"}, user([ELSEWHERE]), reply=None)
     (outcome,) = convert_session([json.dumps(log).encode()], Options(**{**KEEP, "media": media}))
     assert [message["content"] for message in json.loads(outcome.record)["messages"]] == ["a", "b"]
-    assert "role user behind the last of the assistant 1" in "; ".join(each.text for each in outcome.findings)
+    assert "role user after the last of the assistant 1" in "; ".join(each.text for each in outcome.findings)
 
 
 @cases(
@@ -330,7 +330,7 @@ def test_what_cannot_be_kept_is_refused(part, why):
 
 
 def test_images_that_are_too_large_are_refused(monkeypatch):
-    monkeypatch.setattr("chatsquash.records.media._LARGEST", 10)
+    monkeypatch.setattr("chatsquash.records.media._MAX_IMAGE", 10)
     assert "more than" in session(image()).findings[-1].text
 
 

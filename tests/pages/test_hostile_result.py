@@ -13,7 +13,7 @@ from chatsquash.results.output import LONGEST
 from tests.conftest import assistant, cases, log_line, write_log
 
 TABLE, FOUND = "reports/sessions.jsonl", "reports/findings.jsonl"
-WRONG = "is not as chatsquash wrote it|is none of this version of chatsquash|no session table of this version"
+WRONG = "is not as chatsquash wrote it|was not written by this version of chatsquash|no session table of this version"
 
 
 @pytest.fixture(scope="module")

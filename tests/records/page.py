@@ -70,7 +70,7 @@ def regions() -> dict[str, str]:
 def _presets() -> str:
     rows = []
     for name in presets.names():
-        preset = presets.named(name)
+        preset = presets.get_preset(name)
         columns = ", ".join(map(_column, preset.COLUMNS))
         rows.append((f"`{name}`", preset.doc.partition("\n")[0].rstrip(".").replace("``", "`"), columns))
     return _table(("preset", "description", "columns"), rows)
@@ -87,7 +87,7 @@ def _examples() -> str:
 
 def _example(name: str) -> str:
     """The example as JSON, an item of each list on a line of its own."""
-    record = presets.named(name).shape(EXAMPLE).record or {}
+    record = presets.get_preset(name).shape(EXAMPLE).record or {}
     return "{" + ",\n ".join(f"{_json(key)}: {_value(value)}" for key, value in record.items()) + "}"
 
 
@@ -117,7 +117,7 @@ def _kinds() -> str:
 def _mark(name: str, conversation: Conversation) -> str:
     if name == presets.DEFAULT:
         return "="
-    written, findings, *_ = line(presets.named(name), conversation)
+    written, findings, *_ = line(presets.get_preset(name), conversation)
     if written is None:
         return "x"
     return next((_MARKS[found.code] for found in findings if found.code in _MARKS), "=")

@@ -57,7 +57,7 @@ def test_several_members_and_frames_are_read_to_the_end(tmp_path):
 @pytest.mark.parametrize("batch, most", [(1, 8192), (150, 8192), (32 << 20, 2), (32 << 20, 8192)])
 def test_batches_of_any_size_give_the_same(tmp_path, monkeypatch, batch, most):
     monkeypatch.setattr(datasets, "_BATCH", batch)
-    monkeypatch.setattr(datasets, "_MOST", most)
+    monkeypatch.setattr(datasets, "_MAX_ROWS", most)
     parquet(tmp_path / "a.parquet", row_group_size=2)
     assert read(tmp_path / "a.parquet") == RECORDS
 
@@ -85,10 +85,10 @@ def test_a_folder_stands_for_its_record_files_or_for_those_in_data(tmp_path):
 
 @cases(
     "name, data, message",
-    ("a.jsonl.gz", b"no gzip", "cannot be read (it is not compressed, as its name says)"),
+    ("a.jsonl.gz", b"no gzip", "cannot be read (it is not compressed, despite its suffix)"),
     ("a.jsonl.gz", gzip.compress(os.urandom(9999))[:-100], "cannot be read (the compressed data ends early)"),
     ("a.jsonl.gz", gzip.compress(TEXT)[:20] + b"\0" * 99, "cannot be read ("),
-    ("a.jsonl.zst", b"no zstd", "cannot be read (it is not compressed, as its name says)"),
+    ("a.jsonl.zst", b"no zstd", "cannot be read (it is not compressed, despite its suffix)"),
     ("a.jsonl.zst", zstandard.compress(TEXT)[:-5], "cannot be read (the compressed data ends early)"),
     ("a.parquet", b"no parquet", "cannot be read ("),
     ("a.parquet", b"", "cannot be read ("),

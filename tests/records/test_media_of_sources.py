@@ -178,4 +178,4 @@ def test_what_a_user_says_of_an_image_after_a_result_is_no_part_of_the_result(tm
     lines = chat(result("a chart"), shown("Stop, look at this instead."))
     assert records(put(lines, tmp_path), "sharegpt", tmp_path) == []
     (found,) = findings("unsupported-shape", out=tmp_path / "out")
-    assert "the user speaks right behind a result" in found["text"]
+    assert "a user message directly follows a result" in found["text"]

@@ -67,8 +67,8 @@ def out(logs, here):
 WRONG = {
     "within a line": (Place("conversations.jsonl", 1, 5), "no line begins there"),
     "behind the end": (Place("conversations.jsonl", 1, 1 << 40), "no line begins there"),
-    "before the beginning": (Place("conversations.jsonl", 1, -1), "nothing says where"),
-    "no offset": (Place("conversations.jsonl", 1, None), "nothing says where"),
+    "before the beginning": (Place("conversations.jsonl", 1, -1), "the session table has no offset"),
+    "no offset": (Place("conversations.jsonl", 1, None), "the session table has no offset"),
     "a file that is gone": (Place("x.jsonl", 1, 0), "cannot be read"),
     "above the folder": (Place("../secret.jsonl", 1, 0), "cannot be read"),
     "an absolute path": (Place("/etc/secret.jsonl", 1, 0), "cannot be read"),
@@ -122,7 +122,7 @@ def test_records_of_a_file_come_in_its_order_and_it_is_expanded_once(logs, here,
 
 
 def test_only_the_last_records_stay_in_memory(out, monkeypatch):
-    monkeypatch.setattr("chatsquash.records.places._KEPT", 40_000)
+    monkeypatch.setattr("chatsquash.records.places._CACHE_BYTES", 40_000)
     records = Records(out.folder)
     for at in range(out.sessions.height):
         records.read(out.place(at))

@@ -48,19 +48,19 @@ def test_a_conversion_to_the_specified_record_loads_none_of_what_shapes():
     ("a split without files is none", {"train": ["data/a.jsonl"], "test": []}, {"train": "data/a.jsonl"}),
 )  # fmt: skip
 def test_dataset_info_leads_llama_factory_to_the_files(splits, expected):
-    files = presets.named("sharegpt").extra_files([name for parts in splits.values() for name in parts], splits)
+    files = presets.get_preset("sharegpt").extra_files([name for parts in splits.values() for name in parts], splits)
     assert list(files) == ["dataset_info.json"]
     info = json.loads(files["dataset_info.json"])
     assert {name: entry["file_name"] for name, entry in info.items()} == expected
     for entry in info.values():
         assert entry["formatting"] == "sharegpt"
-        columns = {column.name for column in presets.named("sharegpt").COLUMNS}
+        columns = {column.name for column in presets.get_preset("sharegpt").COLUMNS}
         assert set(entry["columns"].values()) == columns
         assert {entry["tags"]["role_tag"], entry["tags"]["content_tag"]} == {"from", "value"}
 
 
 def test_the_tags_of_llama_factory_are_those_of_the_turns():
-    preset = presets.named("sharegpt")
+    preset = presets.get_preset("sharegpt")
     tags = json.loads(preset.extra_files([], {"train": ["a"]})["dataset_info.json"])["train"]["tags"]
     kinds = preset.SCHEMA["properties"]["conversations"]["items"]["properties"]["from"]["enum"]
     assert {tags[tag] for tag in ("user_tag", "assistant_tag", "observation_tag", "function_tag")} == set(kinds)

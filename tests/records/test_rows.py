@@ -51,7 +51,7 @@ ROWS = [
 def shaped(options: dict[str, Any], conversation: Conversation) -> tuple[dict[str, Any] | None, list[Any]]:
     asked = Options(anonymize=False, **options)
     conversation, found = run_stages(plan(asked, None).record_stages, conversation)
-    made = line(presets.named(asked.preset), conversation, presets.choices(asked))
+    made = line(presets.get_preset(asked.preset), conversation, presets.choices(asked))
     return (json.loads(made.data) if made.data else None), [*found, *made.findings]
 
 

@@ -44,7 +44,7 @@ PARTS = [
     for part in range(STRIDE)
 ]
 """One part of each preset, and the others, which take long."""
-VALIDATORS = {name: jsonschema_rs.validator_for(presets.named(name).SCHEMA) for name in presets.names()}
+VALIDATORS = {name: jsonschema_rs.validator_for(presets.get_preset(name).SCHEMA) for name in presets.names()}
 IDS = ["c1", "c2", "a longer id, with more in it", "abcdefgh9", None]
 # What the rows of one conversation are drawn from, so that many of them can be held.
 TURNS = [
@@ -77,7 +77,7 @@ TOOLS = [
 
 def judged(name: str, conversation: Conversation, choices: Choices) -> None:
     """A record is valid; where there is none, an error with a code that is known says why."""
-    written, findings, refused, *_ = line(presets.named(name), conversation, choices)
+    written, findings, refused, *_ = line(presets.get_preset(name), conversation, choices)
     assert {found.code for found in findings} <= set(rules())
     if written is None:
         assert refused.severity == "error"
@@ -85,7 +85,9 @@ def judged(name: str, conversation: Conversation, choices: Choices) -> None:
     else:
         record = json.loads(written)
         assert next(VALIDATORS[name].iter_errors(record), None) is None
-        assert [key for key in record if key in {column.name for column in presets.named(name).COLUMNS}] == list(record)
+        assert [key for key in record if key in {column.name for column in presets.get_preset(name).COLUMNS}] == list(
+            record
+        )
         assert not [found for found in findings if found.severity == "error"]
 
 
@@ -97,14 +99,14 @@ def effective(name, modifiers):
 
 @pytest.mark.parametrize("name", presets.names())
 def test_a_schema_is_a_schema_of_its_dialect_that_refuses_something(name):
-    jsonschema_rs.meta.validate(presets.named(name).SCHEMA)
+    jsonschema_rs.meta.validate(presets.get_preset(name).SCHEMA)
     assert not VALIDATORS[name].is_valid({})
     assert not VALIDATORS[name].is_valid({"messages": [{"content": "x"}], "tools": [], "conversations": [{}]})
 
 
 @pytest.mark.parametrize("name", presets.names())
 def test_a_preset_says_what_it_is(name):
-    preset = presets.named(name)
+    preset = presets.get_preset(name)
     assert preset.NAME == name
     columns = {column.name for column in preset.COLUMNS}
     assert set(preset.SCHEMA["required"]) <= columns == set(preset.SCHEMA["properties"])

@@ -72,9 +72,9 @@ HF = [
     Row("hf", "a reply that is reasoning alone", talk(A, assistant("", reasoning_content="hm")), [A, assistant("", reasoning_content="hm")]),
     *(Row(name, "content of a wrong type", talk(user(True), B), "wrong-content") for name in presets.names() if name != "chat"),
     *(Row(name, "an empty last reply", talk(A, assistant(None)), "empty-reply") for name in presets.names() if name != "chat"),
-    Row("hf", "what is behind the last turn of the assistant goes", talk(A, B, user("more")), [A, B], "messages of role user behind the last of the assistant 1"),
+    Row("hf", "what is behind the last turn of the assistant goes", talk(A, B, user("more")), [A, B], "messages of role user after the last of the assistant 1"),
     Row("hf", "the last turn may be a call", talk(A, assistant("", call())), [A, assistant("", called({}))]),
-    Row("hf", "results of a last call go", talk(A, assistant("", call("x1"), call("x2")), result("one", "x1"), user("go on")), [A, assistant("", called({}, "x1"), called({}, "x2"))], "of role tool behind the last of the assistant 1, messages of role user"),
+    Row("hf", "results of a last call go", talk(A, assistant("", call("x1"), call("x2")), result("one", "x1"), user("go on")), [A, assistant("", called({}, "x1"), called({}, "x2"))], "of role tool after the last of the assistant 1, messages of role user"),
     Row("hf", "the first system messages become one", talk(SYSTEM, SYSTEM, A, B), [{"role": "system", "content": "s\n\ns"}, A, B], "system messages joined 1"),
     Row("hf", "a later one joins the user's message behind it", talk(A, B, SYSTEM, A, B), [A, B, user("s\n\na"), B], "later system messages become the user's 1"),
     Row("hf", "or that before it", talk(A, SYSTEM, B), [user("a\n\ns"), B]),
@@ -103,7 +103,7 @@ HF = [
     Row("hf", "lone surrogates in arguments", talk(A, assistant("", call(arguments='{"q": "\\ud800"}'))), "lone-surrogate"),
     Row("hf", "lone surrogates in keys", talk(A, B, tools=[tool(parameters={"\udfff": 1})]), "lone-surrogate"),
     Row("hf", "what is nested too deeply", talk(A, assistant("", call(arguments='{"q": ' + "[" * 300 + "]" * 300 + "}"))), "unsupported-shape", "nested too deeply"),
-    Row("hf", "a result is missing", talk(A, assistant("", call()), B), "unpaired-call", "no result of 'grep'"),
+    Row("hf", "a result is missing", talk(A, assistant("", call()), B), "unpaired-call", "'grep' has no result"),
     Row("hf", "a result is missing before the user goes on", talk(A, assistant("", call()), A, B), "unpaired-call"),
     Row("hf", "a result of no call", talk(A, result(), B), "unpaired-call", "the id 'c1'"),
     Row("hf", "a second result", talk(*CALLED[:3], result(), B), "unpaired-call"),
@@ -114,7 +114,7 @@ HF = [
     Row("hf", "calls that are no list", talk(A, {**B, "tool_calls": {"x": 1}}), "unsupported-shape", "not a list"),
     Row("hf", "a call without a name", talk(A, assistant("", call(name=""))), "unsupported-shape"),
     Row("hf", "a call of another type", talk(A, assistant("", {**call(), "type": "custom"})), "unsupported-shape"),
-    Row("hf", "calls beside their markup", talk(A, assistant("<tool_call>{}</tool_call>", call())), "unsupported-shape", "<tool_call> stands in the text"),
+    Row("hf", "calls beside their markup", talk(A, assistant("<tool_call>{}</tool_call>", call())), "unsupported-shape", "<tool_call> is in the text"),
     Row("hf", "parameters that are a text", talk(A, B, tools=[tool(parameters="x")]), "unsupported-shape", "a string"),
     Row("hf", "floats that datasets rounds", talk(A, assistant("", call(arguments='{"q": [0.7, 0.5]}'))), [A, assistant("", called({"q": [0.7, 0.5]}))], "1 number that datasets rounds on loading: 0.7"),
     Row("hf", "floats in objects and in definitions, too", talk(A, assistant("", call(arguments={"q": 0.95})), tools=[tool(parameters={"maximum": 0.7, "properties": {}})]), {"messages": [A, assistant("", called({"q": 0.95}))], "tools": [{"type": "function", "function": tool(parameters={"maximum": 0.7, "properties": {}})}]}, "2 numbers that datasets rounds"),
@@ -144,8 +144,8 @@ MISTRAL = [
     Row("mistral", "empty arguments are none", talk(A, assistant("", call(SHORT, arguments=""))), [A, assistant("", called("{}", SHORT))]),
     Row("mistral", "the record ends before a last call that is truncated", talk(A, B, A, assistant("", call(SHORT, arguments="{"))), [A, B]),
     Row("mistral", "within a conversation it keeps malformed arguments", talk(A, assistant("", call(SHORT, arguments="{")), result("r", SHORT), B), [A, assistant("", called("{", SHORT)), answered("r", SHORT), B]),
-    Row("mistral", "ids are short, and text beside calls goes", talk(*CALLED[:1], assistant("t", call(SHORT)), result("r", SHORT), B), {"messages": [A, assistant("", called("{}", SHORT)), answered("r", SHORT), B], "tools": WRAPPED}, "text beside calls 1"),
-    Row("mistral", "text before calls goes, too", talk(A, B, assistant("", call(SHORT)), result("r", SHORT), B), [A, assistant("", called("{}", SHORT)), answered("r", SHORT), B], "text beside calls 1"),
+    Row("mistral", "ids are short, and text beside calls goes", talk(*CALLED[:1], assistant("t", call(SHORT)), result("r", SHORT), B), {"messages": [A, assistant("", called("{}", SHORT)), answered("r", SHORT), B], "tools": WRAPPED}, "text next to calls 1"),
+    Row("mistral", "text before calls goes, too", talk(A, B, assistant("", call(SHORT)), result("r", SHORT), B), [A, assistant("", called("{}", SHORT)), answered("r", SHORT), B], "text next to calls 1"),
     Row("mistral", "texts of the assistant in a row become one", talk(A, B, B), [A, assistant("b\n\nb")], "in a row become one 1"),
     Row("mistral", "reasoning goes", talk(A, assistant("b", reasoning_content="hm")), [A, B], "reasoning 1"),
     Row("mistral", "the user is first", talk(SYSTEM, B, A, B), "unsupported-shape", "no message of the user is first"),
@@ -171,7 +171,7 @@ SHAREGPT = [
     Row("sharegpt", "marks in arguments cannot be taken for marks", talk(A, assistant("", call(arguments='{"q": "<tool_call>1</tool_call>"}'))), turns("human: a", 'function_call: {"name": "grep", "arguments": {"q": "\\u003ctool_call>1\\u003c/tool_call>"}}')),
     Row("sharegpt", "numbers of any size are text", talk(A, assistant("", call(arguments='{"q": 18446744073709551616}'))), turns("human: a", 'function_call: {"name": "grep", "arguments": {"q": 18446744073709551616}}')),
     Row("sharegpt", "floats are text, too", talk(A, assistant("", call(arguments='{"q": 0.7}'))), turns("human: a", 'function_call: {"name": "grep", "arguments": {"q": 0.7}}')),
-    Row("sharegpt", "the user speaks right behind a result", talk(*CALLED[:3], A, B), "unsupported-shape", "the user speaks right behind a result, which the preset does not support: --bridge-results join makes"),
+    Row("sharegpt", "the user speaks right behind a result", talk(*CALLED[:3], A, B), "unsupported-shape", "a user message directly follows a result, which the preset does not support: --bridge-results join makes"),
     Row("sharegpt", "the assistant is first", talk(B, A, B), "unsupported-shape", "a turn of gpt is first"),
     Row("sharegpt", "a mark in the reasoning before a call", talk(A, assistant("", call(), reasoning="<tool_call>")), "unsupported-shape"),
     Row("sharegpt", "empty arguments are none", talk(A, assistant("", call(arguments=""))), turns("human: a", 'function_call: {"name": "grep", "arguments": {}}')),
@@ -226,7 +226,7 @@ ROWS = [*HF, *OPENAI, *MISTRAL, *SHAREGPT, *TEXT, *CUSTOM]
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.preset}: {row.sentence}" for row in ROWS])
 def test_a_conversation_gets_its_shape_or_the_reason_why_not(row):
-    written, findings, refused, *_ = line(presets.named(row.preset), row.conversation)
+    written, findings, refused, *_ = line(presets.get_preset(row.preset), row.conversation)
     assert row.noted in "; ".join(found.text for found in findings)
     if isinstance(row.expected, str):
         assert written is None
@@ -245,19 +245,19 @@ def test_a_conversation_is_never_changed(row):
     if "nested" in row.sentence:
         return  # what copies and compares goes no deeper
     before = copy.deepcopy(row.conversation)
-    line(presets.named(row.preset), row.conversation)
+    line(presets.get_preset(row.preset), row.conversation)
     assert row.conversation == before
 
 
 def test_a_message_that_fits_already_is_taken_as_it_is():
-    shaped = presets.named("hf").shape(talk(A, B, tools=[]))
+    shaped = presets.get_preset("hf").shape(talk(A, B, tools=[]))
     assert shaped.record["messages"][0] is A
 
 
 def test_chat_is_the_specified_record_as_it_is():
     conversation = talk({**A, "n": 2**70}, B)
     record = {"messages": [{**A, "n": 2**70}, B], "tools": [tool()]}
-    assert presets.named("chat").shape(conversation) == ShapeResult(record, [])
+    assert presets.get_preset("chat").shape(conversation) == ShapeResult(record, [])
 
 
 # Qwen's template, with what it does for structured and for plain messages alike.
@@ -292,6 +292,6 @@ def qwen(messages: list[dict[str, Any]], tools: list[Any]) -> str:
 @pytest.mark.parametrize("messages", [CALLED, PARALLEL, (A, B)], ids=["a call", "parallel calls", "no call"])
 def test_the_text_is_what_qwen_makes_of_the_structured_form(messages):
     conversation = talk(SYSTEM, *messages)
-    structured = presets.named("hf").shape(conversation).record
-    text = presets.named("text").shape(conversation).record
+    structured = presets.get_preset("hf").shape(conversation).record
+    text = presets.get_preset("text").shape(conversation).record
     assert qwen(text["messages"], []) == qwen(structured["messages"], structured["tools"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.model import Conversation
-from chatsquash.records.shaping import specified
+from chatsquash.records.shaping import specified_record_violations
 
 HASTY = 0.7
 KEYS = st.sampled_from(["a", "a\\", 'a"', "\\\\", "é", "1.5", ""])
@@ -19,7 +19,7 @@ VALUES = st.recursive(
 
 def codes(value):
     conversation = Conversation([{"role": "user", "content": [value]}], [])
-    return [found.code for found in specified(conversation, orjson.dumps(value))]
+    return [found.code for found in specified_record_violations(conversation, orjson.dumps(value))]
 
 
 def holds(value):

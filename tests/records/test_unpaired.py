@@ -18,7 +18,7 @@ CUT, CLOSE = Choices("cut"), Choices("close")
 
 def shaped(choices, *messages, preset="hf"):
     """The record, or none, and what was found."""
-    written, findings, *_ = line(presets.named(preset), talk(*messages), choices)
+    written, findings, *_ = line(presets.get_preset(preset), talk(*messages), choices)
     return json.loads(written)["messages"] if written and preset == "hf" else written, findings
 
 
@@ -32,7 +32,7 @@ def texts(findings):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_refuse_is_the_default_and_names_what_can_be_done(preset):
-    written, _, found, *_ = line(presets.named(preset), talk(user(), assistant("", call()), assistant("b")))
+    written, _, found, *_ = line(presets.get_preset(preset), talk(user(), assistant("", call()), assistant("b")))
     assert written is None
     assert (found.code, found.severity, found.at) == ("unpaired-call", "error", 2)
     assert "--unpaired cut" in found.text
@@ -69,7 +69,7 @@ def test_cut_ends_the_record_before_the_message_with_the_call():
     assert roles(messages) == "user assistant tool assistant"
     assert "records cut before a call without a result 1" in texts(findings)
     assert "messages from a call without a result on 5" in texts(findings)
-    assert "messages of role user behind the last of the assistant 1" in texts(findings)
+    assert "messages of role user after the last of the assistant 1" in texts(findings)
 
 
 def test_what_is_cut_away_is_not_looked_at():
@@ -122,6 +122,6 @@ def test_options_reach_the_record():
 def test_a_cut_that_would_leave_nothing_says_so_without_naming_another_call():
     written, (found,) = shaped(CUT, user(), assistant("", call()), assistant("b"))
     assert written is None
-    assert found.text.startswith("a call has no result, and the assistant says nothing before it")
+    assert found.text.startswith("a call has no result, and no earlier assistant message")
     assert "--unpaired close" in found.text
     assert "--unpaired cut" not in found.text

@@ -13,7 +13,7 @@ from chatsquash import Options, convert
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core.errors import UsageError
-from chatsquash.results.check import Looks, check
+from chatsquash.results.check import Checks, check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases, log_line, write_log
 from tests.outputs import findings
@@ -216,7 +216,7 @@ def test_addresses_that_are_left_are_told_on_request(tmp_path, line, expected):
     write_log(tmp_path / "data.jsonl", line)
     told = [
         each
-        for each in check(str(tmp_path / "data.jsonl"), Looks(addresses=True))
+        for each in check(str(tmp_path / "data.jsonl"), Checks(addresses=True))
         if each.code == "address-not-redacted"
     ]
     assert [(each.message, int(each.text.split()[0])) for each in told] == expected
@@ -229,16 +229,18 @@ def test_an_address_is_left_where_convert_would_have_replaced_it(tmp_path, anony
     write_log(tmp_path / "logs" / "a.jsonl", log_line("x", *texts, tools=[tool(description="b@c.de")]))
     options = Options(anonymize=anonymize, anonymize_key=b"k" * 16 if anonymize else None)
     summary = convert(tmp_path / "logs", tmp_path / "out", options)
-    left = [each for each in check(str(tmp_path / "out"), Looks(addresses=True)) if each.code == "address-not-redacted"]
+    left = [
+        each for each in check(str(tmp_path / "out"), Checks(addresses=True)) if each.code == "address-not-redacted"
+    ]
     assert (len(left), summary.addresses) == ((0, 4) if anonymize else (4, 0))
 
 
 def test_flagged_phrases_are_found(tmp_path):
     write_log(tmp_path / "data.jsonl", record(user("Context limit was reached"), assistant("Rate limit hit")))
     for looks, expected in (
-        (Looks(), [0]),
-        (Looks(Phrases(["RATE LIMIT", "context"])), [1, 0]),
-        (Looks(Phrases([""])), []),
+        (Checks(), [0]),
+        (Checks(Phrases(["RATE LIMIT", "context"])), [1, 0]),
+        (Checks(Phrases([""])), []),
     ):
         told = [each for each in check(str(tmp_path / "data.jsonl"), looks) if each.code == "flagged-phrase"]
         assert [each.message for each in told] == expected

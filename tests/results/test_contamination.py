@@ -42,7 +42,7 @@ def test_words_in_a_row_are_found(command, tmp_path, held, expected):
             in found[0]
         )
         assert "train" not in ended.out
-    assert "2 rows of evaluation sets, 1 of them too short to be looked for" in ended.err
+    assert "2 rows of evaluation sets, 1 of them too short to compare" in ended.err
 
 
 def test_parquet_and_several_sets(command, tmp_path):

@@ -140,7 +140,7 @@ def test_names_of_columns_have_placeholders_too():
 def test_columns_whose_names_would_be_one_are_refused():
     names = b"Anna\nanna\n"
     pl.DataFrame({"Anna": ["a"], "anna": ["b"]}).write_parquet("in.parquet")
-    with pytest.raises(UsageError, match="two columns would have one name"):
+    with pytest.raises(UsageError, match="two columns would have the same name"):
         redact(["in.parquet"], "out.parquet", options(redact="names", redact_names=names), Watch(print))
 
 

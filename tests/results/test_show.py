@@ -36,10 +36,10 @@ def test_a_record_is_named_by_number_session_or_place(out, which, text):
 
 @cases(
     "which, problem",
-    ("4", "there is no record 4; it has 3"),
-    ("0", "there is no record 0; it has 3"),
+    ("4", "no record 4; it has 3"),
+    ("0", "no record 0; it has 3"),
     ("s", r"several sessions begin with 's': 's1', 's2'; give more of the id"),
-    ("t", "there is no record 't'; its records are named by number, FILE:ROW or the id of the session"),
+    ("t", "no record 't'; give a number, FILE:ROW or the id of a session"),
 )
 def test_what_names_no_record_is_an_error(out, which, problem):
     with pytest.raises(UsageError, match=problem):
@@ -161,5 +161,5 @@ def test_a_beginning_of_digits_that_is_as_long_as_list_prints_it_names_a_session
     write_log(here / "logs/a.jsonl", log_line("I am long", session_id="1768212345678901234"))
     convert("logs", "out", Options(anonymize=False))
     assert first_text(show("out", "1768212")) == "I am long"
-    with pytest.raises(UsageError, match="there is no record 176821; it has 1"):
+    with pytest.raises(UsageError, match="no record 176821; it has 1"):
         show("out", "176821")

@@ -136,7 +136,7 @@ def test_a_record_that_the_template_refuses_has_no_length(command, tmp_path, tok
     (tmp_path / "a.jinja").write_text("{% if messages | length > 2 %}{{ raise_exception('no') }}{% endif %}x y")
     path = write(tmp_path / "a.jsonl", {"messages": [user("one")]}, {"messages": [user("one")] * 3})
     found = stats([path], counter(tokenizer, template(str(tmp_path / "a.jinja"))))
-    assert (found.records, found.refused, found.spreads["tokens"].mean) == (2, 1, 2)
+    assert (found.records, found.records_refused, found.spreads["tokens"].mean) == (2, 1, 2)
     ended = command("stats", path, "--tokenizer", tokenizer, "--template", str(tmp_path / "a.jinja"))
     assert "1 record refused by the template, whose tokens are not counted\n" in ended.out
     assert command("stats", path, "--tokenizer", str(tmp_path)).code == 0

@@ -1,4 +1,4 @@
-"""``check --template``: what is found, what mends it, and what is shown."""
+"""``check --template``: what is found, what fixes it, and what is shown."""
 
 import json
 
@@ -12,7 +12,7 @@ from chatsquash.checks import rules
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation
 from chatsquash.records.line import StoredRecord
-from chatsquash.results.remedies import REMEDIES, record_of, spelled
+from chatsquash.results.remedies import REMEDIES, as_flags, record_of
 from chatsquash.results.template import Trials, show
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import log_line, write_log
@@ -33,7 +33,7 @@ PARTS = [user([{"type": "text", "text": "What is this?"}]), assistant("A lamp.")
 BROKEN = [SYSTEM, user(), assistant("", call(arguments="{")), result(), ANSWER]
 TWICE = [user("Hello?"), user("Is it late?"), assistant("It is.")]
 THOUGHT = [user("Is it late?"), assistant("It is.", reasoning_content="Look at the clock.")]
-HF = "--preset hf mends it"
+HF = "--preset hf fixes it"
 KEYS = ["id", "type", "function", "name", "arguments", "text", "description", "reasoning_content", "thinking", "a"]
 NOWHERE = FAMILIES.parent / "nothing.jinja"
 """A template that shows nothing."""
@@ -46,25 +46,25 @@ ROWS = [
     ("json_calls", "a later system message", [*PLAIN, SYSTEM, assistant("Yes.")], [], "template-system-lost", HF),
     ("json_calls", "parts", [SYSTEM, *PARTS], [], "template-error", HF),
     ("xml_calls", "arguments as text", ONE_CALL, TOOLS, "template-error", HF),
-    ("xml_calls", "arguments that are none", BROKEN, TOOLS, "template-error", "--preset text mends it"),
-    ("string_arguments", "no tools in a template", ONE_CALL, TOOLS, "template-tool-lost", "--preset text mends it"),
-    ("single_call", "several calls", TWO_CALLS, TOOLS, "template-error", "--preset hf --split-parallel mends it"),
-    ("single_call", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls mends it"),
-    ("single_call", "both", [*TWO_CALLS[:2], {**TWO_CALLS[2], "content": "I look."}, *TWO_CALLS[3:]], TOOLS, "template-error", "--preset hf --split-parallel --split-text-and-calls mends it"),
+    ("xml_calls", "arguments that are none", BROKEN, TOOLS, "template-error", "--preset text fixes it"),
+    ("string_arguments", "no tools in a template", ONE_CALL, TOOLS, "template-tool-lost", "--preset text fixes it"),
+    ("single_call", "several calls", TWO_CALLS, TOOLS, "template-error", "--preset hf --split-parallel fixes it"),
+    ("single_call", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls fixes it"),
+    ("single_call", "both", [*TWO_CALLS[:2], {**TWO_CALLS[2], "content": "I look."}, *TWO_CALLS[3:]], TOOLS, "template-error", "--preset hf --split-parallel --split-text-and-calls fixes it"),
     ("single_call", "an empty list of tools", PLAIN, [], "template-tools-empty", HF),
-    ("nine_letter_ids", "ids", ONE_CALL, TOOLS, "template-error", "--preset hf --tool-ids short9 mends it"),
-    ("nine_letter_ids", "turns that do not alternate", TWICE, [], "template-error", "--preset hf --merge-consecutive mends it"),
-    ("nine_letter_ids", "both", [*TWICE[:2], assistant("", grep()), result(), ANSWER], TOOLS, "template-error", "--preset hf --merge-consecutive --tool-ids short9 mends it"),
-    ("text_or_calls", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls mends it"),
+    ("nine_letter_ids", "ids", ONE_CALL, TOOLS, "template-error", "--preset hf --tool-ids short9 fixes it"),
+    ("nine_letter_ids", "turns that do not alternate", TWICE, [], "template-error", "--preset hf --merge-consecutive fixes it"),
+    ("nine_letter_ids", "both", [*TWICE[:2], assistant("", grep()), result(), ANSWER], TOOLS, "template-error", "--preset hf --merge-consecutive --tool-ids short9 fixes it"),
+    ("text_or_calls", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls fixes it"),
     ("wrapped_only", "tools that are passed over", ONE_CALL, TOOLS, "template-tool-lost", HF),
-    ("first_call", "the second call", TWO_CALLS, [], "template-call-lost", "--preset hf --split-parallel mends it"),
+    ("first_call", "the second call", TWO_CALLS, [], "template-call-lost", "--preset hf --split-parallel fixes it"),
     ("key_value_calls", "null content", [user(), assistant(None), user(), assistant()], [], "template-null", HF),
-    ("no_system", "a system message", PLAIN, [], "template-error", "--preset hf --system drop mends it"),
-    ("no_system", "results", ONE_CALL[1:], [], "template-error", "--preset text mends it"),
-    ("no_system", "both", ONE_CALL, [], "template-error", "--preset text --system drop mends it"),
+    ("no_system", "a system message", PLAIN, [], "template-error", "--preset hf --system drop fixes it"),
+    ("no_system", "results", ONE_CALL[1:], [], "template-error", "--preset text fixes it"),
+    ("no_system", "both", ONE_CALL, [], "template-error", "--preset text --system drop fixes it"),
     ("as_python", "parts", PARTS, [], "template-python", HF),
-    ("as_python", "a system message", PLAIN, [], "template-system-lost", "no preset or modifier mends it"),
-    ("as_python", "reasoning", THOUGHT, [], "template-reasoning-lost", "--preset hf --reasoning inline mends it"),
+    ("as_python", "a system message", PLAIN, [], "template-system-lost", "no preset or modifier fixes it"),
+    ("as_python", "reasoning", THOUGHT, [], "template-reasoning-lost", "--preset hf --reasoning inline fixes it"),
     ("own_syntax", "tools that are not wrapped", ONE_CALL, TOOLS, "template-error", HF),
 ]  # fmt: skip
 
@@ -86,7 +86,7 @@ def test_a_remedy_is_named_and_mends(command, tmp_path, name, sentence, messages
     path = write(tmp_path / "data.jsonl", {"messages": messages, "tools": tools})
     facts = {each["code"]: each["text"] for each in found(command, path, name)}
     assert facts[code].endswith(f": {remedy}")
-    options = next((options for options in REMEDIES if f"{spelled(options)} mends it" == remedy), None)
+    options = next((options for options in REMEDIES if f"{as_flags(options)} fixes it" == remedy), None)
     if options:
         write(path, record_of(Conversation(messages, tools), options))
         assert code not in {each["code"] for each in found(command, path, name)}
@@ -95,7 +95,7 @@ def test_a_remedy_is_named_and_mends(command, tmp_path, name, sentence, messages
 def test_options_that_cure_are_options_of_convert(command, tmp_path):
     write_log(tmp_path / "a.jsonl", log_line("hi"))
     for number, options in enumerate(REMEDIES):
-        ended = command("convert", tmp_path / "a.jsonl", "-qo", tmp_path / str(number), *spelled(options).split())
+        ended = command("convert", tmp_path / "a.jsonl", "-qo", tmp_path / str(number), *as_flags(options).split())
         assert (ended.code, ended.err) == (0, "")
 
 
@@ -113,7 +113,7 @@ def test_to_drop_reasoning_is_no_cure_for_its_loss(command, tmp_path):
     write(tmp_path / "data.jsonl", {"messages": THOUGHT})
     ended = command("check", tmp_path / "data.jsonl", "--template", tmp_path / "a.jinja")
     assert "[template-reasoning-lost]" in ended.out
-    assert "no preset or modifier mends it" in ended.out
+    assert "no preset or modifier fixes it" in ended.out
 
 
 def test_what_helped_often_is_tried_first_but_not_taken_for_granted(command, tmp_path):
@@ -122,7 +122,7 @@ def test_what_helped_often_is_tried_first_but_not_taken_for_granted(command, tmp
     broken = {"messages": [user(), *malformed], "tools": []}
     path = write(tmp_path / "data.jsonl", broken, *[parts] * 25, broken, parts)
     texts = [each["text"].rpartition(": ")[2] for each in found(command, path, "as_python")]
-    other = "--preset openai mends it"
+    other = "--preset openai fixes it"
     assert texts == [other, *[HF] * 25, other, HF]
 
 
@@ -143,18 +143,18 @@ def test_the_command_counts_by_code_and_cure(command, tmp_path):
     ended = command("check", path, "--template", family("json_calls"))
     assert ended.code == 3
     lines = ended.err.splitlines()
-    assert " ".join(lines[: lines.index("")]).startswith(f"3 records rendered with {family('json_calls')}: 1 whole")
+    assert " ".join(lines[: lines.index("")]).startswith(f"3 records rendered with {family('json_calls')}: 1 complete")
     assert lines[lines.index("") + 1 :][:2] == [
-        "template-arguments-twice  2  --preset hf mends it",
-        "template-tools-flat       2  --preset hf mends it",
+        "template-arguments-twice  2  --preset hf fixes it",
+        "template-tools-flat       2  --preset hf fixes it",
     ]
-    assert lines[-1] == "chatsquash convert LOGS --preset hf  # nothing stays, 2 records tried"
+    assert lines[-1] == "chatsquash convert LOGS --preset hf  # nothing remains, 2 records tried"
 
     twice_found = "arguments are encoded twice, a JSON string of JSON: 'grep'"
     flat_found = "flat tool definitions render differently than the wrapped ones that models are trained with"
     assert ended.out.splitlines()[1:3] == [
-        f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf mends it",
-        f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] {flat_found}: --preset hf mends it",
+        f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf fixes it",
+        f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] {flat_found}: --preset hf fixes it",
     ]
 
 
@@ -162,15 +162,15 @@ LATE = [user(), assistant("", grep()), result(), user("And now?"), assistant("La
 # family, sentence, the messages of the records, the line
 LINES = [
     ("json_calls", "all are whole", [PLAIN], ""),
-    ("single_call", "what several records need is in it once", [TWO_CALLS, TEXT_BESIDE, TWO_CALLS], "--preset hf --split-parallel --split-text-and-calls  # nothing stays, 3 records tried"),
-    ("nine_letter_ids", "what is idle in it is left out", [TWICE, ONE_CALL], "--preset hf --merge-consecutive --tool-ids short9  # nothing stays, 2 records tried"),
-    ("nine_letter_ids", "what the user says behind a result", [LATE], "--preset hf --reasoning inline --bridge-results join --tool-ids short9  # nothing stays, 1 record tried"),
-    ("no_system", "a prompt that is dropped is lost", [PLAIN], "--preset hf --system drop  # what stays: template-system-lost 1, 1 record tried"),
-    ("as_python", "what presets cannot hold is not tried", [PARTS, BROKEN], "--preset hf  # nothing stays, 1 record tried, 1 that presets leave out"),
-    ("as_python", "presets hold nothing", [[{"role": "system", "content": "Be brief."}]], "no preset holds 1 record that the template does not show whole"),
-    ("as_python", "what stays is told", [PARTS, PLAIN], "--preset hf  # what stays: template-system-lost 1, 2 records tried"),
-    ("as_python", "reasoning", [THOUGHT], "--preset hf --reasoning inline  # nothing stays, 1 record tried"),
-    ("thinking", "reasoning of earlier turns is no reason for text", [[*THOUGHT, *THOUGHT]], "no preset or modifier mends it  # what stays: template-reasoning-lost 1, 1 record tried"),
+    ("single_call", "what several records need is in it once", [TWO_CALLS, TEXT_BESIDE, TWO_CALLS], "--preset hf --split-parallel --split-text-and-calls  # nothing remains, 3 records tried"),
+    ("nine_letter_ids", "what is idle in it is left out", [TWICE, ONE_CALL], "--preset hf --merge-consecutive --tool-ids short9  # nothing remains, 2 records tried"),
+    ("nine_letter_ids", "what the user says behind a result", [LATE], "--preset hf --reasoning inline --bridge-results join --tool-ids short9  # nothing remains, 1 record tried"),
+    ("no_system", "a prompt that is dropped is lost", [PLAIN], "--preset hf --system drop  # remaining: template-system-lost 1, 1 record tried"),
+    ("as_python", "what presets cannot hold is not tried", [PARTS, BROKEN], "--preset hf  # nothing remains, 1 record tried, 1 that presets cannot represent"),
+    ("as_python", "presets hold nothing", [[{"role": "system", "content": "Be brief."}]], "no preset can represent 1 record that the template renders incompletely"),
+    ("as_python", "what stays is told", [PARTS, PLAIN], "--preset hf  # remaining: template-system-lost 1, 2 records tried"),
+    ("as_python", "reasoning", [THOUGHT], "--preset hf --reasoning inline  # nothing remains, 1 record tried"),
+    ("thinking", "reasoning of earlier turns is no reason for text", [[*THOUGHT, *THOUGHT]], "no preset or modifier fixes it  # remaining: template-reasoning-lost 1, 1 record tried"),
 ]  # fmt: skip
 
 
@@ -199,7 +199,8 @@ def test_records_that_are_whole_end_well(command, tmp_path):
     ended = command("check", path, "--template", family("json_calls"))
     assert (ended.code, ended.out) == (0, "")
     assert (
-        ended.err.split() == f"1 record rendered with {family('json_calls')}: 1 whole nothing needs attention".split()
+        ended.err.split()
+        == f"1 record rendered with {family('json_calls')}: 1 complete nothing needs attention".split()
     )
 
 
@@ -216,7 +217,7 @@ def test_records_are_counted_over_all_datasets(tmp_path):
 
 
 NOT_SHOWN = [
-    (["--show", "2", "--template", family("json_calls")], 2, "--show 2: there are not so many records"),
+    (["--show", "2", "--template", family("json_calls")], 2, "--show 2: the datasets have fewer records"),
     (["--show", "1"], 2, "--show has no effect without --template: add it"),
     (["--show", "1", "--template", family("no_system")], 2, "the template raises TemplateError: System role not supported"),
     (["--template", "nowhere.jinja"], 2, "nowhere.jinja: cannot be read (No such file or directory)"),

@@ -19,7 +19,7 @@ ONLY_SOME = (
     "{% if messages[0].content == 'stop' %}" + LOOPS + "{% endif %}{% for m in messages %}{{ m.content }}{% endfor %}"
 )
 SLOW = "{% for a in range(50) %}{% for b in range(9999) %}{% endfor %}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}"
-TOO_LONG = "the template raises OutOfTimeError: the record takes longer than 1 s (--render-time allows more): no remedy was looked for"
+TOO_LONG = "the template raises OutOfTimeError: the record takes longer than 1 s (--render-time allows more): no remedy was tried"
 GIVEN_UP = "given up after 20 records that took over {} s each (--render-time allows more)"
 
 
@@ -46,10 +46,10 @@ def test_a_record_that_takes_too_long_is_found_and_the_others_are_rendered(comma
     assert ended.code == 3
     assert of_template(ended) == [("a.jsonl", 2, TOO_LONG)]
     assert ended.err.splitlines() == [
-        "3 records rendered with some.jinja: 2 whole",
+        "3 records rendered with some.jinja: 2 complete",
         "needs attention: 1 error",
         "",
-        "template-error  1  no remedy was looked for",
+        "template-error  1  no remedy was tried",
         "errors          1  template-error",
         "notes           3  no-tools",
         "",
@@ -75,7 +75,7 @@ def test_a_template_that_is_slow_is_given_up_and_the_rest_is_counted(command, he
     given_up = GIVEN_UP.format(0.005)
     assert of_template(ended) == [("slow.jinja", None, f"the template is {given_up}: 3 records not rendered")]
     lines = ended.err.splitlines()
-    assert lines[:2] == ["20 records rendered with slow.jinja: 20 whole", "needs attention: 1 error"]
+    assert lines[:2] == ["20 records rendered with slow.jinja: 20 complete", "needs attention: 1 error"]
     assert lines[3].startswith("not rendered   3  the template is ")
     assert lines[-5:-3] == ["errors         1  template-error", "notes         23  no-tools"]
     text = command("check", "a.jsonl", "--template", "slow.jinja", "--render-time", "100")
@@ -90,7 +90,7 @@ def test_20_slow_records_are_all_rendered(command, here, monkeypatch):
     write("a.jsonl", *map(str, range(20)))
     ended = command("check", "a.jsonl", "--template", "slow.jinja", "--render-time", "100")
     assert ended.code == 0
-    assert ended.err.startswith("20 records rendered with slow.jinja: 20 whole\nnothing needs attention\n")
+    assert ended.err.startswith("20 records rendered with slow.jinja: 20 complete\nnothing needs attention\n")
 
 
 def test_a_search_for_cures_ends_in_time(command, here):

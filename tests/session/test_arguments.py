@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.core.errors import UsageError
-from chatsquash.results.check import Looks, check
+from chatsquash.results.check import Checks, check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases, log_line, write_log
 
@@ -88,7 +88,7 @@ def test_the_records_of_a_dataset_are_held_to_their_definitions(command, here):
     )
     found = [
         (each.line, each.message)
-        for each in check("d.jsonl", Looks(arguments=True))
+        for each in check("d.jsonl", Checks(arguments=True))
         if each.code == "arguments-invalid"
     ]
     assert found == [(1, 1), (3, 1)]

@@ -530,7 +530,7 @@ def test_a_session_is_left_out_for_the_code_of_a_finding(lines, code):
     ("by nobody", [WHY]),
 )
 def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch, findings):
-    refusing = replace(presets.named("hf"), shape=lambda *_: ShapeResult(None, findings, WHY))
+    refusing = replace(presets.get_preset("hf"), shape=lambda *_: ShapeResult(None, findings, WHY))
     monkeypatch.setattr(presets, "named", lambda _: refusing)
     outcome = converted([line(A)], HF)
     assert (outcome.record, outcome.left_out) == (None, WHY.code)

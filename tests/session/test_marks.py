@@ -26,7 +26,7 @@ ROUNDS = [2, pytest.param(4, marks=pytest.mark.long)]
 """Conversations that are tried with each combination; more in the long tests."""
 
 
-VALIDATORS = {name: jsonschema_rs.validator_for(presets.named(name).SCHEMA) for name in presets.names()}
+VALIDATORS = {name: jsonschema_rs.validator_for(presets.get_preset(name).SCHEMA) for name in presets.names()}
 
 
 def talked(rng: Random) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from chatsquash.records import presets, reading
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.presets import text
 from chatsquash.records.reading import record
-from chatsquash.results.check import Looks, check
+from chatsquash.results.check import Checks, check
 from chatsquash.results.remedies import record_of
 from chatsquash.results.stats import stats
 from chatsquash.session.select import flatten
@@ -115,7 +115,7 @@ def test_every_shape_is_looked_through_for_phrases_and_addresses(tmp_path, name)
     write_log(tmp_path / "logs" / "a.jsonl", line)
     options = Options(preset=name, anonymize=False)
     convert(tmp_path / "logs", tmp_path / "out", options)
-    found = list(check(str(tmp_path / "out"), Looks(addresses=True)))
+    found = list(check(str(tmp_path / "out"), Checks(addresses=True)))
     (phrase,) = [each for each in found if each.code == "flagged-phrase"]
     assert "is in 3 messages" in phrase.text
     assert sum(int(each.text.split()[0]) for each in found if each.code == "address-not-redacted") == 2

@@ -53,7 +53,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     from chatsquash.checks.phrases import Phrases
     from chatsquash.redaction.requests import redactor
     from chatsquash.results import template as templates
-    from chatsquash.results.check import Looks
+    from chatsquash.results.check import Checks
     from chatsquash.results.check import check as run
 
     exits.refuse_unknown(values["fail_on"])
@@ -61,7 +61,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     trainer, requirements, template = _trainer(values["trainer"], template)
     refuse_without_template(template, render)
     if trainer and not template:
-        templates.refuse_unnamed(trainer)
+        templates.require_model(trainer)
     if show:
         click.echo(templates.show(datasets, _shown_template(template, as_json=as_json), show, trainer, **render))
         return 0
@@ -72,11 +72,11 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     flags = {"--template": template, "--against": evaluation, "--check-arguments": values["check_arguments"]}
     flags |= {"--redact": private.replaces, "--anonymize": private.anonymize}
     exits.refuse_without_option(values["fail_on"], {flag for flag, value in flags.items() if value})
-    looks = Looks(
+    looks = Checks(
         phrases=Phrases(values["flag_phrase"]),
         addresses=private.anonymize,
         private=redactor(private),
-        also=trials.look if trials else None,
+        further=trials.look if trials else None,
         overlap=evaluation.look if evaluation else None,
         shape=requirements.look if requirements else None,
         arguments=values["check_arguments"],

@@ -142,7 +142,7 @@ def _convert(
 def _trainers_ignoring_flags(options: Options) -> list[str]:
     """Return the trainers that ignore the loss flags of the records."""
     if options.trainer is None:
-        return presets.unaware(options)
+        return presets.trainers_ignoring_flags(options)
     from chatsquash.dataset import trainers  # rarely needed
 
     return trainers.trainers_ignoring_flags(options)

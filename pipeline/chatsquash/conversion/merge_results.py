@@ -111,7 +111,7 @@ class _Inputs:
         for result in self._results:
             discovery.others.update(result.counts["other_files"])
             discovery.passed_over += result.counts["passed_over"]
-            self._rejected_lines, present = result.kept_lines(), set[int]()
+            self._rejected_lines, present = result.rejected_lines(), set[int]()
             for each in result.sessions(self._options):
                 if isinstance(each, Finding):
                     discovery.findings.append(each)

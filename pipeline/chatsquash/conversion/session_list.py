@@ -18,7 +18,7 @@ from chatsquash.dataset.session_table import COLUMNS, row_of
 from chatsquash.records import places
 from chatsquash.results.frame import frame_of, frame_of_rows
 from chatsquash.results.output import is_output
-from chatsquash.results.show import SHORTEST
+from chatsquash.results.show import MIN_ID_LENGTH
 from chatsquash.results.titles import ending, title_of_line, title_of_value
 from chatsquash.storage.folder import Folder
 
@@ -140,7 +140,7 @@ def _prefixes(sessions: Iterable[str]) -> dict[str, str]:
     ids = sorted(set(sessions))
     common_lengths = [len(commonprefix(pair)) for pair in pairwise(ids)]  # noqa: RUF071 - characters are meant
     beside = zip([0, *common_lengths], [*common_lengths, 0], strict=True)
-    return {id_: id_[: max(SHORTEST - 1, *lengths) + 1] for id_, lengths in zip(ids, beside, strict=False)}
+    return {id_: id_[: max(MIN_ID_LENGTH - 1, *lengths) + 1] for id_, lengths in zip(ids, beside, strict=False)}
 
 
 def _sorted(entries: list[tuple[Row, dict[str, Any]]], sort: str | None) -> Iterator[tuple[Row, dict[str, Any]]]:

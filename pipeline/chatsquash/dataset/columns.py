@@ -7,7 +7,7 @@ from typing import Any
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Facts, Record
 from chatsquash.dataset.arrow import Field
-from chatsquash.records.presets import Column, named
+from chatsquash.records.presets import Column, get_preset
 
 # A test checks that no trainer or loader gives these names a meaning.
 METADATA = (
@@ -38,7 +38,9 @@ _DTYPES = {"text": "string", "json": "json", "int": "int64", "float": "float64",
 
 def fields(options: Options) -> list[Field]:
     """Return the columns for options, in the order of a record."""
-    columns = [column for column in named(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"]
+    columns = [
+        column for column in get_preset(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"
+    ]
     extra = [*METADATA, *ENDING]
     extra += CONVERSATION if options.divides else ()
     extra += SAMPLE if options.samples != "session" else ()
@@ -50,7 +52,7 @@ def fields(options: Options) -> list[Field]:
 
 def pair_fields(options: Options) -> list[Field]:
     """Return the columns of pairs, in the order in which they are written."""
-    preset = {column.name: column for column in named(options.preset).COLUMNS}
+    preset = {column.name: column for column in get_preset(options.preset).COLUMNS}
     messages = [_field(preset["messages"]._replace(name=name), "none") for name in ("prompt", "chosen", "rejected")]
     return [*messages, _field(preset["tools"], "none"), Field("evidence", "text")]
 

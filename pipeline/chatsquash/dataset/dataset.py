@@ -17,7 +17,7 @@ from chatsquash.dataset.shards import FOLDER, PAIRS, Shards
 from chatsquash.dataset.splits import Splits
 from chatsquash.dataset.store import RUN, Output
 from chatsquash.records.media import FOLDER as IMAGES
-from chatsquash.records.presets import named
+from chatsquash.records.presets import get_preset
 from chatsquash.session.session import finding
 
 IGNORE = ".gitignore"
@@ -104,7 +104,7 @@ class Dataset:
         private = [*_PRIVATE, *(["trainer/"] if self._options.trainer else [])]
         self._out.write(IGNORE, "\n".join([comment, "/*", *(f"!{name}" for name in _PUBLIC), *private, ""]).encode())
         record_files = [name for names in files.values() for name in names]
-        if make := named(self._options.preset).extra_files:  # for the trainers of the preset
+        if make := get_preset(self._options.preset).extra_files:  # for the trainers of the preset
             for name, data in make(record_files, {name: names for name, names in files.items() if names}).items():
                 self._out.write(name, data)
         if self._options.trainer:

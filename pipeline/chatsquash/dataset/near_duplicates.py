@@ -12,7 +12,7 @@ from chatsquash.core.index import Names
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
-from chatsquash.records.sketch import LEAST, SIZE, common, share
+from chatsquash.records.sketch import MIN_EQUAL, SIZE, common, share
 from chatsquash.session.fingerprints import of_record
 
 _BANDS = 20
@@ -74,7 +74,7 @@ class SketchIndex:
                 if block[at + start : at + stop] == part and number not in looked_at:
                     looked_at.add(number)
                     equal = common(sketch, bytes(block[at : at + SIZE]))
-                    if equal >= LEAST:
+                    if equal >= MIN_EQUAL:
                         yield number - 1, equal
                 number = self._before[(number - 1) * _BANDS + band]
 

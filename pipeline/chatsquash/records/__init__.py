@@ -1,1 +1,4 @@
-"""Records in the shapes that trainers read, and datasets of records that exist already."""
+"""Records in the shapes of trainers: writes them from conversations, and reads them from datasets.
+
+Each shape is a module in ``presets``.  Which conversations become records is decided in ``chatsquash.session``.
+"""

@@ -1,4 +1,4 @@
-"""Arguments of calls as presets require them, JSON objects or their text, and call ids of nine characters."""
+"""Converts arguments of calls to the form that a preset requires, and call ids to nine characters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _MISSING = "missing arguments become {}"
 
 
 Arguments = Callable[[Json, str, int, Notes], Json]
-"""How a preset has the arguments of a call of a named tool in a message; raises ``UnparsableError``."""
+"""Convert the arguments of a call, given also the name of the tool and the index of the message.
+
+Raises ``UnparsableError``.
+"""
 
 
 class UnparsableError(CannotHoldError):
@@ -31,79 +34,79 @@ class UnparsableError(CannotHoldError):
         super().__init__(shapes.arguments_unparsable(name, seen, at))
 
 
-def texts(given: Json, name: str, at: int, notes: Notes) -> str:
-    """JSON text: as it was logged where it was text, unless that is empty."""
+def texts(arguments: Json, name: str, at: int, notes: Notes) -> str:
+    """Return arguments as JSON text; nonempty text is returned as logged."""
     del name, at
-    if chat.are_missing(given):
+    if chat.are_missing(arguments):
         notes.changed[_MISSING] += 1
         return "{}"
-    if isinstance(given, str):
-        return given
+    if isinstance(arguments, str):
+        return arguments
     notes.changed["arguments become JSON text"] += 1
-    return jsonio.dumps(given).decode("utf-8", "surrogatepass")
+    return jsonio.dumps(arguments).decode("utf-8", "surrogatepass")
 
 
-def objects(given: Json, name: str, at: int, notes: Notes) -> dict[str, Any]:
-    """Objects; any other value, and a text that does not parse to an object, is never guessed."""
-    if chat.are_missing(given):
+def objects(arguments: Json, name: str, at: int, notes: Notes) -> dict[str, Any]:
+    """Return arguments as a JSON object; raise ``UnparsableError`` for anything else instead of guessing."""
+    if chat.are_missing(arguments):
         notes.changed[_MISSING] += 1
         return {}
-    if isinstance(given, str):
-        value = _parse(given, name, at, notes)
+    if isinstance(arguments, str):
+        value = _parse(arguments, name, at, notes)
     else:
-        value = given
+        value = arguments
         notes.floats += floats(value)
     if not isinstance(value, dict):
         raise UnparsableError(name, json_type(value), at)
     return value
 
 
-def objects_or_texts(given: Json, name: str, at: int, notes: Notes) -> Json:
-    """Objects; a text that does not parse to an object remains a text, for presets whose calls are JSON in a text."""
+def objects_or_texts(arguments: Json, name: str, at: int, notes: Notes) -> Json:
+    """Return arguments as an object, or as their original text, for presets that write calls as text."""
     try:
-        return objects(given, name, at, notes)
+        return objects(arguments, name, at, notes)
     except UnparsableError:
-        if not isinstance(given, str):
+        if not isinstance(arguments, str):
             raise
         notes.changed["arguments that are not a JSON object remain text"] += 1
-        return given
+        return arguments
 
 
-_met: list[float] = []
+_parsed_floats: list[float] = []
 
 
-def _float(spelled: str) -> float:
-    value = jsonio.finite(spelled)
-    _met.append(value)
+def _float(text: str) -> float:
+    value = jsonio.finite(text)
+    _parsed_floats.append(value)
     return value
 
 
-_decoder = msgspec.json.Decoder(float_hook=_float)  # so that floats are met without a look at every value
+_decoder = msgspec.json.Decoder(float_hook=_float)  # collects floats while parsing, without a second pass
 
 
 def floats(value: Json) -> list[float]:
-    """The floats in a value; to write it and read it again is faster than to look."""
-    _met.clear()
+    """Return the floats in a value; serializing and parsing it again is faster than traversing it."""
+    _parsed_floats.clear()
     try:
         _decoder.decode(orjson.dumps(value))
     except (orjson.JSONEncodeError, msgspec.MsgspecError, ValueError, RecursionError):
         return [leaf for leaf in jsonio.leaves(value) if isinstance(leaf, float)]
-    return list(_met)
+    return list(_parsed_floats)
 
 
 def _parse(text: str, name: str, at: int, notes: Notes) -> Json:
-    _met.clear()
+    _parsed_floats.clear()
     try:
         value = _decoder.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         try:
-            value = jsonio.loads(text)  # which knows what is rare
+            value = jsonio.loads(text)  # also accepts rare cases that msgspec rejects
         except (ValueError, RecursionError):
             raise UnparsableError(name, "not valid JSON", at) from None
         notes.floats += floats(value)
         return value
-    if _met:
-        notes.floats += _met
+    if _parsed_floats:
+        notes.floats += _parsed_floats
     return value
 
 
@@ -113,21 +116,23 @@ _CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def short_ids(idents: Iterable[str]) -> dict[str, str]:
-    """For each id a short one: itself if it is short, else one that follows from it; no two get the same."""
+    """Map each id to a unique short one: itself if it is short, otherwise one derived from it."""
     distinct = list(dict.fromkeys(idents))
     short = {ident: ident for ident in distinct if _SHORT.fullmatch(ident)}
-    taken = set(short)
+    in_use = set(short)
     for ident in distinct:
         if ident not in short:
-            short[ident] = next(made for number in count() if (made := _derive_id(ident, number)) not in taken)
-            taken.add(short[ident])
+            short[ident] = next(
+                candidate for number in count() if (candidate := _derive_id(ident, number)) not in in_use
+            )
+            in_use.add(short[ident])
     return short
 
 
 def _derive_id(ident: str, number: int) -> str:
     rest = xxh3_64_intdigest(ident.encode("utf-8", "surrogatepass"), number)
-    made = []
+    characters = []
     for _ in range(9):
         rest, place = divmod(rest, len(_CHARACTERS))
-        made.append(_CHARACTERS[place])
-    return "".join(made)
+        characters.append(_CHARACTERS[place])
+    return "".join(characters)

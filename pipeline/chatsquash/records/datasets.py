@@ -1,4 +1,4 @@
-"""Datasets that exist already: files or folders of records, JSONL (plain or compressed) and Parquet."""
+"""Reads datasets row by row: files or folders with JSON Lines (plain or compressed) or Parquet."""
 
 from __future__ import annotations
 
@@ -18,54 +18,61 @@ from chatsquash.sources.open import open_file
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")
-"""What a record may consist of; other columns of a Parquet file are not read."""
+"""The members of records; other columns of a Parquet file are not read."""
 _BATCH = 32 << 20
-"""Bytes of JSON text, about, that are held of a Parquet file at once."""
+"""Approximate bytes of JSON text in memory per batch of a Parquet file."""
 UNBOUNDED = Options(max_expansion=1 << 62, max_expanded=1 << 62)
-"""No more of a dataset is held than a line, however far it expands."""
-_CELLS = 32
-"""Rows of which the cells are held as values of Python."""
-_MOST = 8192
-"""Rows that are held at once."""
+"""Options without limits for expansion, since only one line is in memory at a time."""
+_CELL_BUFFER = 32
+"""Rows whose cells are Python objects at once."""
+_MAX_ROWS = 8192
+"""The largest batch in rows."""
 
 
 class DatasetRow(NamedTuple):
-    """A record as it stands in a file."""
+    """A row of a dataset file."""
 
     file: Path
     number: int
-    """1-based: the line, or the row of a Parquet file."""
+    """The number of the line, or of the row of a Parquet file, from 1."""
     data: bytes
-    """Its JSON text; empty for a line that is too long to be read."""
+    """Its JSON text; empty for a line that exceeds the limit."""
 
     @property
     def session(self) -> str:
-        """What stands for a session in findings."""
+        """The session name for findings."""
         return session(self.file)
 
 
 def session(file: Path) -> str:
-    """A file's name without its suffixes."""
+    """Return a file's name without its suffixes."""
     name = file.name
     for suffix in (*KINDS, *LOGS, PARQUET):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
     return name
 
 
-def rows(path: str, *beside: str) -> Iterator[DatasetRow]:
-    """Every record of a dataset; a folder stands for its record files, or for those in its ``data`` folder.
+def rows(path: str, *extra_columns: str) -> Iterator[DatasetRow]:
+    """Yield the rows of a dataset.
 
-    ``beside`` are columns of Parquet files that are read, too.  Raises ``UsageError`` for what cannot be read.
+    Args:
+        path: A file, or a folder with record files directly or in its ``data`` folder.
+        extra_columns: Further columns of Parquet files to read.
+
+    Raises:
+        UsageError: A file cannot be read.
     """
     for file in files(path):
         try:
-            yield from parquet_rows(file, (*COLUMNS, *beside)) if file.suffix.lower() == PARQUET else _lines(file)
+            yield from (
+                parquet_rows(file, (*COLUMNS, *extra_columns)) if file.suffix.lower() == PARQUET else _lines(file)
+            )
         except OSError as problem:
             raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
 
-def rows_whole(path: str) -> Iterator[DatasetRow]:
-    """Every row of a file with all that it holds, whether or not it is a record; raises as ``rows``."""
+def complete_rows(path: str) -> Iterator[DatasetRow]:
+    """Yield the rows of a file with all columns, whether or not they are records; raises like ``rows``."""
     file = Path(path)
     try:
         yield from parquet_rows(file, None) if file.suffix.lower() == PARQUET else _lines(file)
@@ -74,7 +81,7 @@ def rows_whole(path: str) -> Iterator[DatasetRow]:
 
 
 def files(path: str) -> list[Path]:
-    """The files of a dataset, by name; raises ``UsageError`` for a folder without any."""
+    """Return the files of a dataset, sorted by name; raises ``UsageError`` for a folder without any."""
     refuse_remote(path)
     folder = Path(path)
     if not folder.is_dir():
@@ -90,21 +97,21 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def is_dataset(path: Path) -> bool:
-    """Whether the name is one that record files have."""
+    """Return whether a file name has the suffix of a record file."""
     inner = Path(uncompressed(path.name)).suffix.lower()
     return inner in LOGS or path.suffix.lower() == PARQUET
 
 
 def _lines(path: Path) -> Iterator[DatasetRow]:
-    # A pipe is read as it comes.
+    # A pipe cannot be reopened or decompressed, so it is read directly.
     with open_file(path, UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
         if path.suffix.lower() in KINDS and not isinstance(file, ExpandedFile) and path.stat().st_size:
-            raise UsageError(f"{path}: cannot be read (it is not compressed, as its name says)")
+            raise UsageError(f"{path}: cannot be read (it is not compressed, despite its suffix)")
         yield from lines_of(path, file)
 
 
 def lines_of(path: Path, file: BinaryIO) -> Iterator[DatasetRow]:
-    """The lines of a file that is open unbuffered, but for empty ones."""
+    """Yield the nonempty lines of an open, unbuffered file."""
     for line in lines(file):
         data = bytes(line.buffer[line.start : line.stop])
         if data.strip() or line.length > len(data):
@@ -114,9 +121,12 @@ def lines_of(path: Path, file: BinaryIO) -> Iterator[DatasetRow]:
 
 
 def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | None = None) -> Iterator[DatasetRow]:
-    """The rows of a Parquet file as JSON texts, in batches that do not grow with the file; ``None``: of all columns.
+    """Yield the rows of a Parquet file as JSON texts, in batches of limited size.
 
-    ``file`` is the one at the path, where that is open.
+    Args:
+        path: The path of the file.
+        columns: The columns to read; ``None`` for all.
+        file: The file, if it is open already.
     """
     import polars as pl
 
@@ -129,24 +139,24 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
         while at < total:
             batch = frame.slice(at, step).collect()
             size = 0
-            for number, cells in enumerate(batch.iter_rows(named=True, buffer_size=_CELLS), start=at + 1):
+            for number, cells in enumerate(batch.iter_rows(named=True, buffer_size=_CELL_BUFFER), start=at + 1):
                 text = row_text(cells)
                 size += len(text)
                 yield DatasetRow(path, number, text)
             at += step
-            step = max(1, min(_MOST, _BATCH * batch.height // size))
+            step = max(1, min(_MAX_ROWS, _BATCH * batch.height // size))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{path}: cannot be read ({error_text(problem)})") from None
 
 
 def row_text(row: dict[str, Any]) -> bytes:
-    """A row as one JSON object, without what is null."""
+    """Return a row as a JSON object without null members."""
     members = (jsonio.dumps(name) + b":" + _value(value) for name, value in row.items() if value is not None)
     return b"{" + b",".join(members) + b"}"
 
 
 def _value(value: Any) -> bytes:
-    """A cell as JSON: a list of texts is one of JSON texts, which is how messages and tools are held."""
+    """Return a cell as JSON; a list of texts is treated as JSON texts, the form of messages and tools in Parquet."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return b"[" + ",".join(value).encode() + b"]"
     return jsonio.dumps(value)

@@ -1,4 +1,4 @@
-"""A record as it is written, and as it is read back."""
+"""The types of a record as written and as read."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from chatsquash.core.model import Json, Mark, Violation
 
 
 class RecordLine(NamedTuple):
-    """The JSON line of a record, or why there is none."""
+    """The JSON line of a record, or the reason for its absence."""
 
     data: bytes | None
-    """``None`` where the preset cannot hold the conversation."""
+    """``None`` if the preset cannot represent the conversation."""
     findings: list[Violation]
-    refused: Violation | None = None
-    """Why it cannot hold the conversation; it is among the findings."""
+    refusal: Violation | None = None
+    """The reason why it cannot; also among the findings."""
     images: dict[str, bytes] = {}  # noqa: RUF012 - never changed
-    """The images that the record names."""
+    """The images of the record, by name."""
     marks: list[Mark] = []  # noqa: RUF012
-    """Those of its assistant messages, as far as they were asked for."""
+    """The marks of its assistant messages, if requested."""
     unflagged: bytes = b""
-    """A digest of it without flags, if it has some."""
+    """The digest of the record without flags; empty for a record without flags."""
 
 
 def digest(data: bytes) -> bytes:
-    """What equal records have alike."""
+    """Return the digest by which equal records are recognized."""
     return sha256(data).digest()[:16]
 
 
 class NotARecordError(ValueError):
-    """The text says why."""
+    """A value is not a record; the message is the reason."""
 
 
 class StoredRecord(NamedTuple):
-    """A record with the members that templates and checks know."""
+    """The members of a record that templates and checks use."""
 
     messages: list[Any]
     tools: Json
-    """As they stand, wrapped or not; ``None`` where there are none."""
+    """The definitions as stored, wrapped or flat; ``None`` without any."""
     places: list[int] | None = None
-    """Of each message its index in the file, where that is another."""
+    """The stored index of each message, if the messages were converted."""
 
     def place(self, at: int | None) -> int | None:
-        """Where a message stands in the file."""
+        """Return the index of a message in the stored record."""
         return at if self.places is None or at is None else self.places[at]

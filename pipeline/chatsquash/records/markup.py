@@ -1,4 +1,4 @@
-"""Calls, results and reasoning as text, and back: ``<tool_call>``, ``<tool_response>`` and blocks of ``<think>``."""
+"""Writes calls, results and reasoning as tagged text, and reads them back."""
 
 from __future__ import annotations
 
@@ -14,111 +14,111 @@ from chatsquash.core.reasoning import CLOSE, OPEN, leading_block
 from chatsquash.records.line import StoredRecord
 from chatsquash.records.turns import Turn
 
-BEHIND_REASONING = f"{CLOSE}\n\n"
-"""How a text ends that is reasoning alone."""
-_MARKS = (chat.CALL_OPEN, chat.CALL_CLOSE, OPEN, CLOSE)
+END_OF_REASONING = f"{CLOSE}\n\n"
+"""The end of a text that only consists of reasoning."""
+_TAGS = (chat.CALL_OPEN, chat.CALL_CLOSE, OPEN, CLOSE)
 
 
 def text(turn: Turn) -> str:
-    """The text of an assistant's turn, its reasoning in one block in front."""
+    """Return the text of an assistant turn, preceded by its reasoning in one block."""
     reasoning = turn.get("reasoning_content")
     content: str = turn["content"]
     return inline_thought(content, reasoning) if reasoning else content
 
 
-def call(called: dict[str, Any]) -> str:
-    """A call as JSON, in which nothing looks like a mark."""
-    function = called["function"]
+def call(tool_call: dict[str, Any]) -> str:
+    """Return a call as JSON in which no text can be mistaken for a tag."""
+    function = tool_call["function"]
     return to_json({"name": function["name"], "arguments": function["arguments"]})
 
 
 def to_json(value: Any) -> str:
-    """A value as templates write it, in which nothing looks like a mark."""
+    """Return a value as JSON in the spelling of templates, in which no text can be mistaken for a tag."""
     text = json.dumps(value, ensure_ascii=False)
-    return text.replace("<", "\\u003c") if any(mark in text for mark in _MARKS) else text
+    return text.replace("<", "\\u003c") if any(mark in text for mark in _TAGS) else text
 
 
 RESULT_OPEN, RESULT_CLOSE = "<tool_response>\n", "\n</tool_response>"
 BETWEEN_RESULTS = f"{RESULT_CLOSE}\n{RESULT_OPEN}"
 
 
-def native(said: list[Any], places: list[int], tools: Json) -> StoredRecord:
-    """The turns with their calls as ``tool_calls``, and a message for each result, which answers the next open call."""
+def native(texts: list[Any], places: list[int], tools: Json) -> StoredRecord:
+    """Return turns with calls in ``tool_calls`` and one message per result, assigned to the next open call."""
     messages: list[dict[str, Any]] = []
     at: list[int] = []
-    waiting: deque[str] = deque()
-    for message, place in zip(to_native(said), places, strict=True):
+    open_ids: deque[str] = deque()
+    for message, place in zip(to_native(texts), places, strict=True):
         if message["role"] != "tool":
-            waiting = deque(call["id"] for call in chat.calls(message)) if message["role"] == "assistant" else waiting
+            open_ids = deque(call["id"] for call in chat.calls(message)) if message["role"] == "assistant" else open_ids
             messages.append({**message})
             at.append(place)
             continue
-        # At most as many as there are calls: what stands between two results may also stand in one.
-        for text in message["content"].split(BETWEEN_RESULTS, max(0, len(waiting) - 1)):
-            answered = {"tool_call_id": waiting.popleft()} if waiting else {}
-            messages.append({"role": "tool", **answered, "content": text})
+        # Not more results than open calls, since the separator may also occur within a result.
+        for text in message["content"].split(BETWEEN_RESULTS, max(0, len(open_ids) - 1)):
+            link = {"tool_call_id": open_ids.popleft()} if open_ids else {}
+            messages.append({"role": "tool", **link, "content": text})
             at.append(place)
     return StoredRecord(messages, tools, at)
 
 
 class _Block(NamedTuple):
-    """A block in a text: from where to where it stands, tags included, and what is in it."""
+    """A block in a text: its start and end with tags, and its content."""
 
     start: int
     stop: int
     inside: str
 
 
-def bare(thought: str) -> str:
-    """Reasoning without white space and tags around it."""
+def strip_tags(thought: str) -> str:
+    """Return reasoning without surrounding white space and tags."""
     return thought.strip().removeprefix(OPEN).removesuffix(CLOSE).strip()
 
 
 def inline_thought(text: str, thought: str) -> str:
-    """A text with reasoning in one block before it.
+    """Return a text preceded by reasoning in one block.
 
-    A text that has this reasoning in a block already stays, wherever that stands.  Other reasoning that it begins with
-    goes behind this one, in the same block; an empty block gives way.
+    A text that already contains this reasoning in a block is unchanged.  Other reasoning at the beginning is moved
+    into the same block, after this one; empty blocks are removed.
     """
-    thought = bare(thought)
-    logged, rest = _leading(text, thought)
-    inside = "\n\n".join(logged)
+    thought = strip_tags(thought)
+    existing, rest = _leading(text, thought)
+    inside = "\n\n".join(existing)
     is_closed_only = bool(inside) and not text.lstrip().startswith(OPEN)
-    if len(logged) == 1 and thought in inside and not is_closed_only:
+    if len(existing) == 1 and thought in inside and not is_closed_only:
         return text
-    if (not thought or _has(rest, thought)) and not is_closed_only:
-        return text if logged else rest
+    if (not thought or _has_block(rest, thought)) and not is_closed_only:
+        return text if existing else rest
     if thought not in inside:
-        inside = "\n\n".join([thought, *(each for each in logged if each not in thought)])
+        inside = "\n\n".join([thought, *(each for each in existing if each not in thought)])
     return f"{OPEN}\n{inside}\n{CLOSE}\n\n{rest}"
 
 
 def drop_thought(text: str, thought: str) -> str:
-    """A text without the blocks that it begins with, and without those of this reasoning."""
-    thought = bare(thought)
+    """Return a text without leading blocks, and without any block that contains this reasoning."""
+    thought = strip_tags(thought)
     _, rest = _leading(text, thought)
-    pieces, at = list[str](), 0
+    pieces, start = list[str](), 0
     for block in _blocks(rest):
         if thought and block.inside.strip() == thought:
-            pieces.append(rest[at : block.start])
-            at = block.stop
-    return "".join([*pieces, rest[at:]])
+            pieces.append(rest[start : block.start])
+            start = block.stop
+    return "".join([*pieces, rest[start:]])
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """The blocks of a text, in order; a search for each would take quadratic time where none is closed."""
+    """Yield the blocks of a text, in order, in linear time even if many tags are not closed."""
     start = text.find(OPEN)
     while start >= 0 and (close := text.find(CLOSE, start + len(OPEN))) >= 0:
         yield _Block(start, close + len(CLOSE), text[start + len(OPEN) : close])
         start = text.find(OPEN, close + len(CLOSE))
 
 
-def _has(text: str, thought: str) -> bool:
+def _has_block(text: str, thought: str) -> bool:
     return any(block.inside.strip() == thought for block in _blocks(text))
 
 
 def _leading(text: str, thought: str) -> tuple[list[str], str]:
-    """What is thought in the blocks that a text begins with, without empty ones, and the text behind them."""
+    """Return the contents of nonempty leading blocks, and the text after them."""
     inside, at = list[str](), 0
     for block in _blocks(text):
         if text[at : block.start].strip():
@@ -127,8 +127,8 @@ def _leading(text: str, thought: str) -> tuple[list[str], str]:
         at = block.stop
     if at:
         return [each for each in inside if each], text[at:].lstrip()
-    said, close, rest = text.partition(CLOSE)
-    if close and said.strip() and said.strip() == thought:  # of models whose prompt opens the block
+    before, close, rest = text.partition(CLOSE)
+    if close and before.strip() and before.strip() == thought:  # models whose prompt contains the opening tag
         return [], rest.lstrip()
     inside_prompt, rest = leading_block(text)
     return ([inside_prompt] if inside_prompt else []), rest

@@ -1,4 +1,4 @@
-"""Images, sounds, films and files in a content: what trainers that read texts have no place for."""
+"""Images, audio, video and files in messages, which most trainers cannot read."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from chatsquash.formats import parts
 from chatsquash.formats.providers.openai_chat.members import is_empty
 
 FOLDER = "images"
-"""Where the images of a dataset folder are, whose records are lines."""
+"""The folder of image files in a dataset folder with JSON Lines."""
 NO_IMAGES: Mapping[str, bytes] = MappingProxyType({})
 _IMAGES = ("image_url", "input_image", "image")
 _SOUNDS = ("audio", "audio_url", "input_audio")
 _FILMS = ("video", "video_url")
 _SCREENSHOTS = ("computer_call_output", "images")
 MEMBERS = ("audio", "images")
-"""Members of a message that hold media."""
+"""Members of a message that contain media."""
 TYPES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-"""The types of images that are kept, with the suffixes of their files."""
-_LARGEST = 64 << 20
-"""Bytes of an image."""
+"""The supported types of images, with the suffixes of their files."""
+_MAX_IMAGE = 64 << 20
+"""The size limit of an image in bytes."""
 
 
 class Picture(dict[str, Any]):
-    """The part that stands for an image, and the image."""
+    """A content part for an image, with the image."""
 
     def __init__(self, data: bytes, suffix: str) -> None:
         super().__init__(type="image")
         self.data = data
         self.name = f"{sha256(data).hexdigest()[:40]}.{suffix}"
-        """By what is in it, so that an image is written once."""
+        """Derived from the content, so that equal images are written once."""
 
 
 class ImageName(str):
-    """The name of an image in a record, and the image."""
+    """The name of an image in a record, with the image."""
 
     __slots__ = ("data",)
     data: bytes
 
 
 def name(picture: Picture) -> ImageName:
-    """The name of the file that a picture is written to."""
-    named = ImageName(f"{FOLDER}/{picture.name}")
-    named.data = picture.data
-    return named
+    """Return the name of the file for a picture."""
+    image_name = ImageName(f"{FOLDER}/{picture.name}")
+    image_name.data = picture.data
+    return image_name
 
 
 class NoPictureError(ValueError):
-    """Why a medium is not kept, in words."""
+    """A medium cannot be written as an image file; the message is the reason."""
 
 
-def of(message: Message) -> Iterator[str]:
-    """The media of a message by their types, those in members of their own too."""
+def media_types(message: Message) -> Iterator[str]:
+    """Yield the types of media in a message, both content parts and separate members."""
     content = message.get("content")
     for part in content if isinstance(content, list) else ():
         if kind := chat.media_type(part):
@@ -65,7 +65,7 @@ def of(message: Message) -> Iterator[str]:
 
 
 def has_image(message: Message) -> bool:
-    """Whether a message contains an image."""
+    """Return whether a message contains an image."""
     content = message.get("content")
     if isinstance(content, list) and any(chat.media_type(part) and placeholder(part) == "[image]" for part in content):
         return True
@@ -73,18 +73,18 @@ def has_image(message: Message) -> bool:
 
 
 def shows_media_of_a_result(message: Message) -> bool:
-    """Whether a message of the user has nothing but media, or one line that introduces them and ends with a colon.
+    """Return whether a user message only contains media, or one introductory line that ends with a colon.
 
-    That is how clients send what a tool returned to services whose results have texts only.
+    Clients send media returned by tools in this form to services whose results only support text.
     """
-    if message["role"] != "user" or not any(of(message)):
+    if message["role"] != "user" or not any(media_types(message)):
         return False
-    said = (chat.joined_text(message) or "").strip()
-    return not said or (said.endswith(":") and "\n" not in said)
+    text = (chat.joined_text(message) or "").strip()
+    return not text or (text.endswith(":") and "\n" not in text)
 
 
 def placeholders(message: Message) -> Iterator[str]:
-    """What stands for the media that a message has in members of its own, such as ``[image]``."""
+    """Yield placeholders for media in separate members of a message, such as ``[image]``."""
     if not is_empty(message.get("audio")):
         yield "[audio]"
     images: Json = message.get("images")
@@ -93,23 +93,23 @@ def placeholders(message: Message) -> Iterator[str]:
 
 
 def placeholder(part: Json) -> str:
-    """What stands for a part that is a medium, such as ``[image]``."""
+    """Return the placeholder for a media part, such as ``[image]``."""
     kind = chat.media_type(part) or ""
     mime = next((str(each.get("mimeType", each.get("mime_type"))) for each in _inline(part)), "")
-    for word, kinds in (("image", (*_IMAGES, *_SCREENSHOTS)), ("audio", _SOUNDS), ("video", _FILMS)):
-        if kind in kinds or mime.startswith(f"{word}/"):
-            return f"[{word}]"
+    for label, kinds in (("image", (*_IMAGES, *_SCREENSHOTS)), ("audio", _SOUNDS), ("video", _FILMS)):
+        if kind in kinds or mime.startswith(f"{label}/"):
+            return f"[{label}]"
     return "[file]"
 
 
 def _inline(part: Json) -> Iterator[dict[str, Any]]:
-    """The data of a part of Gemini's, whose type is a MIME type."""
+    """Yield the data members of a Gemini part, which have a MIME type instead of a part type."""
     members = ("inlineData", "inline_data", "fileData", "file_data")
     yield from (part[name] for name in members if isinstance(part, dict) and isinstance(part.get(name), dict))
 
 
 def picture(part: Json) -> Picture:
-    """The image of a part that holds its data; raises ``NoPictureError`` for all other media."""
+    """Decode the image in a part; raise ``NoPictureError`` for other media and for images without data."""
     kind = chat.media_type(part)
     url = _url(part) if isinstance(part, dict) and kind in _IMAGES else None
     if url is None:
@@ -123,7 +123,7 @@ def picture(part: Json) -> Picture:
 
 
 def _url(part: dict[str, Any]) -> str | None:
-    """The address of an image, as OpenAI, Anthropic, Qwen or MCP spell it."""
+    """Return the URL of an image in the notation of OpenAI, Anthropic, Qwen or MCP."""
     match part:
         case {"image_url": {"url": str(url)}} | {"image_url": str(url)} | {"source": {"type": "url", "url": str(url)}}:
             return url
@@ -137,8 +137,8 @@ def _url(part: dict[str, Any]) -> str | None:
 
 
 def _decode(data: str) -> Picture:
-    if len(data) // 4 * 3 > _LARGEST:
-        raise NoPictureError(f"an image has more than {_LARGEST >> 20} MiB")
+    if len(data) // 4 * 3 > _MAX_IMAGE:
+        raise NoPictureError(f"an image has more than {_MAX_IMAGE >> 20} MiB")
     image = parts.decode_base64(parts.standard_base64("".join(data.split())))
     if image is None:
         raise NoPictureError("the data of an image is not valid base64")
@@ -149,28 +149,28 @@ def _decode(data: str) -> Picture:
 
 
 def type_of(image: bytes) -> str | None:
-    """The type of an image that is kept, by its first bytes; ``None`` for other data."""
+    """Return the MIME type of a supported image by its first bytes; ``None`` for other data."""
     kind = parts.image_type(image[:12])
     return kind if kind in TYPES else None
 
 
 def text_of(content: str | list[Any]) -> str:
-    """The texts of a content that may have pictures."""
+    """Return the text of a content that may contain pictures."""
     return content if isinstance(content, str) else chat.join(content, are_glued=True)
 
 
 def parts_of(content: str | list[Any]) -> list[Any]:
-    """A content as a list of parts."""
+    """Return a content as a list of parts."""
     if not isinstance(content, str):
         return content
     return [parts.text(content)] if content else []
 
 
-def together(first: str | list[Any], second: str | list[Any]) -> str | list[Any]:
-    """Two contents as one, with an empty line between texts."""
+def join_contents(first: str | list[Any], second: str | list[Any]) -> str | list[Any]:
+    """Join two contents, with an empty line between texts."""
     if isinstance(first, str) and isinstance(second, str):
         return "\n\n".join(filter(None, (first, second)))
-    before, behind = parts_of(first), parts_of(second)
-    if not before or not behind or isinstance(before[-1], Picture) or isinstance(behind[0], Picture):
-        return [*before, *behind]
-    return [*before[:-1], parts.text(f"{before[-1]['text']}\n\n{behind[0]['text']}"), *behind[1:]]
+    before, following = parts_of(first), parts_of(second)
+    if not before or not following or isinstance(before[-1], Picture) or isinstance(following[0], Picture):
+        return [*before, *following]
+    return [*before[:-1], parts.text(f"{before[-1]['text']}\n\n{following[0]['text']}"), *following[1:]]

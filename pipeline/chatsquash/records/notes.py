@@ -1,4 +1,4 @@
-"""What presets note while they shape a conversation: dropped, changed and unsupported content, and rounded floats.
+"""Counts what presets drop, change or cannot represent, and detects floats that loaders round.
 
 Hugging Face ``datasets`` reads JSON with the parser of pandas. It takes the digits before and after the point as two
 integers, the latter up to fifteen digits, and multiplies by a power of ten; from JSON lines it first writes numbers
@@ -19,7 +19,7 @@ from chatsquash.core.model import Violation
 
 
 class CannotHoldError(Exception):
-    """A preset has no place for something that cannot be left out; the finding says what."""
+    """A preset cannot represent content that must not be dropped; ``violation`` describes it."""
 
     def __init__(self, violation: Violation) -> None:
         super().__init__(violation.text)
@@ -28,59 +28,59 @@ class CannotHoldError(Exception):
 
 @dataclass(slots=True)
 class Notes:
-    """Counts by kind, in words, and the floats that were met."""
+    """Counts by description, and the floats in the record."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
-    replaced: Counter[str] = field(default_factory=Counter)
-    """Media that placeholders stand for."""
+    media_replaced: Counter[str] = field(default_factory=Counter)
+    """Media replaced by placeholders."""
     floats: list[float] = field(default_factory=list)
-    behind: int = 0
-    """How often the user speaks right behind a result, in the shape of trainers that do not take that."""
+    users_after_results: int = 0
+    """User messages directly after results, for presets of trainers that reject these."""
 
     def add(self, other: Notes) -> None:
-        """What was noted elsewhere."""
+        """Add other notes."""
         self.dropped.update(other.dropped)
         self.changed.update(other.changed)
-        self.replaced.update(other.replaced)
+        self.media_replaced.update(other.media_replaced)
         self.floats += other.floats
 
     def findings(self, *, as_text: bool = False) -> list[Violation]:
-        """At most one finding for each sort; ``as_text`` says that no float is a number of the record's JSON."""
+        """Return at most one finding of each kind; with ``as_text``, floats are part of texts and never rounded."""
         findings = [shapes.shape_dropped(self.dropped)] if self.dropped else []
         findings += [shapes.shape_changed(self.changed)] if self.changed else []
-        findings += [shapes.media_replaced(self.replaced)] if self.replaced else []
-        findings += [shapes.user_after_result(self.behind)] if self.behind else []
-        if lost := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
-            findings.append(reading.number_changed(lost, len(lost)))
-        if not as_text and (hasty := [float_text(each) for each in self.floats if is_rounded(each)]):
-            findings.append(shapes.float_rounded(hasty, len(hasty)))
+        findings += [shapes.media_replaced(self.media_replaced)] if self.media_replaced else []
+        findings += [shapes.user_after_result(self.users_after_results)] if self.users_after_results else []
+        if changed_numbers := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
+            findings.append(reading.number_changed(changed_numbers, len(changed_numbers)))
+        if not as_text and (rounded := [float_text(each) for each in self.floats if is_rounded(each)]):
+            findings.append(shapes.float_rounded(rounded, len(rounded)))
         return findings
 
 
-_SPELLED = re.compile(r"-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?", re.ASCII)
-_DECIMALS, _DECIMALS_WRITTEN = 15, 10
+_NUMBER = re.compile(r"-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?", re.ASCII)
+_DECIMALS, _DECIMALS_REWRITTEN = 15, 10
 _LARGE = 1e16
-"""Beyond it, numbers are written with an exponent."""
+"""Larger numbers are written with an exponent."""
 
 
 def is_rounded(value: float) -> bool:
-    """Whether a float of a record comes back as another one from JSON lines, or from Parquet, or both."""
+    """Return whether a float changes when loaded from JSON Lines or from Parquet."""
     read = _read_float(float_text(value))
     if abs(read) > _LARGE:
-        written = f"{read:.{_DECIMALS_WRITTEN}g}"
+        rewritten_text = f"{read:.{_DECIMALS_REWRITTEN}g}"
     else:
-        written = f"{read:.{_DECIMALS_WRITTEN}f}".rstrip("0").rstrip(".")
-    return value != read or value != _read_float(written)
+        rewritten_text = f"{read:.{_DECIMALS_REWRITTEN}f}".rstrip("0").rstrip(".")
+    return value != read or value != _read_float(rewritten_text)
 
 
 def float_text(value: float) -> str:
-    """A float as a record has it."""
+    """Return the text of a float in a record."""
     return orjson.dumps(float(value)).decode()
 
 
 def _read_float(text: str) -> float:
-    number = _SPELLED.fullmatch(text)
+    number = _NUMBER.fullmatch(text)
     assert number, text
     decimals = (number[2] or "")[:_DECIMALS]
     value = float(int(number[1])) + (float(int(decimals)) * 10.0 ** -len(decimals) if decimals else 0.0)

@@ -1,7 +1,7 @@
-"""Records of an output folder, read from where its session table says that they stand; no link is followed.
+"""Reads records of an output folder by the places in its session table, without following links.
 
-A line is found by its byte, one in a compressed file by expanding all before it, a row of Parquet by its row group,
-whose size is read from the footer before anything is expanded.
+A line is located by its offset; in a compressed file, everything before it is expanded.  A row of Parquet is read with
+its row group, after checking its size in the footer.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from chatsquash.storage.folder import Folder
 from chatsquash.storage.parquet_footer import FooterError, RowGroup, row_groups
 
 LONGEST = 256 << 20
-"""Bytes of a record that are read."""
+"""The size limit of a record in bytes."""
 _CHUNK = 1 << 16
-_KEPT = 16 << 20
-"""Bytes of records that stay in memory, since a page asks for its record more than once."""
-_CHANGED = "chatsquash verify says what changed"
+_CACHE_BYTES = 16 << 20
+"""Bytes of recently read records in memory, since a page requests its record several times."""
+_ADVICE = "chatsquash verify lists all changes"
 
 
 class Records:
-    """The records of a result; those that were read last stay in memory."""
+    """The records of an output, with a cache of recently read ones."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -50,7 +50,7 @@ class Records:
         self._last: OrderedDict[Place, bytes] = OrderedDict()
 
     def read(self, place: Place) -> bytes:
-        """The JSON of a record; raises ``UsageError`` where it does not stand there."""
+        """Return the JSON of a record; raises ``UsageError`` if it is not at this place."""
         with self._lock:
             if (data := self._last.get(place)) is not None:
                 self._last.move_to_end(place)
@@ -58,32 +58,32 @@ class Records:
         data = read(self._folder, place)
         with self._lock:
             self._last[place] = data
-            while sum(map(len, self._last.values())) > _KEPT and len(self._last) > 1:
+            while sum(map(len, self._last.values())) > _CACHE_BYTES and len(self._last) > 1:
                 self._last.popitem(last=False)
         return data
 
 
 def read(folder: Folder, place: Place) -> bytes:
-    """The JSON of a record; raises ``UsageError`` where it does not stand there."""
+    """Return the JSON of a record; raises ``UsageError`` if it is not at this place."""
     ((_, data),) = read_all(folder, place.file, [place])
     return data
 
 
 def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tuple[Place, bytes]]:
-    """The JSON of records of one file, in their order there, so that it is expanded once; raises as ``read``."""
+    """Yield the JSON of records of a file in file order, so that it is expanded once; raises like ``read``."""
     if not is_dataset(folder.path / name):
         raise UsageError(f"{name}: is not a file of records")
-    ordered = sorted(places, key=attrgetter("row"))
+    in_order = sorted(places, key=attrgetter("row"))
     if _is_parquet(name):
-        yield from ((place, _text(folder, place)) for place in ordered)
+        yield from ((place, _text(folder, place)) for place in in_order)
         return
     with _naming_errors(name), io.BufferedReader(open_records(folder, name), _CHUNK) as file:
-        for place in ordered:
+        for place in in_order:
             yield place, _line(file, place)
 
 
 def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -> Iterator[DatasetRow]:
-    """Every row of a file with these columns of Parquet, ``None``: all it holds; raises ``UsageError``."""
+    """Yield the rows of a file, of Parquet with some columns or all (``None``); raises ``UsageError``."""
     path = folder.path / name
     with _naming_errors(name):
         if _is_parquet(name):
@@ -98,31 +98,31 @@ def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -
 
 
 def open_records(folder: Folder, name: str) -> io.FileIO:
-    """A file of records in a folder, unbuffered, expanded as it is read."""
+    """Open a record file unbuffered; compressed files are expanded while reading."""
     file = io.FileIO(folder.open(name))
     if not name.lower().endswith(tuple(KINDS)):
         return file
     kind = recognise(os.pread(file.fileno(), HEAD, 0))
     if kind is None:
         file.close()
-        raise UsageError(f"{name}: is not compressed, as its name says")
+        raise UsageError(f"{name}: is not compressed, despite its suffix")
     return ExpandedFile(file, kind, UNBOUNDED)  # type: ignore[return-value]
 
 
 def images(folder: Folder, place: Place) -> list[bytes]:
-    """The images that stand beside a record in a Parquet file."""
+    """Return the images of a record in a Parquet file."""
     return [data for _, data in named_images(folder, place)]
 
 
 def named_images(folder: Folder, place: Place) -> list[tuple[str, bytes]]:
-    """The same with their names."""
+    """Return the images of a record in a Parquet file with their names."""
     cells = _cells(folder, place, (media.FOLDER,)).get(media.FOLDER)
     structs = [each for each in cells if isinstance(each, dict)] if isinstance(cells, list) else []
     return [(str(each.get("path")), each["bytes"]) for each in structs if isinstance(each.get("bytes"), bytes)]
 
 
 def image_file(folder: Folder, name: str) -> bytes:
-    """An image that lies beside the records, as they name it; raises as ``read``."""
+    """Return the image file that a record names; raises like ``read``."""
     with _naming_errors(name):
         return folder.read(name)
 
@@ -133,25 +133,25 @@ def _is_parquet(name: str) -> bool:
 
 @contextmanager
 def _naming_errors(name: str) -> Iterator[None]:
-    """What the system says of a file, as the error that names it."""
+    """Convert errors of the system and of parsers to ``UsageError`` with the name of the file."""
     try:
         yield
     except FooterError as problem:
         raise UsageError(f"{name}: cannot be read ({error_text(problem)})") from None
     except (OSError, ValueError, OverflowError) as problem:
-        why = getattr(problem, "strerror", None) or "it is not a name of a file in it"
+        why = getattr(problem, "strerror", None) or "it is not the name of a file in the folder"
         raise UsageError(f"{name}: cannot be read ({why})") from None
 
 
 def _line(file: BinaryIO, place: Place) -> bytes:
     if place.offset is None or place.offset < 0:
-        raise UsageError(f"{place}: nothing says where the line begins")
+        raise UsageError(f"{place}: the session table has no offset for the line")
     file.seek(max(0, place.offset - 1))
     if place.offset and file.read(1) != b"\n":
-        raise UsageError(f"{place}: no line begins there; {_CHANGED}")
+        raise UsageError(f"{place}: no line begins there; {_ADVICE}")
     line = file.readline(LONGEST + 1)
     if not line:
-        raise UsageError(f"{place}: is not there; {_CHANGED}")
+        raise UsageError(f"{place}: does not exist; {_ADVICE}")
     if len(line) > LONGEST:
         raise UsageError(f"{place}: is longer than {LONGEST >> 20} MiB")
     return line.removesuffix(b"\n")
@@ -171,15 +171,15 @@ def _checked_row(row: DatasetRow, name: str) -> DatasetRow:
 
 
 def _refuse_large(name: str, groups: list[RowGroup], columns: tuple[str, ...] | None) -> None:
-    """Raise ``UsageError`` where one of some row groups takes more memory than a record may; polars expands it all."""
+    """Raise ``UsageError`` if a row group exceeds the limit of a record, since polars expands it completely."""
     for group in groups:
         size = sum(size for column, size in group.sizes.items() if columns is None or column in columns)
         if size > LONGEST:
             raise UsageError(f"{name}: cannot be read (a row group has {size:,} bytes, more than {LONGEST >> 20} MiB)")
 
 
-def _at(groups: list[RowGroup], row: int) -> list[RowGroup]:
-    """The row group that holds a row, from 0."""
+def _group_of(groups: list[RowGroup], row: int) -> list[RowGroup]:
+    """Return the row group that contains a row, counted from 0."""
     for group in groups:
         if row < group.rows:
             return [group]
@@ -187,19 +187,19 @@ def _at(groups: list[RowGroup], row: int) -> list[RowGroup]:
     return []
 
 
-def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, Any]:
-    """Some columns of a row of Parquet, of which polars reads its row group alone."""
+def _cells(folder: Folder, place: Place, columns: tuple[str, ...]) -> dict[str, Any]:
+    """Return some columns of a Parquet row; polars only reads its row group."""
     import polars as pl
 
     try:
         with _naming_errors(place.file), folder.open_file(place.file) as file:
-            _refuse_large(place.file, _at(row_groups(file), max(0, place.row - 1)), wanted)
+            _refuse_large(place.file, _group_of(row_groups(file), max(0, place.row - 1)), columns)
             file.seek(0)
             frame = pl.scan_parquet(file)
-            names = [name for name in frame.collect_schema().names() if name in wanted]
+            names = [name for name in frame.collect_schema().names() if name in columns]
             selected = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{place.file}: cannot be read ({error_text(problem)})") from None
     if names and not selected.height:
-        raise UsageError(f"{place}: is not there; {_CHANGED}")
+        raise UsageError(f"{place}: does not exist; {_ADVICE}")
     return selected.row(0, named=True) if names else {}

@@ -1,4 +1,4 @@
-"""Print a record as a conversation: plain text, or colours on a terminal. Long texts are folded."""
+"""Prints a record as a conversation, in plain text or in colours; long texts are shortened."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from chatsquash.core.text import escape, pluralize, printable
 from chatsquash.records.line import StoredRecord
 from chatsquash.records.reading import MessagePart, message_calls, message_parts, native, record
 
-_FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
-"""The lines of a text that are shown where it is folded, by what it is."""
+_MAX_LINES = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
+"""Lines of a shortened text, by kind."""
 _WIDTH = 160
-"""The characters of a line that are shown where it is folded."""
+"""Characters per line of a shortened text."""
 _TAB = 4
 """Characters from one tab stop to the next."""
-_NARROWEST = 20
-"""Characters of a line that is wrapped, at least."""
+_MIN_WIDTH = 20
+"""The smallest width in characters for wrapped lines."""
 _STYLES = {
     "text": "",
     "role": "bold cyan",
@@ -32,92 +32,92 @@ _STYLES = {
 
 
 class TextLine(NamedTuple):
-    """A line of a terminal, and what it is, which says its colour."""
+    """A line of output, and its kind, which determines the colour."""
 
     kind: str
     text: str
 
 
-def as_lines(stored: StoredRecord, *, unfold: bool = False, hint: str = " (--unfold)") -> Iterator[TextLine]:
-    """The messages of a record, then its tools; nothing in them controls a terminal.
+def as_lines(record: StoredRecord, *, unfold: bool = False, hint: str = " (--unfold)") -> Iterator[TextLine]:
+    """Yield the messages of a record, then its tools; control characters are escaped.
 
-    The hint follows the number of characters that are not shown.
+    ``hint`` follows the number of hidden characters.
     """
     names: dict[object, str] = {}
-    for number, message in enumerate(stored.messages):
+    for number, message in enumerate(record.messages):
         names |= {call.get("id"): chat.call_name(call) or "?" for call in message_calls(message)}
         yield TextLine("role", f"[{number}] {_title(message, names)}")
         for part in message_parts(message):
             yield from _label(part)
-            yield from _show(*_spelled(part), hint, unfold=unfold)
-    tools = [chat.tool_name(tool) or "?" for tool in stored.tools] if isinstance(stored.tools, list) else []
+            yield from _show(*_kind_and_text(part), hint, unfold=unfold)
+    tools = [chat.tool_name(tool) or "?" for tool in record.tools] if isinstance(record.tools, list) else []
     if tools:
         yield TextLine("role", pluralize(len(tools), "tool"))
         yield from _show("text", ", ".join(tools), hint, unfold=unfold)
 
 
-def as_text(shown: Iterator[TextLine]) -> str:
-    """Lines for a pipe, or a terminal without colours."""
-    return "\n".join(line.text for line in shown)
+def as_text(lines: Iterator[TextLine]) -> str:
+    """Join lines for a pipe, or for a terminal without colours."""
+    return "\n".join(line.text for line in lines)
 
 
 def record_as_text(value: dict[str, Any]) -> str:
-    """A record of any preset as a conversation."""
+    """Return a record of any preset as readable text."""
     return as_text(as_lines(native(record(value)), hint=""))
 
 
 def has_colours() -> bool:
-    """Whether rich is there to show colours, and nobody asks for none."""
+    """Return whether rich is installed and ``NO_COLOR`` is not set."""
     return find_spec("rich") is not None and not os.environ.get("NO_COLOR")
 
 
-def print_in_colours(shown: Iterator[TextLine]) -> None:
-    """Print lines in colours; what is longer than the terminal is wide goes on below its beginning."""
+def print_in_colours(lines: Iterator[TextLine]) -> None:
+    """Print lines in colours; long lines are wrapped with their indentation."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
-    for line in shown:
+    for line in lines:
         text = line.text.lstrip(" ")
         indent = len(line.text) - len(text)
-        for piece in Text(text, style=_STYLES[line.kind]).wrap(console, max(_NARROWEST, console.width - indent)):
+        for piece in Text(text, style=_STYLES[line.kind]).wrap(console, max(_MIN_WIDTH, console.width - indent)):
             piece.rstrip()
             console.print(" " * indent, piece, sep="", soft_wrap=True)
 
 
 def _title(message: Message, names: dict[object, str]) -> str:
-    """The role of a message with its name; of a result the name of the tool and the id of the call."""
+    """Return the role and name of a message; for a result, also the tool and the id of the call."""
     id_ = message.get("tool_call_id")
-    called = names.get(id_) if isinstance(id_, str) and not message.get("name") else None
-    parts = (message["role"], message.get("name"), called, id_)
+    tool = names.get(id_) if isinstance(id_, str) and not message.get("name") else None
+    parts = (message["role"], message.get("name"), tool, id_)
     return " ".join(escape(text) for text in parts if isinstance(text, str) and text)
 
 
 def _label(part: MessagePart) -> Iterator[TextLine]:
-    """What stands above reasoning and calls, which no colour tells from the text in a pipe."""
+    """Yield the heading of reasoning and calls, which are not distinguished by colour in a pipe."""
     if part.kind == "reasoning":
         yield TextLine("reasoning", "    reasoning:")
     elif part.kind == "call":
         yield TextLine("call", f"    calls {escape(printable(part.name))}:")
 
 
-def _spelled(part: MessagePart) -> tuple[str, str]:
-    """A part of what a message says as one text, and what kind of line that is."""
+def _kind_and_text(part: MessagePart) -> tuple[str, str]:
+    """Return the kind of line and the text for a part of a message."""
     if part.kind == "part":
         return "more", f"({part.name}, {len(jsonio.dumps(part.value)):,} bytes)"
     return part.kind, part.text
 
 
 def _show(kind: str, text: str, hint: str, *, unfold: bool) -> Iterator[TextLine]:
-    """A text as lines, of which the first are shown unless all are asked for."""
+    """Yield a text as lines; only the first ones unless ``unfold`` is set."""
     indent = "      " if kind in ("reasoning", "call") else "    "
     rows = printable(text).expandtabs(_TAB).split("\n")
-    most = len(rows) if unfold else _FOLDED.get(kind, 1)
-    cut = 0
-    for line in rows[:most]:
-        kept = line if unfold else line[:_WIDTH]
-        cut += len(line) - len(kept)
-        yield TextLine(kind, f"{indent}{escape(kept)}")
-    cut += sum(map(len, rows[most:]))
-    if cut:
-        yield TextLine("more", f"{indent}… {pluralize(cut, 'character')} more{hint}")
+    limit = len(rows) if unfold else _MAX_LINES.get(kind, 1)
+    hidden = 0
+    for line in rows[:limit]:
+        visible = line if unfold else line[:_WIDTH]
+        hidden += len(line) - len(visible)
+        yield TextLine(kind, f"{indent}{escape(visible)}")
+    hidden += sum(map(len, rows[limit:]))
+    if hidden:
+        yield TextLine("more", f"{indent}… {pluralize(hidden, 'character')} more{hint}")

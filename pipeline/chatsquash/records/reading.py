@@ -1,4 +1,4 @@
-"""Records of any preset, read back as conversations, and the texts of their messages in order."""
+"""Reads records of any preset back as conversations, and lists the texts of their messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsquash.records.line import NotARecordError, StoredRecord
 
 
 def parse(data: bytes) -> Json:
-    """The value of a line; raises ``NotARecordError``, and ``MemoryError`` where this process may not take enough."""
+    """Parse a line; raises ``NotARecordError``, and ``MemoryError`` if it would exceed the memory limit."""
     footprint.require_memory(data)
     try:
         return jsonio.loads(data)
@@ -23,13 +23,13 @@ def parse(data: bytes) -> Json:
 
 
 def record(value: Json) -> StoredRecord:
-    """The record that a line holds; raises ``NotARecordError``."""
+    """Return the record in the value of a line; raises ``NotARecordError``."""
     if not isinstance(value, dict):
         raise NotARecordError(f"the line is {json_type(value)}")
     if "messages" not in value:
         readers = (preset.read for preset in _presets() if preset.read)
-        if stored := next((stored for read in readers if (stored := read(value))), None):
-            return stored
+        if found_record := next((found_record for read in readers if (found_record := read(value))), None):
+            return found_record
     messages: Json = _join_completion(value) if "completion" in value else value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
@@ -40,17 +40,17 @@ def record(value: Json) -> StoredRecord:
 
 
 def _join_completion(value: dict[str, Any]) -> Json:
-    """The messages of prompt and completion, where both are lists; else what stands as messages."""
+    """Return the messages of prompt and completion if both are lists; otherwise the member ``messages``."""
     prompt, completion = value.get("prompt"), value["completion"]
     if isinstance(prompt, list) and isinstance(completion, list):
         return [*prompt, *completion]
     return value.get("messages")
 
 
-def native(stored: StoredRecord) -> StoredRecord:
-    """A record with its calls and results as messages have them, also where a preset writes them in texts."""
+def native(found_record: StoredRecord) -> StoredRecord:
+    """Return a record with native calls and results, converted from text if its preset writes them so."""
     readers = (preset.native for preset in _presets() if preset.native)
-    return next((record for read in readers if (record := read(stored.messages))), stored)
+    return next((record for read in readers if (record := read(found_record.messages))), found_record)
 
 
 @cache
@@ -62,26 +62,26 @@ Kind = Literal["reasoning", "text", "result", "call", "part"]
 
 
 RESULTS = ("tool", "function")
-"""The roles of messages that answer a call."""
+"""The roles of messages with results."""
 
 
 class MessagePart(NamedTuple):
-    """A text of a message and what it is."""
+    """A part of a message and its kind."""
 
     kind: Kind
     text: str
     name: str = ""
-    """That of a called tool, or the type of a part that is no text."""
+    """The name of a called tool, or the type of a part other than text."""
     value: Json = None
-    """The part itself, where it is no text."""
+    """The part itself, unless it is text."""
 
 
 def message_parts(message: Message) -> Iterator[MessagePart]:
-    """What a message says: reasoning, text, parts that are none, calls."""
+    """Yield the reasoning, text, other parts and calls of a message."""
     if thought := reasoning.text(message):
         yield MessagePart("reasoning", thought)
-    if said := chat.joined_text(message):
-        yield MessagePart("result" if message["role"] in RESULTS else "text", said)
+    if text := chat.joined_text(message):
+        yield MessagePart("result" if message["role"] in RESULTS else "text", text)
     for part in chat.other_parts(message):
         if not reasoning.is_part(part):
             yield MessagePart("part", "", chat.media_type(part) or "part", part)
@@ -90,26 +90,26 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
 
 
 def message_calls(message: Message) -> list[dict[str, Any]]:
-    """The calls of a message, also one in the legacy form."""
+    """Return the calls of a message, including one in the legacy form."""
     legacy = message.get("function_call")
     is_legacy = message["role"] == "assistant" and isinstance(legacy, dict)
     return [*chat.calls(message), *([{"function": legacy}] if is_legacy else [])]
 
 
 def call_arguments(call: dict[str, Any]) -> str:
-    """The arguments of a call, or what stands in their place, as a text."""
+    """Return the arguments of a call, or the input of a custom tool, as text."""
     function = call.get("function")
-    given = function.get("arguments") if isinstance(function, dict) else call.get("custom")
-    return given if isinstance(given, str) else jsonio.dumps(given).decode()
+    arguments = function.get("arguments") if isinstance(function, dict) else call.get("custom")
+    return arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
 
 
-def texts(stored: StoredRecord) -> list[str]:
-    """All texts of a record: what is said, thought and called."""
-    return [text for message in stored.messages for text in said(message)]
+def texts(record: StoredRecord) -> list[str]:
+    """Return all texts of a record: contents, reasoning and calls."""
+    return [text for message in record.messages for text in message_texts(message)]
 
 
-def said(message: Message) -> list[str]:
-    """The texts of a message."""
+def message_texts(message: Message) -> list[str]:
+    """Return the texts of a message: content, reasoning and calls."""
     candidates = [chat.text(message), reasoning.text(message)]
     for call in chat.calls(message):
         if name := chat.call_name(call):
@@ -117,6 +117,6 @@ def said(message: Message) -> list[str]:
     return [text for text in candidates if isinstance(text, str)]
 
 
-def definitions(stored: StoredRecord) -> str:
-    """The definitions of a record as JSON; empty if it has none."""
-    return jsonio.dumps(stored.tools).decode() if stored.tools else ""
+def definitions(record: StoredRecord) -> str:
+    """Return the definitions of a record as JSON; empty without any."""
+    return jsonio.dumps(record.tools).decode() if record.tools else ""

@@ -1,4 +1,4 @@
-"""Records as samples, of which some replies are trained on: as prompt and completion, or by flags."""
+"""Makes samples of records: some replies are trained on, marked by flags or as the completion of a prompt."""
 
 from __future__ import annotations
 
@@ -17,78 +17,78 @@ from chatsquash.records import presets
 from chatsquash.records.line import digest
 
 CONTEXT = "context"
-"""Why a message before a sample's reply is not trained on: it has a sample of its own, or shall have none."""
+"""The reason for not training on a message before a sample's reply: it has its own sample, or is excluded."""
 
 
 class MessageSpan(Struct, frozen=True):
-    """The messages that a reply became in a record: those from ``start`` up to, not including, ``stop``."""
+    """The range of a reply's messages in a record: from ``start`` up to, not including, ``stop``."""
 
     start: int
     stop: int
 
 
 class Draft(Struct, frozen=True):
-    """A record whose last messages are a reply, before it is known what else is trained on in it."""
+    """A record that ends with a reply, before it is decided which replies are trained on."""
 
     record: Record
     marks: list[Mark]
     """As ``Record.marks``."""
     messages: int
-    """How many the record has."""
+    """The number of messages in the record."""
 
     def span(self, ordinal: int) -> MessageSpan | None:
-        """Where an assistant's message of the snapshot stands; ``None``: nowhere, or together with another one."""
+        """Return the range of an assistant message of the snapshot; ``None`` if it is missing or joined to another."""
         own_marks = [mark for mark in self.marks if ordinal in mark.at]
         if not own_marks or any(len(mark.at) > 1 for mark in own_marks):
             return None
         span = MessageSpan(own_marks[0].place, own_marks[-1].place + 1)
         return span if span.stop - span.start == len(own_marks) else None
 
-    def is_whole(self, first: MessageSpan, ordinals: Collection[int]) -> bool:
-        """Whether all that assistants say from a place on are these of the snapshot's messages."""
-        behind = (mark for mark in self.marks if mark.place >= first.start)
-        return all(at in ordinals for mark in behind for at in mark.at)
+    def covers_rest(self, first: MessageSpan, ordinals: Collection[int]) -> bool:
+        """Return whether all assistant messages from a place on are among these messages of the snapshot."""
+        following = (mark for mark in self.marks if mark.place >= first.start)
+        return all(at in ordinals for mark in following for at in mark.at)
 
 
 def draft(record: Record) -> Draft:
-    """A record that was just made, with the marks of its assistant messages."""
+    """Return the draft of a new record."""
     value = jsonio.loads(record.line)
-    return Draft(record, record.marks, len(_said(value)))
+    return Draft(record, record.marks, len(_messages_of(value)))
 
 
-def _said(value: Json) -> list[Any]:
-    """The list of what is said in a record."""
+def _messages_of(value: Json) -> list[Any]:
+    """Return the list of messages or turns in a record."""
     messages: list[Any] = value["messages" if "messages" in value else "conversations"]
     return messages
 
 
 def reply_marks(draft: Draft, models: Mapping[int, str]) -> list[Mark]:
-    """The marks of a sample in which messages of the snapshot are trained on, by the models that wrote them."""
-    wanted = [models.keys() >= set(mark.at) for mark in draft.marks]
+    """Return the marks of a sample that trains on some messages of the snapshot, given with their models."""
+    trained = [models.keys() >= set(mark.at) for mark in draft.marks]
     return [
         mark._replace(why="", model=models.get(mark.at[0], "") if mark.at else "")
-        if is_wanted
+        if is_trained
         else mark._replace(why=CONTEXT)
-        for mark, is_wanted in zip(draft.marks, wanted, strict=True)
+        for mark, is_trained in zip(draft.marks, trained, strict=True)
     ]
 
 
 def make_sample(draft: Draft, sample_marks: list[Mark], options: Options) -> Record:
-    """The sample of a draft with these marks."""
+    """Return the sample of a draft with these marks."""
     value = jsonio.loads(draft.record.line)
     flag = options.flag
     if options.shape == "prompt-completion":
         value = split_prompt(value, min(mark.place for mark in sample_marks if not mark.why))
     elif flag != "none":
-        preset = presets.named(options.preset)
+        preset = presets.get_preset(options.preset)
         everywhere = any(column.members for column in preset.COLUMNS)
         value = marks.flag_record(value, sample_marks, flag, everywhere=everywhere)
     line = jsonio.dumps(value)
-    same = digest(draft.record.line)
-    return replace(draft.record, line=line, marks=sample_marks, unflagged=same, digest=xxh3_128_digest(line))
+    unflagged = digest(draft.record.line)
+    return replace(draft.record, line=line, marks=sample_marks, unflagged=unflagged, digest=xxh3_128_digest(line))
 
 
 def split_prompt(value: dict[str, Any], place: int) -> dict[str, Any]:
-    """A record with its messages as prompt and, from a place on, completion; other members stay behind them."""
+    """Split the messages of a record into prompt and, from a place on, completion; other members follow."""
     rest = {name: member for name, member in value.items() if name != "messages"}
     return {"prompt": value["messages"][:place], "completion": value["messages"][place:], **rest}

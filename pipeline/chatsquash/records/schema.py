@@ -1,4 +1,4 @@
-"""Pieces of the JSON Schemas of presets."""
+"""Building blocks for the JSON Schemas of presets."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 WORD: Schema = {"type": "string", "minLength": 1}
 WEIGHT: dict[str, Schema] = {"weight": {"enum": [0, 1]}}
-"""What ``--loss weight`` adds to messages."""
+"""The member that ``--loss weight`` adds to messages."""
 FLAGS: dict[str, Schema] = {**WEIGHT, "training": {"type": "boolean"}, "loss": {"type": "boolean"}}
-"""What each value of ``--loss`` adds to them."""
+"""The member that each value of ``--loss`` adds."""
 
 
 def exactly(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    """An object with these members and no others."""
+    """Return the schema of an object with these members and no others."""
     return {
         "type": "object",
         "properties": {**required, **(optional or {})},
@@ -24,33 +24,33 @@ def exactly(required: dict[str, Schema], optional: dict[str, Schema] | None = No
     }
 
 
-def many(items: Schema) -> Schema:
-    """A list with one item at least."""
+def nonempty_list(items: Schema) -> Schema:
+    """Return the schema of a list with at least one item."""
     return {"type": "array", "minItems": 1, "items": items}
 
 
 def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    """A record, which says which dialect this is."""
+    """Return the schema of a record, with the JSON Schema dialect."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **exactly(required, optional)}
 
 
-def said(role: str, optional: dict[str, Schema] | None = None, **members: Schema) -> Schema:
-    """A message of a role."""
+def message(role: str, optional: dict[str, Schema] | None = None, **members: Schema) -> Schema:
+    """Return the schema of a message with a role."""
     return exactly({"role": {"const": role}, "content": TEXT, **members}, optional)
 
 
 def messages(*kinds: Schema) -> Schema:
-    """Messages of these kinds, one of them at least of the assistant."""
+    """Return the schema of messages of these kinds, at least one of them by the assistant."""
     assistant = {"properties": {"role": {"const": "assistant"}}, "required": ["role"]}
-    return {**many({"oneOf": list(kinds)}), "contains": assistant}
+    return {**nonempty_list({"oneOf": list(kinds)}), "contains": assistant}
 
 
 def calls(arguments: Schema, ident: Schema = WORD, name: Schema = WORD) -> Schema:
-    """The calls of an assistant message."""
+    """Return the schema of the calls of an assistant message."""
     function = exactly({"name": name, "arguments": arguments})
-    return many(exactly({"id": ident, "type": {"const": "function"}, "function": function}))
+    return nonempty_list(exactly({"id": ident, "type": {"const": "function"}, "function": function}))
 
 
 def tools(function: Schema) -> Schema:
-    """Wrapped definitions."""
-    return many(exactly({"type": {"const": "function"}, "function": function}))
+    """Return the schema of wrapped tool definitions."""
+    return nonempty_list(exactly({"type": {"const": "function"}, "function": function}))

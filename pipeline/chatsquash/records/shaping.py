@@ -1,4 +1,4 @@
-"""From a conversation to a preset's record: what all presets for training do alike."""
+"""Shapes a conversation into a record: the steps that all presets for training share."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from chatsquash.records import media, turns
 from chatsquash.records.arguments import Arguments, floats
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.notes import CannotHoldError, Notes, float_text, is_rounded
-from chatsquash.records.presets import REFUSED, Choices, Preset, ShapeResult
+from chatsquash.records.presets import NO_CHOICES, Choices, Preset, ShapeResult
 from chatsquash.records.turns import Turn
 
-_MOST, _LEAST = 2**64 - 1, -(2**63)
-_HALF = re.compile("[\ud800-\udfff]")
-_HALF_WRITTEN = b"\\ud"
-"""In every line with half of a pair, since all else that is beyond ASCII is written as itself."""
+_MAX_INTEGER, _MIN_INTEGER = 2**64 - 1, -(2**63)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE_ESCAPE = b"\\ud"
+"""Occurs in every line with a lone surrogate, since other characters are not escaped."""
 _FRACTION = re.compile(rb'(?:(?:(?<!\\)|\\\\)":|[,\[])-?\d+[.eE]')
-"""In every list or object with a float, as it is written; a text may have it, too."""
-_AROUND = 20  # characters of a text that a finding shows
+"""Matches in every list or object with a float, and maybe in texts: a quick test before the slow search."""
+_CONTEXT = 20  # characters before and after a surrogate in a finding
 
 
 def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
@@ -39,24 +39,25 @@ def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
     if custom := sum(chat.custom_definition(tool) is not None for tool in tools):
         notes.changed["custom tools become functions with the argument input"] += custom
     tools = [custom_function(definition) if (definition := chat.custom_definition(tool)) else tool for tool in tools]
-    named = [tool for tool in tools if chat.tool_name(tool)]
-    if len(named) < len(tools):
-        notes.dropped["tool definitions without a name"] += len(tools) - len(named)
-    if hosted := sum(map(chat.runs_at_provider, named)):
+    with_name = [tool for tool in tools if chat.tool_name(tool)]
+    if len(with_name) < len(tools):
+        notes.dropped["tool definitions without a name"] += len(tools) - len(with_name)
+    if hosted := sum(map(chat.runs_at_provider, with_name)):
         notes.dropped["definitions of tools that the provider runs"] += hosted
-        named = [tool for tool in named if not chat.runs_at_provider(tool)]
-    wrapped = [{"type": "function", "function": _function(tool, notes)} for tool in named]
-    notes.floats += floats(wrapped)
-    return wrapped, notes
+        with_name = [tool for tool in with_name if not chat.runs_at_provider(tool)]
+    functions = [{"type": "function", "function": _function(tool, notes)} for tool in with_name]
+    notes.floats += floats(functions)
+    return functions, notes
 
 
-_wrapped = Last(_wrap)
-"""Flattened tools as ``{"type": "function", "function": {"name", "description", "parameters", ...}}``, with what was
-noted; raises ``CannotHoldError``."""
+_wrap_cached = Last(_wrap)
+"""Wrap flattened tools as ``{"type": "function", "function": {"name", "description", "parameters", ...}}``.
+
+Returns them with notes; raises ``CannotHoldError``.  Sessions mostly repeat their tools, hence the cache."""
 
 
 def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """A definition with all that some templates print without asking whether it is there."""
+    """Return a definition with all members that some templates print without checking that they exist."""
     function = {key: value for key, value in tool.items() if value is not None}
     if "description" not in function:
         notes.changed["tool definitions without a description get an empty one"] += 1
@@ -78,8 +79,8 @@ def _parameters(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
     return {**parameters, "properties": {}}
 
 
-class Plain(NamedTuple):
-    """A conversation in the one form that ``turns.read`` gives, and its tools."""
+class PlainConversation(NamedTuple):
+    """A conversation in the common form of ``turns.read``, and its tools."""
 
     turns: list[turns.Turn]
     tools: list[dict[str, Any]]
@@ -90,27 +91,33 @@ class Plain(NamedTuple):
 def shape_record(  # noqa: PLR0913 - presets differ in the last two
     conversation: Conversation,
     arguments: Arguments,
-    record: Callable[[Plain], dict[str, Any]],
-    choices: Choices = REFUSED,
+    record: Callable[[PlainConversation], dict[str, Any]],
+    choices: Choices = NO_CHOICES,
     *,
     as_text: bool = False,
     alternates: bool = False,
 ) -> ShapeResult:
-    """What ``record`` makes of a conversation, with what was noted on the way; ``as_text`` as for ``Notes``.
+    """Shape a conversation into a record.
 
-    ``alternates``: nothing that the user says can follow a result.
+    Args:
+        conversation: The conversation.
+        arguments: Converts arguments of calls.
+        record: Builds the record from the common form.
+        choices: The user's options.
+        as_text: As for ``Notes.findings``.
+        alternates: Whether the preset has no place for user messages after results.
     """
     if why := first_violation(View(conversation)):
         return ShapeResult(None, [why], why)
     notes = Notes()
     try:
-        tools, noted = _wrapped(conversation.tools)
-        notes.add(noted)
+        tools, tool_notes = _wrap_cached(conversation.tools)
+        notes.add(tool_notes)
         messages = conversation.messages
         if alternates and choices.media in ("text", "drop"):
             messages = _with_media_in_results(messages, notes)
-        read = _in_rows(turns.read(messages, arguments, notes, choices), notes, choices)
-        made = record(Plain(read, tools, notes, choices))
+        turns_read = _join_rows(turns.read(messages, arguments, notes, choices), notes, choices)
+        record_value = record(PlainConversation(turns_read, tools, notes, choices))
     except CannotHoldError as problem:
         return ShapeResult(None, [*notes.findings(as_text=as_text), problem.violation], problem.violation)
     except RecursionError:
@@ -118,25 +125,27 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
         return ShapeResult(None, [*notes.findings(as_text=as_text), why], why)
     record_marks = conversation.marks
     return ShapeResult(
-        made, notes.findings(as_text=as_text), marks=record_marks and marks.record_marks(record_marks, read, made)
+        record_value,
+        notes.findings(as_text=as_text),
+        marks=record_marks and marks.record_marks(record_marks, turns_read, record_value),
     )
 
 
 def _with_media_in_results(messages: list[Message], notes: Notes) -> list[Message]:
-    """The messages, with the media of a result that a client sent behind it as parts of it."""
-    made: list[Any] = []
+    """Return the messages with media that a client sent after a result moved into the result."""
+    result: list[Any] = []
     content: list[Json] | None = None
     for message in messages:
-        if not (made and made[-1]["role"] == "tool" and media.shows_media_of_a_result(message)):
-            made.append(message)
+        if not (result and result[-1]["role"] == "tool" and media.shows_media_of_a_result(message)):
+            result.append(message)
             content = None
             continue
-        notes.changed["media behind a result joined to it"] += 1
+        notes.changed["media after a result joined to it"] += 1
         if content is None:
-            content = [*_parts(made[-1])]
+            content = [*_parts(result[-1])]
         content += _parts(message)
-        made[-1] = {**made[-1], **_media(message), "content": content}
-    return made
+        result[-1] = {**result[-1], **_media(message), "content": content}
+    return result
 
 
 def _media(message: Message) -> dict[str, Any]:
@@ -150,23 +159,25 @@ def _parts(message: Message) -> list[Json]:
     return [parts.text(content)] if content else []
 
 
-def _in_rows(read: list[turns.Turn], notes: Notes, choices: Choices) -> list[turns.Turn]:
-    """The turns as they are wanted behind each other, now that results and system messages have their places."""
-    read = bridge_results(read, notes) if choices.bridges else read
-    return merge_turns(read, notes, "user") if choices.merges else read
+def _join_rows(result: list[turns.Turn], notes: Notes, choices: Choices) -> list[turns.Turn]:
+    """Join adjacent turns according to the options, after results and system messages were moved."""
+    result = bridge_results(result, notes) if choices.bridges else result
+    return merge_turns(result, notes, "user") if choices.merges else result
 
 
-def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED, flag: str | None = None) -> RecordLine:
-    """The JSON line of a conversation in the shape of a preset, with a flag in its messages if one is named."""
-    record, findings, refused, record_marks = preset.shape(conversation, choices)
+def line(
+    preset: Preset, conversation: Conversation, choices: Choices = NO_CHOICES, flag: str | None = None
+) -> RecordLine:
+    """Return the JSON line of a conversation in the shape of a preset, with a flag in its messages if given."""
+    record, findings, refusal, record_marks = preset.shape(conversation, choices)
     if record is None:
-        return RecordLine(None, findings, refused)
+        return RecordLine(None, findings, refusal)
     if flag and record_marks is None:
         dropped = {f"member {flag} of assistant messages": len(conversation.marks or ())}
         flag, findings = None, [*findings, shapes.shape_dropped(dropped)]
     record_marks, unflagged = record_marks or [], b""
     try:
-        data = orjson.dumps(record, default=float)  # for numbers that lost digits, which are a class
+        data = orjson.dumps(record, default=float)  # numbers that lost digits have their own class
         if flag:
             unflagged = digest(data)
             flagged = marks.flag_record(
@@ -174,53 +185,53 @@ def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED,
             )
             data = orjson.dumps(flagged, default=float)
     except orjson.JSONEncodeError:
-        why = _lost_in(record) or _too_deep()  # the encoder refuses what loaders refuse, too, or do not give back
+        why = _first_unreadable(record) or _too_deep()  # the encoder rejects the values that loaders reject or change
         return RecordLine(None, [*findings, why], why)
     images = {str(name): name.data for name in record.get("images", ())}
     return RecordLine(data, findings, images=images, marks=record_marks, unflagged=unflagged)
 
 
-def specified(conversation: Conversation, record: bytes) -> list[Violation]:
-    """What loaders do not give back of the specified record; an error where it is not for a dataset folder."""
-    said = [value for message in conversation.messages for value in message.values() if not isinstance(value, str)]
-    odd, odd_tools = _odd(said), _odd_tools(conversation.tools)
-    if (odd.refused or odd_tools.refused or _HALF_WRITTEN in record) and (
-        lost := _lost_in([conversation.messages, conversation.tools])
+def specified_record_violations(conversation: Conversation, record: bytes) -> list[Violation]:
+    """Return violations for values of the specified record that loaders reject or round."""
+    values = [value for message in conversation.messages for value in message.values() if not isinstance(value, str)]
+    rare, rare_tools = _rare_values(values), _rare_values_of_tools(conversation.tools)
+    if (rare.is_refused or rare_tools.is_refused or _SURROGATE_ESCAPE in record) and (
+        violation := _first_unreadable([conversation.messages, conversation.tools])
     ):
-        return [lost]
-    hasty = [*odd.hasty, *odd_tools.hasty]
-    return [shapes.float_rounded(hasty, len(hasty))] if hasty else []
+        return [violation]
+    rounded = [*rare.hasty, *rare_tools.hasty]
+    return [shapes.float_rounded(rounded, len(rounded))] if rounded else []
 
 
-class _Odd(NamedTuple):
-    """What is rare in values."""
+class _RareValues(NamedTuple):
+    """Rare problems of values."""
 
-    refused: bool
-    """Whether the encoder refuses them."""
+    is_refused: bool
+    """Whether the encoder rejects them."""
     hasty: list[str]
     """Floats that loaders round."""
 
 
-def _odd(values: list[Json]) -> _Odd:
+def _rare_values(values: list[Json]) -> _RareValues:
     try:
-        written = orjson.dumps(values, default=float)
+        data = orjson.dumps(values, default=float)
     except orjson.JSONEncodeError:
-        refused, met = True, floats(values)
+        is_refused, candidates = True, floats(values)
     else:
-        refused, met = False, floats(values) if _FRACTION.search(written) else []
-    return _Odd(refused, [float_text(each) for each in met if is_rounded(each)])
+        is_refused, candidates = False, floats(values) if _FRACTION.search(data) else []
+    return _RareValues(is_refused, [float_text(each) for each in candidates if is_rounded(each)])
 
 
-_odd_tools = Last(_odd)
+_rare_values_of_tools = Last(_rare_values)
 
 
-def _lost_in(record: Json) -> Violation | None:
-    """The first integer or text in a record that loaders do not give back."""
+def _first_unreadable(record: Json) -> Violation | None:
+    """Return a violation for the first integer or text in a record that loaders cannot read."""
     for leaf in jsonio.leaves(record, keys=True):
-        if isinstance(leaf, int) and not _LEAST <= leaf <= _MOST:
+        if isinstance(leaf, int) and not _MIN_INTEGER <= leaf <= _MAX_INTEGER:
             return shapes.integer_too_large(str(leaf))
-        if isinstance(leaf, str) and (half := _HALF.search(leaf)):
-            return shapes.lone_surrogate(leaf[max(0, half.start() - _AROUND) : half.end() + _AROUND])
+        if isinstance(leaf, str) and (surrogate := _SURROGATE.search(leaf)):
+            return shapes.lone_surrogate(leaf[max(0, surrogate.start() - _CONTEXT) : surrogate.end() + _CONTEXT])
     return None
 
 
@@ -228,39 +239,39 @@ def _too_deep() -> Violation:
     return shapes.unsupported_shape("values are nested too deeply", None)
 
 
-_JOINED = "messages joined to the one before"
+_JOINED_NOTE = "messages joined to the one before"
 
 
 def bridge_results(turns: list[Turn], notes: Notes) -> list[Turn]:
-    """The turns, with what the user says right behind a result behind the text of that result.
+    """Return the turns with user messages directly after a result appended to its text.
 
-    What the user says with images stays, since results have texts only.
+    User messages with images are unchanged, since results only contain text.
     """
-    made: list[Turn] = []
+    result: list[Turn] = []
     for turn in turns:
-        if made and turn["role"] == "user" and made[-1]["role"] == "tool" and isinstance(turn["content"], str):
+        if result and turn["role"] == "user" and result[-1]["role"] == "tool" and isinstance(turn["content"], str):
             notes.changed["messages of the user joined to the result before"] += 1
-            made[-1] = {**made[-1], "content": media.together(made[-1]["content"], turn["content"])}
+            result[-1] = {**result[-1], "content": media.join_contents(result[-1]["content"], turn["content"])}
         else:
-            made.append(turn)
-    return made
+            result.append(turn)
+    return result
 
 
-def behind_results(turns: Iterable[Turn]) -> int:
-    """How often the user speaks right behind a result."""
+def count_users_after_results(turns: Iterable[Turn]) -> int:
+    """Count the user messages directly after a result."""
     return sum(before["role"] == "tool" and turn["role"] == "user" for before, turn in pairwise(turns))
 
 
 def merge_turns(turns: Iterable[Turn], notes: Notes, *roles: str) -> list[Turn]:
-    """The turns, with those of these roles as one where they stand in a row; they have no calls."""
-    made: list[Turn] = []
+    """Join consecutive turns of these roles, which have no calls."""
+    result: list[Turn] = []
     for role, run in groupby(turns, key=lambda turn: turn["role"]):
         first, *rest = run
         if role not in roles:
-            made += [first, *rest]
+            result += [first, *rest]
             continue
         for turn in rest:
-            notes.changed[_JOINED] += 1
-            first = {**first, "content": media.together(first["content"], turn["content"])}
-        made.append(first)
-    return made
+            notes.changed[_JOINED_NOTE] += 1
+            first = {**first, "content": media.join_contents(first["content"], turn["content"])}
+        result.append(first)
+    return result

@@ -1,8 +1,8 @@
-"""Sketches of the words of records, by which it is told how many of them two records have in common.
+"""MinHash sketches of records, which estimate how many word sequences two records have in common.
 
-A sketch is a MinHash: for each of many orders of all that five words in a row can be, the first of them that a record
-holds.  Two records hold the same one in as many of these orders as is the share of what both hold (Jaccard).  One byte
-of each is kept: that is as good as four, but for one in 256 that is equal by chance.
+For each of ``SIZE`` random orders of all sequences of five words, a sketch contains the first sequence of the record.
+The share of equal entries estimates the Jaccard similarity of two records.  One byte per entry is enough; 1 of 256
+entries is equal by chance, which ``share`` corrects.
 """
 
 from __future__ import annotations
@@ -14,45 +14,45 @@ from itertools import islice
 from chatsquash.core.errors import UsageError
 
 SIZE = 256
-"""Orders, and bytes of a sketch."""
+"""The number of orders, and of bytes in a sketch."""
 NEAR = 0.8
-"""The share of words in common from which on records are near."""
+"""The smallest similarity of near duplicates."""
 WORDS = 5
 _SEED = 1
 _BY_CHANCE = 1 / 256
-LEAST = 205
-"""Equal bytes of near sketches: ``NEAR`` without what is equal by chance."""
-_TOGETHER = 1 << 16
-_ALONE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Characters of languages that are written without spaces between words."""
+MIN_EQUAL = 205
+"""The smallest number of equal bytes in sketches of near duplicates: ``NEAR``, corrected for chance."""
+_BATCH = 1 << 16
+_CHARACTERS_AS_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Characters of languages written without spaces, each of which counts as a word."""
 
 
 def refuse_missing(option: str) -> None:
-    """Raise ``UsageError`` where the package is not installed that an option needs."""
+    """Raise ``UsageError`` if the package that an option needs is not installed."""
     try:
-        import rensa  # noqa: F401 - looks whether it is there
+        import rensa  # noqa: F401 - checks that it is installed
     except ImportError:
         raise UsageError(f"{option} needs the package rensa: pip install 'chatsquash[near]'") from None
 
 
-def sketch(texts: Iterable[str], otherwise: bytes) -> bytes:
-    """The sketch of the words of texts, one behind the other; of ``otherwise`` where they have none."""
-    from rensa import RMinHash  # which few runs need
+def sketch(texts: Iterable[str], fallback: bytes) -> bytes:
+    """Return the sketch of the words of all texts; of ``fallback`` if they contain none."""
+    from rensa import RMinHash  # rarely needed
 
     minhash = RMinHash(SIZE, _SEED)
-    grams = iter(_grams([word for text in texts for word in _words(text)] or [otherwise]))
-    while some := list(islice(grams, _TOGETHER)):
+    grams = iter(_grams([word for text in texts for word in _words(text)] or [fallback]))
+    while some := list(islice(grams, _BATCH)):
         minhash.update(some)
     return bytes([value & 0xFF for value in minhash.digest()])
 
 
 def common(one: bytes, other: bytes) -> int:
-    """How many bytes of two sketches are equal."""
+    """Return the number of equal bytes of two sketches."""
     return (int.from_bytes(one) ^ int.from_bytes(other)).to_bytes(SIZE).count(0)
 
 
 def share(equal: int) -> float:
-    """The share of words that is in common where so many bytes are equal."""
+    """Return the estimated similarity for a number of equal bytes."""
     return max(0.0, (equal / SIZE - _BY_CHANCE) / (1 - _BY_CHANCE))
 
 
@@ -63,5 +63,5 @@ def _grams(words: list[bytes]) -> Iterable[bytes]:
 
 
 def _words(text: str) -> Iterator[bytes]:
-    lowercase = text.lower() if text.isascii() else _ALONE.sub(r" \g<0> ", text.lower())
+    lowercase = text.lower() if text.isascii() else _CHARACTERS_AS_WORDS.sub(r" \g<0> ", text.lower())
     yield from lowercase.encode("utf-8", "surrogatepass").split()

@@ -1,7 +1,7 @@
-"""A conversation in the one form that all presets for training are made of.
+"""Reads a conversation into the common form from which all presets for training are made.
 
-Content is a string, calls have ids and names, results stand right behind their calls and have their names, and only the
-first message is of the system.
+Content is a string, calls have ids and names, results directly follow their calls and have their names, and only the
+first message may be a system message.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from chatsquash.formats.providers.openai_chat.members import identifier, is_empt
 from chatsquash.records import media
 from chatsquash.records.arguments import Arguments, UnparsableError, objects, objects_or_texts
 from chatsquash.records.notes import CannotHoldError, Notes
-from chatsquash.records.presets import REFUSED, Choices
+from chatsquash.records.presets import NO_CHOICES, Choices
 
 Turn = dict[str, Any]
 _HINT = "--unpaired cut ends the record before the call, --unpaired close gives it a result, "
 
 
-class _Open(NamedTuple):
-    """A call that waits for its result."""
+class _OpenCall(NamedTuple):
+    """A call without a result so far."""
 
-    logged: str | None
+    logged_id: str | None
     ident: str
     name: str
 
 
-def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = REFUSED) -> list[Turn]:
-    """The turns up to the last one of the assistant; raises ``CannotHoldError``.
+def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = NO_CHOICES) -> list[Turn]:
+    """Return the turns up to the last one of the assistant; raises ``CannotHoldError``.
 
-    A turn is a new object, or a logged message that is a role and a text, which is not to be changed.
+    A turn is a new object, or a logged message with only a role and a text, which must not be modified.
     """
     if choices.unpaired == "cut":
-        messages = _cut(messages, notes)
+        messages = _cut_at_unpaired(messages, notes)
     messages, is_single = _without_malformed_end(messages, notes)
     if is_single and arguments is objects_or_texts:
-        arguments = objects  # a text is written where the conversation continues, never as the only reply
+        arguments = objects  # malformed arguments may remain text within a conversation, but not in its only reply
     reading = _TurnReader(messages, arguments, notes, choices)
-    behind: list[Message] = []
+    following: list[Message] = []
     for at, message in enumerate(messages):
         try:
             reading.take(message, at)
@@ -59,17 +59,17 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
             _note_malformed(messages[at:], notes)
             break
         except RefusedMediaError as problem:
-            behind = messages[at:]
-            if any(each["role"] == "assistant" for each in behind):
+            following = messages[at:]
+            if any(each["role"] == "assistant" for each in following):
                 raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
-            break  # what is behind the last message of the assistant is no part of the record
-    return reading.finish(behind)
+            break  # messages after the last one of the assistant are not part of the record
+    return reading.finish(following)
 
 
 def _without_malformed_end(messages: list[Message], notes: Notes) -> tuple[list[Message], bool]:
-    """The messages before last replies with malformed arguments, and whether the only reply has some.
+    """Return the messages without final replies with malformed arguments, and whether the only reply has them.
 
-    A reply is truncated within a call when it reaches its limit.
+    A reply that reaches its token limit is truncated, often within a call.
     """
     replies = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     stop = len(messages)
@@ -88,16 +88,16 @@ def _note_malformed(rest: list[Message], notes: Notes) -> None:
     notes.dropped["messages from a call with malformed arguments on"] += len(rest)
 
 
-def _cut(messages: list[Message], notes: Notes) -> list[Message]:
-    """The messages before the first with a call that has no result when the assistant goes on.
+def _cut_at_unpaired(messages: list[Message], notes: Notes) -> list[Message]:
+    """Return the messages before the first call that has no result when the assistant continues.
 
-    Raises ``CannotHoldError`` where the assistant says nothing before.
+    Raises ``CannotHoldError`` if no assistant message precedes it.
     """
     place = _first_unpaired(messages)
     if place is None:
         return messages
     if not any(message["role"] == "assistant" for message in messages[:place]):
-        what = "a call has no result, and the assistant says nothing before it with which the record could end"
+        what = "a call has no result, and no earlier assistant message could end the record"
         raise CannotHoldError(shapes.unpaired_call(what, place, "--unpaired close gives it a result, "))
     notes.changed["records cut before a call without a result"] += 1
     notes.dropped["messages from a call without a result on"] += len(messages) - place
@@ -105,16 +105,16 @@ def _cut(messages: list[Message], notes: Notes) -> list[Message]:
 
 
 def _first_unpaired(messages: list[Message]) -> int | None:
-    """The place of the first message with a call that has no result when the assistant goes on."""
-    waiting: list[str | None] = []
+    """Return the index of the first message with a call that has no result when the assistant continues."""
+    open_ids: list[str | None] = []
     place = 0
     for at, message in enumerate(messages):
         if message["role"] == "assistant":
-            if waiting:
+            if open_ids:
                 return place
-            waiting, place = [identifier(call.get("id")) for call in chat.calls(message)], at
-        elif message["role"] == "tool" and (logged := identifier(message.get("tool_call_id"))) in waiting:
-            waiting.remove(logged)
+            open_ids, place = [identifier(call.get("id")) for call in chat.calls(message)], at
+        elif message["role"] == "tool" and (logged_id := identifier(message.get("tool_call_id"))) in open_ids:
+            open_ids.remove(logged_id)
     return None
 
 
@@ -125,22 +125,22 @@ class _TurnReader:
     notes: Notes
     choices: Choices
     turns: list[Turn] = field(default_factory=list)
-    waiting: list[_Open] = field(default_factory=list)
+    open_calls: list[_OpenCall] = field(default_factory=list)
     interruptions: list[tuple[Message, int]] = field(default_factory=list)
-    """What came between a call and its results, to go behind them."""
-    folded: Turn | None = None
-    """The last turn that was a later system message."""
-    free: Iterator[str] | None = None
-    """Ids that no call of the conversation has, once one is asked for."""
+    """Messages between a call and its results, to be placed after the results."""
+    folded_system: Turn | None = None
+    """The last turn made from a later system message."""
+    unused_ids: Iterator[str] | None = None
+    """Ids that no call of the conversation has, created when needed."""
 
     def take(self, message: Message, at: int) -> None:
-        """The next message."""
+        """Add the next message."""
         role = message["role"]
         if role == "assistant":
             self._assistant(message, at)
         elif role == "tool":
             self._result(message, at)
-        elif self.waiting:
+        elif self.open_calls:
             self.interruptions.append((message, at))
         elif role == "user":
             self._user(message)
@@ -149,8 +149,8 @@ class _TurnReader:
         else:
             raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quote(role)}", at))
 
-    def finish(self, behind: list[Message]) -> list[Turn]:
-        """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
+    def finish(self, following: list[Message]) -> list[Turn]:
+        """Return all turns up to the last one of the assistant; ``following`` are messages that were not added."""
         stop = len(self.turns)
         while stop and self.turns[stop - 1]["role"] != "assistant":
             stop -= 1
@@ -159,14 +159,14 @@ class _TurnReader:
         if not contents.has_content(self.turns[stop - 1]):
             raise CannotHoldError(contents.unsupported_reply())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.interruptions)]
-        roles += [message["role"] for message in behind]
-        self.notes.dropped.update(f"messages of role {role} behind the last of the assistant" for role in roles)
+        roles += [message["role"] for message in following]
+        self.notes.dropped.update(f"messages of role {role} after the last of the assistant" for role in roles)
         return self.turns[:stop]
 
     def _user(self, message: Message) -> None:
         turn = self._plain(message, "user")
-        if self.folded is not None and self.turns[-1] is self.folded:
-            self.turns[-1] = _join(self.folded, turn)
+        if self.folded_system is not None and self.turns[-1] is self.folded_system:
+            self.turns[-1] = _join(self.folded_system, turn)
         else:
             self.turns.append(turn)
 
@@ -180,7 +180,7 @@ class _TurnReader:
         else:
             self.notes.changed["later system messages become the user's"] += 1
             self._user({"role": "user", "content": turn["content"]})
-            self.folded = self.turns[-1]
+            self.folded_system = self.turns[-1]
 
     def _plain(self, message: Message, role: str) -> Turn:
         if len(message) == 2 and type(message.get("content")) is str:
@@ -188,17 +188,17 @@ class _TurnReader:
         return {"role": role, "content": content_text(message, role, self.notes, self.choices.media)}
 
     def _assistant(self, message: Message, at: int) -> None:
-        if self.waiting:
+        if self.open_calls:
             self._close(at)
-        if self.folded is not None and self.turns[-1] is self.folded and self.turns[-2]["role"] == "user":
-            self.turns[-2:] = [_join(self.turns[-2], self.folded)]
+        if self.folded_system is not None and self.turns[-1] is self.folded_system and self.turns[-2]["role"] == "user":
+            self.turns[-2:] = [_join(self.turns[-2], self.folded_system)]
         turn = self._plain(message, "assistant")
         if turn is not message:
-            self._more(message, turn, at)
+            self._add_reasoning_and_calls(message, turn, at)
         self.turns.append(turn)
 
-    def _more(self, message: Message, turn: Turn, at: int) -> None:
-        """The reasoning and the calls of a message."""
+    def _add_reasoning_and_calls(self, message: Message, turn: Turn, at: int) -> None:
+        """Add the reasoning and the calls of a message to its turn."""
         if reasoning := content_reasoning(message):
             turn["reasoning_content"] = reasoning
         calls: Json = message.get("tool_calls")
@@ -210,7 +210,7 @@ class _TurnReader:
             raise CannotHoldError(shapes.unsupported_shape("tool_calls is not a list", at))
         if chat.CALL_OPEN in media.text_of(turn["content"]):
             raise CannotHoldError(
-                shapes.unsupported_shape(f"{chat.CALL_OPEN} stands in the text beside tool_calls", at)
+                shapes.unsupported_shape(f"{chat.CALL_OPEN} is in the text of a message with tool_calls", at)
             )
         turn["tool_calls"] = [self._call(call, at) for call in calls]
 
@@ -224,66 +224,70 @@ class _TurnReader:
             raise CannotHoldError(shapes.unsupported_shape("a call is not a call of a function with a name", at))
         function = call["function"]
         if len(call) > 3 or len(function) > 2:
-            self._unknown(call, ("id", "type", "function", "index"))
-            self._unknown(function, ("name", "arguments"))
-        logged = identifier(call.get("id"))
-        opened = _Open(logged, logged or self._new_id(), name)
-        self.waiting.append(opened)
-        given = self.arguments(function.get("arguments"), name, at, self.notes)
-        return {"id": opened.ident, "type": "function", "function": {"name": name, "arguments": given}}
+            self._note_unknown(call, ("id", "type", "function", "index"))
+            self._note_unknown(function, ("name", "arguments"))
+        logged_id = identifier(call.get("id"))
+        open_call = _OpenCall(logged_id, logged_id or self._new_id(), name)
+        self.open_calls.append(open_call)
+        arguments = self.arguments(function.get("arguments"), name, at, self.notes)
+        return {"id": open_call.ident, "type": "function", "function": {"name": name, "arguments": arguments}}
 
-    def _unknown(self, holder: dict[str, Any], known: tuple[str, ...]) -> None:
-        rest = sorted(key for key in holder if key not in known and not is_empty(holder[key]))
+    def _note_unknown(self, members: dict[str, Any], known: tuple[str, ...]) -> None:
+        rest = sorted(key for key in members if key not in known and not is_empty(members[key]))
         self.notes.dropped.update(f"member {key} of calls" for key in rest)
 
     def _new_id(self) -> str:
         self.notes.changed["ids for calls without"] += 1
-        if self.free is None:
-            taken = {identifier(call.get("id")) for message in self.messages for call in chat.calls(message)}
-            self.free = (made for number in count(1) if (made := f"call_{number}") not in taken)
-        return next(self.free)
+        if self.unused_ids is None:
+            in_use = {identifier(call.get("id")) for message in self.messages for call in chat.calls(message)}
+            self.unused_ids = (candidate for number in count(1) if (candidate := f"call_{number}") not in in_use)
+        return next(self.unused_ids)
 
     def _result(self, message: Message, at: int) -> None:
-        """Behind its call: that with its id or, where neither has one, the first that waits."""
-        logged = identifier(message.get("tool_call_id"))
-        place = next((place for place, call in enumerate(self.waiting) if call.logged == logged), None)
+        """Add a result after the open call with its id, or after the first call without an id."""
+        logged_id = identifier(message.get("tool_call_id"))
+        place = next((place for place, call in enumerate(self.open_calls) if call.logged_id == logged_id), None)
         if place is None:
-            what = f"no call of the assistant before it has the id {quote(logged)}" if logged else "a result has no id"
+            what = (
+                f"no call of the assistant before it has the id {quote(logged_id)}"
+                if logged_id
+                else "a result has no id"
+            )
             raise CannotHoldError(shapes.unpaired_call(what, at))
-        call = self.waiting.pop(place)
+        call = self.open_calls.pop(place)
         text: Json = message.get("content")
-        if len(message) > 3 or logged is None or type(text) is not str:
+        if len(message) > 3 or logged_id is None or type(text) is not str:
             text = content_text(message, "tool", self.notes, self.choices.media)
         self.turns.append(_answer(call, text))
         if self.interruptions:
             self.notes.changed["results moved up to their calls"] += 1
-        if not self.waiting:
-            self._go_on()
+        if not self.open_calls:
+            self._take_interruptions()
 
     def _close(self, at: int) -> None:
-        """Give the calls that wait a result, if that is wanted."""
+        """Add the result of ``--unpaired close`` to open calls; without it, raise ``CannotHoldError``."""
         if self.choices.unpaired != "close":
-            what = f"there is no result of {quote(self.waiting[0].name)} before the assistant goes on"
+            what = f"{quote(self.open_calls[0].name)} has no result when the assistant continues"
             raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
-        self.notes.changed["calls without a result closed"] += len(self.waiting)
+        self.notes.changed["calls without a result closed"] += len(self.open_calls)
         text = self.choices.unpaired_text
-        self.turns += [_answer(call, text) for call in self.waiting]
-        self.waiting = []
-        self._go_on()
+        self.turns += [_answer(call, text) for call in self.open_calls]
+        self.open_calls = []
+        self._take_interruptions()
 
-    def _go_on(self) -> None:
-        """Take what came before the last result."""
-        waiting, self.interruptions = self.interruptions, []
-        for each, place in waiting:
+    def _take_interruptions(self) -> None:
+        """Add the messages that came before the last result."""
+        interruptions, self.interruptions = self.interruptions, []
+        for each, place in interruptions:
             self.take(each, place)
 
 
-def _answer(call: _Open, text: Json) -> Turn:
+def _answer(call: _OpenCall, text: Json) -> Turn:
     return {"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text}
 
 
 def _join(first: Turn, second: Turn) -> Turn:
-    return {"role": first["role"], "content": media.together(first["content"], second["content"])}
+    return {"role": first["role"], "content": media.join_contents(first["content"], second["content"])}
 
 
 _MEMBERS = {
@@ -292,39 +296,39 @@ _MEMBERS = {
     "assistant": frozenset({"role", "content", "tool_calls", *thoughts.MEMBERS}),
     "tool": frozenset({"role", "content", "tool_call_id", "name"}),
 }
-_ODD = frozenset(thoughts.MEMBERS[1:])
+_OTHER_REASONING = frozenset(thoughts.MEMBERS[1:])
 
 
-def content_text(message: Message, role: str, notes: Notes, wanted: Media = "refuse") -> str | list[Any]:
-    """The content as a string: text parts are joined, other parts go; members that no preset has are noted.
+def content_text(message: Message, role: str, notes: Notes, mode: Media = "refuse") -> str | list[Any]:
+    """Return the content of a message as a string; other parts and unknown members are dropped and noted.
 
-    Where media are to be kept, a content with images is a list of texts and images; raises ``RefusedMediaError``.
-    Where they are to be texts, placeholders stand for them, but never in what the assistant says.
+    With media ``keep``, a content with images is a list of texts and images; raises ``RefusedMediaError``.  With
+    ``text``, media become placeholders, but never in assistant messages.
     """
-    if wanted == "text":
-        message, wanted = _with_placeholders(message, role, notes), "drop"
+    if mode == "text":
+        message, mode = _with_placeholders(message, role, notes), "drop"
     if rest := message.keys() - _MEMBERS[role]:
-        holder: dict[str, Any] = message  # type: ignore[assignment]
-        if wanted != "drop":
+        members: dict[str, Any] = message  # type: ignore[assignment]
+        if mode != "drop":
             _refuse(message, content=False)
-        notes.dropped.update(f"member {key} of {role} messages" for key in sorted(rest) if not is_empty(holder[key]))
+        notes.dropped.update(f"member {key} of {role} messages" for key in sorted(rest) if not is_empty(members[key]))
     content = message.get("content")
     if type(content) is str:
         return content
     if content is None:
         return ""
     if type(content) is list and any(map(chat.media_type, content)):
-        if wanted == "keep":
+        if mode == "keep":
             return _with_pictures(content, role, notes)
-        if wanted == "refuse":
+        if mode == "refuse":
             _refuse(message)
     notes.dropped.update(f"parts of type {kind}" for kind in _kinds(content, role))
     return chat.joined_text(message) or ""
 
 
 def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
-    """A message with texts for its media; of the assistant without these, if it says anything else."""
-    kinds = Counter(media.of(message))
+    """Return a message with placeholders for its media; they are dropped from assistant messages with other content."""
+    kinds = Counter(media.media_types(message))
     if not kinds:
         return message
     if role == "assistant":
@@ -332,44 +336,44 @@ def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
         if not contents.has_content({**rest, "content": chat.joined_text(message)}):
             _refuse(message)
         return message
-    notes.replaced.update(kinds)
+    notes.media_replaced.update(kinds)
     content: Json = message.get("content")
-    said = content if isinstance(content, list) else [parts.text(content)] if content else []
-    said = [parts.text(media.placeholder(part)) if chat.media_type(part) else part for part in said]
-    made = {**message, "content": [*said, *map(parts.text, media.placeholders(message))]}
-    return {key: made[key] for key in made if key not in media.MEMBERS}  # type: ignore[return-value]
+    content_parts = content if isinstance(content, list) else [parts.text(content)] if content else []
+    content_parts = [parts.text(media.placeholder(part)) if chat.media_type(part) else part for part in content_parts]
+    result = {**message, "content": [*content_parts, *map(parts.text, media.placeholders(message))]}
+    return {key: result[key] for key in result if key not in media.MEMBERS}  # type: ignore[return-value]
 
 
 class RefusedMediaError(Exception):
-    """A medium that is not kept and not to be dropped; the text says which."""
+    """Media can neither be kept nor dropped; the message describes them."""
 
 
 def _refuse(message: Message, *, content: bool = True) -> None:
-    """Raise ``RefusedMediaError`` for media of a message, of its own members alone where those in parts are kept."""
-    kinds = Counter(media.of(message) if content else media.of({**message, "content": ""}))
+    """Raise ``RefusedMediaError`` if a message has media; without ``content``, only separate members count."""
+    kinds = Counter(media.media_types(message) if content else media.media_types({**message, "content": ""}))
     if kinds:
-        listed = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
-        raise RefusedMediaError(f"the preset has no place for media: {listed}")
+        counts = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+        raise RefusedMediaError(f"the preset has no place for media: {counts}")
 
 
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
-    """Texts and images in their order."""
+    """Return the texts and images of a content in order."""
     content_parts: list[Any] = []
     for is_medium, run in groupby(content, key=lambda part: chat.media_type(part) is not None):
         run_parts = list(run)
         if is_medium:
             content_parts += map(_picture, run_parts)
             if role == "tool":
-                raise RefusedMediaError("a result has an image, and trainers count only those that are said")
+                raise RefusedMediaError("a result has an image, and trainers only read images in messages of the user")
             continue
         notes.dropped.update(f"parts of type {kind}" for kind in _kinds(run_parts, role))
-        if said := chat.join(run_parts, role == "assistant"):
-            content_parts.append(parts.text(said))
+        if text := chat.join(run_parts, role == "assistant"):
+            content_parts.append(parts.text(text))
     return content_parts
 
 
 def _picture(part: Json) -> media.Picture:
-    if isinstance(part, media.Picture):  # of a system message that became the user's
+    if isinstance(part, media.Picture):  # from a system message that became a user message
         return part
     try:
         return media.picture(part)
@@ -378,15 +382,19 @@ def _picture(part: Json) -> media.Picture:
 
 
 def content_reasoning(message: Message) -> str:
-    """The text of the reasoning, in whichever spelling; empty if there is none."""
-    said = message.get(thoughts.MEMBER)
-    if isinstance(message.get("content"), list) or not _ODD.isdisjoint(message) or not isinstance(said, str | None):
+    """Return the text of the reasoning, whatever member contains it; empty without reasoning."""
+    reasoning = message.get(thoughts.MEMBER)
+    if (
+        isinstance(message.get("content"), list)
+        or not _OTHER_REASONING.isdisjoint(message)
+        or not isinstance(reasoning, str | None)
+    ):
         return thoughts.text(message)
-    return said or ""
+    return reasoning or ""
 
 
 def _kinds(content: Json, role: str) -> Iterator[str]:
-    """The types of parts that are no text, but for reasoning, which has a place of its own."""
+    """Yield the types of parts other than text and the assistant's reasoning."""
     for part in chat.other_parts({"role": role, "content": content}):
         if not thoughts.is_part(part) or role != "assistant":
             kind = part.get("type") if isinstance(part, dict) else None

@@ -1,4 +1,4 @@
-"""What APIs take: the members that they know, names of the characters that they allow, and no reasoning."""
+"""Shapes records for fine-tuning APIs: only known members, restricted names of tools, and no reasoning."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MEMBERS = {"name": str, "description": str, "parameters": dict, "strict": bool}
 
 
 def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
-    """The turns without reasoning.
+    """Yield the turns without reasoning.
 
-    Raises ``CannotHoldError`` for names that no API takes, and for a last reply that is reasoning alone.
+    Raises ``CannotHoldError`` for names that no API accepts, and for a last reply that only consists of reasoning.
     """
     for at, turn in enumerate(turns):
         for call in turn.get("tool_calls", ()):
-            _known_name(call["function"]["name"], at)
+            _check_name(call["function"]["name"], at)
         if "reasoning_content" in turn:
             notes.dropped["reasoning"] += 1
             rest = {key: value for key, value in turn.items() if key != "reasoning_content"}
@@ -41,14 +41,14 @@ def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
             yield turn
 
 
-def record(said: list[Turn], wrapped: list[dict[str, Any]], notes: Notes) -> dict[str, Any]:
-    """The record of messages and definitions, of which it has the members that APIs know."""
-    tools = [{"type": "function", "function": _function(tool["function"], notes)} for tool in wrapped]
-    return {"messages": said, "tools": tools} if tools else {"messages": said}
+def record(messages: list[Turn], definitions: list[dict[str, Any]], notes: Notes) -> dict[str, Any]:
+    """Return the record of messages and definitions, with the members that APIs accept."""
+    tools = [{"type": "function", "function": _function(tool["function"], notes)} for tool in definitions]
+    return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
 
 def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    _known_name(function["name"], None)
+    _check_name(function["name"], None)
     notes.dropped.update(f"member {key} of tool definitions" for key in function if key not in _MEMBERS)
     for key, kind in _MEMBERS.items():
         if key in function and not isinstance(function[key], kind):
@@ -57,7 +57,7 @@ def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
     return {key: function[key] for key in _MEMBERS if key in function}
 
 
-def _known_name(name: str, at: int | None) -> None:
+def _check_name(name: str, at: int | None) -> None:
     if not re.fullmatch(_NAME.strip("^$"), name):
         what = f"the tool name {quote(name)} has more than 64 characters, or others than letters, digits, _ and -"
         raise CannotHoldError(shapes.unsupported_shape(what, at))

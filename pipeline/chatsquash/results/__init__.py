@@ -1,1 +1,1 @@
-"""A finished output read back: verify, statistics, checks, records, redaction."""
+"""Reads, checks, counts and rewrites existing datasets and outputs."""

@@ -1,4 +1,4 @@
-"""The record checks on datasets that exist already."""
+"""Runs the record checks on existing datasets."""
 
 from __future__ import annotations
 
@@ -33,76 +33,82 @@ from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.results.frame import DAMAGE
 from chatsquash.results.output import LONGEST, ResultFolder, is_result
 from chatsquash.results.redact import tables
-from chatsquash.results.redact.record import hides, look, looked
+from chatsquash.results.redact.record import count_values, has_duplicate_members, violations
 from chatsquash.session.select import flatten
 from chatsquash.session.session import finding
 from chatsquash.sources.open import open_file
 from chatsquash.storage.folder import Folder
 
 _FIRST = 8
-"""Rows of which one is a record, or else the file may be a log."""
+"""A file without a record in this many first rows may be a log."""
 _SESSION = "session_id"
-"""The column that names a record's session, as ``--metadata`` writes it."""
+"""The column with the session id, as written by ``--metadata``."""
 
 
-class Looks(NamedTuple):
-    """What to look for beside what the rules find."""
+class Checks(NamedTuple):
+    """Optional checks in addition to the rules."""
 
     phrases: Phrases = Phrases(FLAGGED)
     addresses: bool = False
-    """Whether e-mail addresses are left."""
-    also: Callable[[StoredRecord], Iterator[Violation]] | None = None
-    """Anything else, which may go on elsewhere until it is asked for."""
+    """Whether to report e-mail addresses."""
+    further: Callable[[StoredRecord], Iterator[Violation]] | None = None
+    """A further check, which may run in the background until its result is read."""
     overlap: Callable[[StoredRecord], Iterator[Violation]] | None = None
-    """What a record has of an evaluation set."""
+    """Finds overlap with an evaluation set."""
     arguments: bool = False
-    """Whether the arguments of calls are held to the definitions."""
+    """Whether to validate arguments of calls against the definitions."""
     shape: Callable[[Json], Iterator[Violation]] | None = None
-    """What a trainer does not read in the value of a row."""
+    """Finds what a trainer cannot read in the value of a row."""
     private: Redactor | None = None
-    """Finds what is private."""
+    """Finds secrets and personal data."""
     inlined: bool | None = None
-    """Whether calls are in the text; ``None``: as each record looks."""
+    """Whether calls are in the text; ``None``: detected per record."""
 
 
-_USUAL = Looks()
+_DEFAULT_CHECKS = Checks()
 
 
-def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
-    """What is wrong with the records of a dataset; native and inlined calls are told apart record by record.
+def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
+    """Check the records of a dataset and yield the findings; native and inlined calls are distinguished per record.
 
-    A folder stands for the record files in it, or in its ``data`` folder.  Raises ``UsageError`` for a file that
-    cannot be read, and for logs.
+    Args:
+        path: A dataset file, or a folder with record files directly or in its ``data`` folder.
+        checks: Optional checks.
+
+    Raises:
+        UsageError: A file cannot be read or is a log.
     """
-    if looks.arguments:
+    if checks.arguments:
         schemas.refuse_missing()
-    without_tools, looks = _without_tools(path), looks._replace(inlined=_is_inlined(path))
+    without_tools, checks = _without_tools(path), checks._replace(inlined=_is_inlined(path))
     for file in files(path):
         _refuse_log(path, file)
         is_empty = True
-        explained = without_tools.get(str(file), set())
-        for row, whole in _rows(file, looks):
+        without_definitions = without_tools.get(str(file), set())
+        for row, row_value in _rows(file, checks):
             data = row.data.removeprefix(BOM_UTF8)
             is_empty = False
-            named: str | None = None
-            masked = _Mask(looks.private)
-            said = _row(data, looks, without_tools=row.number in explained)
-            for violation in (*_private(data, whole, masked), *said):
-                named = named or masked.text(_session(data) or row.session or "")
-                yield finding(violation._replace(text=masked.text(violation.text)), named, str(row.file), row.number)
+            session_id: str | None = None
+            mask = _Mask(checks.private)
+            violations = _row(data, checks, without_tools=row.number in without_definitions)
+            for violation in (*_private(data, row_value, mask), *violations):
+                session_id = session_id or mask.redacted(_session(data) or row.session or "")
+                yield finding(
+                    violation._replace(text=mask.redacted(violation.text)), session_id, str(row.file), row.number
+                )
         if is_empty:
             yield finding(stored_records.empty_dataset(), session(file), str(file))
 
 
-def _refuse_log(given: str, file: Path) -> None:
-    """Raise ``UsageError`` for a file that begins as a log, and not with records."""
+def _refuse_log(dataset: str, file: Path) -> None:
+    """Raise ``UsageError`` for a file that begins like a log instead of records."""
     if not file.is_file() or file.suffix.lower() == PARQUET or any(map(_is_record, islice(rows(str(file)), _FIRST))):
         return
     with open_file(file, UNBOUNDED) as log:
         seen = identify(log).seen
     if seen.format or seen.envelope == "document":
         what = f"is a log ({seen.format or seen.why}), not a dataset"
-        raise UsageError(f"{file}: {what}; make one with: chatsquash convert {quote(given)}")
+        raise UsageError(f"{file}: {what}; make one with: chatsquash convert {quote(dataset)}")
 
 
 def _is_record(row: DatasetRow) -> bool:
@@ -114,7 +120,7 @@ def _is_record(row: DatasetRow) -> bool:
 
 
 def _is_inlined(path: str) -> bool | None:
-    """Whether calls of an output are in the text, as its ``run.json`` says; ``None`` for any other dataset."""
+    """Return whether calls of an output are in the text according to ``run.json``; ``None`` for any other dataset."""
     if not is_result(Path(path)):
         return None
     try:
@@ -125,7 +131,7 @@ def _is_inlined(path: str) -> bool | None:
 
 
 def _without_tools(path: str) -> dict[str, set[int]]:
-    """The rows of each file of an output whose agents keep no definitions, which ``source-without-tools`` says once."""
+    """Return the rows per file whose agents do not log definitions, reported once by ``source-without-tools``."""
     rows: dict[str, set[int]] = {}
     try:
         with closing(Folder(Path(path))) as folder, folder.open_file(SESSIONS) as file:
@@ -138,31 +144,31 @@ def _without_tools(path: str) -> dict[str, set[int]]:
     return rows
 
 
-def _rows(file: Path, looks: Looks) -> Iterator[tuple[DatasetRow, Json]]:
-    """The rows of a file, with all that those of a Parquet file hold where that is looked at."""
+def _rows(file: Path, checks: Checks) -> Iterator[tuple[DatasetRow, Json]]:
+    """Yield the rows of a file; if redaction is checked, Parquet rows come with all their columns."""
     records = rows(str(file), _SESSION)
-    if looks.private and file.suffix.lower() == PARQUET:
+    if checks.private and file.suffix.lower() == PARQUET:
         yield from zip(records, (row.value for row in tables.rows(file)), strict=True)
     else:
         yield from ((row, None) for row in records)
 
 
 class _Mask:
-    """Shows nothing of what is private in a row, where that is looked for."""
+    """Finds the secrets and personal data of a row and removes them from messages about it."""
 
     def __init__(self, redactor: Redactor | None) -> None:
         self.redactor = redactor
         self._values: list[Value] = []
 
     def find(self, value: Json) -> Iterator[Violation]:
-        """What is private in a row; raises ``UnsearchedError``."""
+        """Yield the secrets and personal data in a row; raises ``UnsearchedError``."""
         if self.redactor:
-            counts = look(value, self.redactor)
+            counts = count_values(value, self.redactor)
             self._values = sorted({each for _, each in counts})
-            yield from looked(value, counts)
+            yield from violations(value, counts)
 
-    def text(self, text: str) -> str:
-        """A text with the kinds of values in the place of these; nothing is left of one that cannot be searched."""
+    def redacted(self, text: str) -> str:
+        """Replace values in a text by their kinds; a text that cannot be searched becomes empty."""
         if not (self.redactor and text):
             return text
         try:
@@ -176,72 +182,78 @@ class _Mask:
         return remove_beginnings("".join([*pieces, text[done:]]), self._values)
 
 
-def _private(data: bytes, whole: Json, masked: _Mask) -> Iterator[Violation]:
-    """What is private in a row, also in one that is no record."""
-    if masked.redactor is None:
+def _private(data: bytes, row_value: Json, mask: _Mask) -> Iterator[Violation]:
+    """Yield the secrets and personal data in a row, even if it is not a record."""
+    if mask.redactor is None:
         return
     try:
-        value = parse(data) if whole is None else whole
-        if whole is None and hides(data, value):  # so that its bytes tell more than it
+        value = parse(data) if row_value is None else row_value
+        if row_value is None and has_duplicate_members(
+            data, value
+        ):  # the parser dropped members, so the bytes are searched too
             value = [value, data.decode("utf-8", "surrogatepass")]
-        yield from masked.find(value)
+        yield from mask.find(value)
     except NotARecordError:
-        return  # which is reported as no record
+        return  # reported as a bad record
     except UnsearchedError as problem:
         yield private.redaction_failed(str(problem))
 
 
 def _session(data: bytes) -> str | None:
-    """The session id of a row, where it has one."""
+    """Return the session id of a row, if it has one."""
     try:
         value = parse(data)
     except NotARecordError:
         return None
-    named = value.get(_SESSION) if isinstance(value, dict) else None
-    return named if isinstance(named, str) else None
+    session_id = value.get(_SESSION) if isinstance(value, dict) else None
+    return session_id if isinstance(session_id, str) else None
 
 
-def _row(data: bytes, looks: Looks, *, without_tools: bool) -> Iterator[Violation]:
+def _row(data: bytes, checks: Checks, *, without_tools: bool) -> Iterator[Violation]:
     try:
         value = parse(data)
-        stored = record(value)
+        row_record = record(value)
     except NotARecordError as problem:
         yield stored_records.bad_record(str(problem))
         return
-    yield from looks.shape(value) if looks.shape else ()
-    beside = looks.also(stored) if looks.also else ()
-    said = native(stored)
-    explained = OF_TOOLS if without_tools and not said.tools else ()
-    is_text = is_inlined(said.messages) if looks.inlined is None else looks.inlined
-    for violation in _record(said, is_text=is_text, holds_arguments=looks.arguments):
-        if violation.code in explained:
+    yield from checks.shape(value) if checks.shape else ()
+    extra = checks.further(row_record) if checks.further else ()
+    native_record = native(row_record)
+    expected = OF_TOOLS if without_tools and not native_record.tools else ()
+    is_text = is_inlined(native_record.messages) if checks.inlined is None else checks.inlined
+    for violation in _record(native_record, is_text=is_text, checks_arguments=checks.arguments):
+        if violation.code in expected:
             continue
-        if "completion" in value and violation.code == "unanswered-call" and violation.at == len(said.messages) - 1:
-            continue  # a sample ends with its reply
-        yield violation._replace(at=said.place(violation.at))
-    yield from _behind_results(said)
-    for violation in beside:
-        yield violation._replace(at=stored.place(violation.at))
-    for violation in looks.overlap(stored) if looks.overlap else ():
-        yield violation._replace(at=stored.place(violation.at))
-    yield from looks.phrases.violations(value)
-    yield from _addresses_left(value) if looks.addresses else ()
+        if (
+            "completion" in value
+            and violation.code == "unanswered-call"
+            and violation.at == len(native_record.messages) - 1
+        ):
+            continue  # the completion of a sample may end with a call
+        yield violation._replace(at=native_record.place(violation.at))
+    yield from _user_after_results(native_record)
+    for violation in extra:
+        yield violation._replace(at=row_record.place(violation.at))
+    for violation in checks.overlap(row_record) if checks.overlap else ():
+        yield violation._replace(at=row_record.place(violation.at))
+    yield from checks.phrases.violations(value)
+    yield from _remaining_addresses(value) if checks.addresses else ()
     _, rounded = jsonio.encode(value)
     if rounded:
         yield reading.number_changed(rounded, len(rounded))
 
 
-def _behind_results(said: StoredRecord) -> Iterator[Violation]:
-    """Where the user speaks right behind a result, unless one message holds both."""
-    roles = pairwise(message["role"] for message in said.messages)
+def _user_after_results(native_record: StoredRecord) -> Iterator[Violation]:
+    """Report user messages directly after results, unless one message of the record contains both."""
+    roles = pairwise(message["role"] for message in native_record.messages)
     places = [at for at, pair in enumerate(roles, 1) if pair == ("tool", "user")]
-    apart = [said.place(at) for at in places if said.place(at) != said.place(at - 1)]
-    if apart:
-        yield shapes.user_after_result(len(apart), apart[0])
+    places_in_row = [native_record.place(at) for at in places if native_record.place(at) != native_record.place(at - 1)]
+    if places_in_row:
+        yield shapes.user_after_result(len(places_in_row), places_in_row[0])
 
 
-def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
-    """The addresses that an anonymizer would replace, which takes no key to tell."""
+def _remaining_addresses(value: dict[str, Json]) -> Iterator[Violation]:
+    """Report e-mail addresses that anonymization would replace; no key is needed to find them."""
     rest = {name: member for name, member in value.items() if name not in ("messages", "conversations", "system")}
     for at, member in [*turns(value), (None, rest)]:
         texts = filter(may_have_address, chat.strings(member))
@@ -249,12 +261,12 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
             yield stored_records.address_not_redacted(count, at)
 
 
-def _record(stored: StoredRecord, *, is_text: bool, holds_arguments: bool) -> Iterator[Violation]:
-    messages, tools = stored.messages, definitions(stored.tools)
-    if stored.tools is not None and not isinstance(stored.tools, list):
-        yield reading.wrong_type("tools", json_type(stored.tools), 1)
+def _record(native_record: StoredRecord, *, is_text: bool, checks_arguments: bool) -> Iterator[Violation]:
+    messages, tools = native_record.messages, definitions(native_record.tools)
+    if native_record.tools is not None and not isinstance(native_record.tools, list):
+        yield reading.wrong_type("tools", json_type(native_record.tools), 1)
     for tool, unknown in definition_members.definitions_with_unknown(
-        stored.tools if isinstance(stored.tools, list) else []
+        native_record.tools if isinstance(native_record.tools, list) else []
     ):
         yield definition_members.tool_members(tool, unknown)
     view = View(Conversation(messages, tools))
@@ -263,10 +275,10 @@ def _record(stored: StoredRecord, *, is_text: bool, holds_arguments: bool) -> It
         yield from examine(view, "inlined")
         view = View(Conversation(to_native(messages), tools))
     yield from examine(view, "native")
-    if holds_arguments:
+    if checks_arguments:
         yield from examine(view, "arguments")
 
 
 def definitions(tools: Json) -> list[Any]:
-    """The flattened definitions."""
+    """Return the flattened definitions; none if ``tools`` is not a list."""
     return list(map(flatten, tools if isinstance(tools, list) else []))

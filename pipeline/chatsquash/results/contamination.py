@@ -1,4 +1,4 @@
-"""Whether records hold what an evaluation set asks: words in a row that both have."""
+"""Finds records that overlap with evaluation sets: sequences of words that both contain."""
 
 from __future__ import annotations
 
@@ -13,39 +13,38 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Violation
 from chatsquash.core.text import printable
-from chatsquash.records.datasets import files, rows_whole
+from chatsquash.records.datasets import complete_rows, files
 from chatsquash.records.line import NotARecordError, StoredRecord
-from chatsquash.records.reading import parse, said
+from chatsquash.records.reading import message_texts, parse
 
 WORDS = 13
-"""So many words in a row make an overlap, as published evaluations of leaks count it."""
+"""The length of a common sequence that counts as overlap, as in published contamination analyses."""
 _BATCH = 8 << 20
-"""Characters of texts that are taken apart at once."""
+"""Characters of text that are split into words at once."""
 _BLOCK = 7
-"""Words in a row of which one run begins at every seventh word of a text within any ``WORDS`` in a row."""
+"""Words per block.  Any ``WORDS`` consecutive words contain a complete block that begins at a multiple of this."""
 _BITS = 64
-"""Bits of the map for each word of evaluation sets: of the texts that none of them shares anything with, nearly all are
-told by it alone."""
+"""Bits of the Bloom filter per word of evaluation sets, enough to reject nearly all texts without overlap."""
 _SHIFTS = (0, 17, 34)
-_GONE = {code: None for code in range(128) if not chr(code).isalnum() and chr(code) not in " \t\n\v\f\r"}
+_PUNCTUATION = {code: None for code in range(128) if not chr(code).isalnum() and chr(code) not in " \t\n\v\f\r"}
 _PRIME = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
 
 class Evaluation:
-    """The words in a row of evaluation sets, as hashes: about 20 bytes for each word."""
+    """The word sequences of evaluation sets as hashes: about 20 bytes per word."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        """Reads all texts of JSONL or Parquet files, or folders of them; raises ``UsageError`` for what is none."""
+        """Read all texts of JSONL or Parquet files, or of folders; raises ``UsageError`` for any other file."""
         self.rows = 0
         self.short = 0
-        """Rows without so many words in a row, which nothing can be held to."""
+        """Rows with fewer words than ``WORDS``, which cannot be compared."""
         self._names: list[str] = []
         self._firsts = array("Q")
-        """The number of the first row of each file."""
+        """The index of the first row of each file."""
         self._blocks = array("q")
         grams = [self._read(path) for path in paths]
-        self._map = _Map(self._blocks)
+        self._map = _BloomFilter(self._blocks)
         del self._blocks
         unique = pl.concat(grams).unique("gram", keep="first", maintain_order=True).sort("gram")
         self._grams, self._places = unique["gram"], unique["at"]
@@ -55,58 +54,63 @@ class Evaluation:
         for file in files(path):
             self._names.append(printable(str(file)))
             self._firsts.append(self.rows)
-            waiting: list[tuple[int, str]] = []
+            pending: list[tuple[int, str]] = []
             size = 0
-            for row in rows_whole(str(file)):
+            for row in complete_rows(str(file)):
                 texts = [leaf for leaf in leaves(_value(row.data)) if isinstance(leaf, str)]
-                waiting += [(self.rows, text) for text in texts]
+                pending += [(self.rows, text) for text in texts]
                 size += sum(map(len, texts))
                 self.rows += 1
                 if size > _BATCH:
-                    frames.append(self._count(waiting))
-                    waiting, size = [], 0
-            frames.append(self._count(waiting))
+                    frames.append(self._count(pending))
+                    pending, size = [], 0
+            frames.append(self._count(pending))
         return pl.concat(frames)
 
     def _count(self, texts: list[tuple[int, str]]) -> pl.DataFrame:
         words = _words(texts)
-        for (listed,) in words.group_by("of", maintain_order=True).agg("word").select("word").iter_rows():
-            self._blocks.extend(hash(tuple(listed[at : at + _BLOCK])) for at in range(len(listed) - _BLOCK + 1))
+        for (words_of_text,) in words.group_by("of", maintain_order=True).agg("word").select("word").iter_rows():
+            self._blocks.extend(
+                hash(tuple(words_of_text[at : at + _BLOCK])) for at in range(len(words_of_text) - _BLOCK + 1)
+            )
         grams = _grams(words)
         self.short += len({at for at, _ in texts}) - grams["at"].n_unique()
         return grams
 
-    def look(self, stored: StoredRecord) -> Iterator[Violation]:
-        """The first message of a record that holds words of a row, and that row; nothing where none does."""
+    def look(self, record: StoredRecord) -> Iterator[Violation]:
+        """Report the first message of a record that overlaps with a row."""
         texts = [
-            (at, text) for at, message in enumerate(stored.messages) for text in said(message) if self._may_hold(text)
+            (at, text)
+            for at, message in enumerate(record.messages)
+            for text in message_texts(message)
+            if self._may_overlap(text)
         ]
         if not texts or not len(self._grams):
             return
         grams = _grams(_words(texts))
         if not len(grams):
             return
-        near = self._grams.search_sorted(grams["gram"]).clip(0, len(self._grams) - 1)
-        is_met = self._grams.gather(near) == grams["gram"]
-        met, places = grams["at"].filter(is_met), self._places.gather(near).filter(is_met)
-        if len(met):
-            messages = met.n_unique()
-            yield stored_records.eval_overlap(self._place(int(places[0])), WORDS, messages, int(met[0]))
+        nearest = self._grams.search_sorted(grams["gram"]).clip(0, len(self._grams) - 1)
+        is_match = self._grams.gather(nearest) == grams["gram"]
+        messages_with_match, places = grams["at"].filter(is_match), self._places.gather(nearest).filter(is_match)
+        if len(messages_with_match):
+            messages = messages_with_match.n_unique()
+            yield stored_records.eval_overlap(self._place(int(places[0])), WORDS, messages, int(messages_with_match[0]))
 
-    def _may_hold(self, text: str) -> bool:
-        """Whether a text may have so many words in a row in common with a row."""
+    def _may_overlap(self, text: str) -> bool:
+        """Return whether a text may overlap with a row; texts with non-ASCII characters always may."""
         if not text.isascii():
             return True
-        words = text.lower().translate(_GONE).split()
-        return any(self._map.may_hold(words[at : at + _BLOCK]) for at in range(0, len(words) - _BLOCK + 1, _BLOCK))
+        words = text.lower().translate(_PUNCTUATION).split()
+        return any(self._map.may_contain(words[at : at + _BLOCK]) for at in range(0, len(words) - _BLOCK + 1, _BLOCK))
 
     def _place(self, row: int) -> str:
         file = bisect_right(self._firsts, row) - 1
         return f"{self._names[file]}:{row - self._firsts[file] + 1}"
 
     def summary(self) -> str:
-        """What was read, for people."""
-        short = f", {self.short:,} of them too short to be looked for" if self.short else ""
+        """Return a line about the evaluation sets for the user."""
+        short = f", {self.short:,} of them too short to compare" if self.short else ""
         return f"{self.rows:,} rows of evaluation sets{short}"
 
 
@@ -117,8 +121,8 @@ def _value(data: bytes) -> object:
         raise UsageError(f"--against: {problem}") from None
 
 
-class _Map:
-    """Tells of most runs of words that none of the rows holds them: a Bloom filter."""
+class _BloomFilter:
+    """A Bloom filter of blocks of words: most blocks that no row contains are rejected."""
 
     def __init__(self, blocks: array[int]) -> None:
         self._mask = (1 << max(_BITS * len(blocks), 1).bit_length()) - 1
@@ -128,26 +132,28 @@ class _Map:
                 bit = block >> shift & self._mask
                 self._bits[bit >> 3] |= 1 << (bit & 7)
 
-    def may_hold(self, words: list[str]) -> bool:
-        """Whether a row may hold these."""
+    def may_contain(self, words: list[str]) -> bool:
+        """Return whether a row may contain a block of words."""
         block, bits, mask = hash(tuple(words)), self._bits, self._mask
         return all(bits[(bit := block >> shift & mask) >> 3] & 1 << (bit & 7) for shift in _SHIFTS)
 
 
 def _words(texts: list[tuple[int, str]]) -> pl.DataFrame:
-    """The words of texts, lower case and without punctuation, with the number that stands beside the text."""
+    """Return the lower-case words of texts without punctuation, each with the number of its text."""
     clean = [(at, text.encode("utf-8", "replace").decode()) for at, text in texts]
     frame = pl.DataFrame(clean, schema={"at": pl.UInt32, "text": pl.String}, orient="row").with_row_index("of")
-    spoken = pl.col("text").str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}\s]+", "")
-    return frame.select("at", "of", spoken.str.extract_all(r"\S+").alias("word")).explode("word").drop_nulls()
+    without_punctuation = pl.col("text").str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}\s]+", "")
+    return (
+        frame.select("at", "of", without_punctuation.str.extract_all(r"\S+").alias("word")).explode("word").drop_nulls()
+    )
 
 
 def _grams(words: pl.DataFrame) -> pl.DataFrame:
-    """The hash of each so many words in a row of a text, with the number that stands beside it."""
+    """Return the hashes of all sequences of ``WORDS`` words, each with the number of its text."""
     hashed = words.with_columns(pl.col("word").hash(0))
     rolled = pl.col("word")
     for number in range(1, WORDS):
         factor = pl.lit(pow(_PRIME, number, _MASK + 1), dtype=pl.UInt64)
         rolled = rolled + pl.col("word").shift(-number) * factor
-    is_whole = pl.col("of") == pl.col("of").shift(1 - WORDS)
-    return hashed.select("at", rolled.alias("gram"), is_whole.alias("whole")).filter("whole").drop("whole")
+    is_complete = pl.col("of") == pl.col("of").shift(1 - WORDS)
+    return hashed.select("at", rolled.alias("gram"), is_complete.alias("whole")).filter("whole").drop("whole")

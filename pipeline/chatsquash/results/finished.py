@@ -1,4 +1,4 @@
-"""A finished result, read so that it can be written again together with others."""
+"""Reads a finished output completely, so that it can be written again together with others."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from chatsquash.storage.commit import RUN
 from chatsquash.storage.decoders import PARSER_ERRORS
 from chatsquash.storage.folder import Folder
 
-KEPT = "reports/rejected-lines.jsonl"
+REJECTED_LINES = "reports/rejected-lines.jsonl"
 _NO_INPUT: dict[str, Any] = {"size": 0, "xxh3_128": ""}
 _SPLIT = re.compile(r"data/(.+)-\d{5}-of-\d{5}\..*")
-_SUMS = (
+_SUMMED_COUNTS = (
     *("sessions", "lines", "bytes", "replies", "reasoning", "conversations", "loss", "samples", "pairs"),
     *("cleaned", "addresses", "secrets", "private"),
 )
@@ -64,7 +64,7 @@ class _Counts(Struct):
 
 
 class _Run(Struct):
-    """The members of ``run.json`` that are needed of a result."""
+    """The members of ``run.json`` that merging needs."""
 
     counts: _Counts
     records_made: _RecordsMade
@@ -72,10 +72,10 @@ class _Run(Struct):
 
 
 class FinishedResult:
-    """A result, which is only read; it is open until ``close``."""
+    """A finished output, open for reading until ``close``."""
 
     def __init__(self, path: str) -> None:
-        """Raises ``UsageError`` for a folder that is not a result, or was changed since it was written."""
+        """Open an output; raises ``UsageError`` if it is not one, or was changed since it was written."""
         refuse_remote(path)
         self.path = path
         if not outputs.is_result(Path(path)):
@@ -92,69 +92,69 @@ class FinishedResult:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether anything in it was replaced with its key."""
-        replaced = self.counts["addresses"] or self.counts["secrets"]["replaced"] or self.counts["private"]
-        return bool(replaced) or any(each.get("path_digest") for each in self.run["inputs"])
+        """Whether anything in the output was replaced with the run's key."""
+        replacements = self.counts["addresses"] or self.counts["secrets"]["replaced"] or self.counts["private"]
+        return bool(replacements) or any(each.get("path_digest") for each in self.run["inputs"])
 
     def close(self) -> None:
         """Close its files."""
         self._folder.close()
 
     def sessions(self, options: Options) -> Iterator[StoredSession | Finding]:
-        """Its sessions with their records, in order, and the findings about files.
+        """Yield the sessions with their records, in order, and the findings about files.
 
-        Raises ``UsageError`` if what its sessions add up to is not what ``run.json`` says.
+        Raises ``UsageError`` if the sums over the sessions differ from ``run.json``.
         """
         contents, summary = _Contents(self._result, options), summary_of(options)
         logs = _InputLogs(self.run["inputs"], options)
         for line in outputs.text_lines(self._folder, OUTCOMES):
             try:
-                stored = decode(line)
-                each = stored.session
+                outcome = decode(line)
+                each = outcome.session
                 if each is not None:
                     summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.record_count)
                     each = contents.fill(logs.fill(each))
             except PARSER_ERRORS:
                 raise outputs.damage(self._folder, OUTCOMES) from None
-            if stored.finding:
-                yield stored.finding
+            if outcome.finding:
+                yield outcome.finding
             if each is not None:
                 yield each
         counts = jsonio.loads(jsonio.dumps(summary.counts()))
-        for name in _SUMS:
+        for name in _SUMMED_COUNTS:
             if counts[name] != self.counts.get(name):
                 raise UsageError(f"{self.path}: the {name} of its sessions do not add up to run.json; convert again")
 
-    def kept_lines(self) -> Iterator[bytes]:
-        """The copies of malformed lines, in order."""
-        if KEPT in self._result.outputs:
-            yield from (line.removesuffix(b"\n") for line in outputs.text_lines(self._folder, KEPT))
+    def rejected_lines(self) -> Iterator[bytes]:
+        """Yield the copies of malformed lines, in order."""
+        if REJECTED_LINES in self._result.outputs:
+            yield from (line.removesuffix(b"\n") for line in outputs.text_lines(self._folder, REJECTED_LINES))
 
 
 class _InputLogs:
-    """Fills sessions, which come in order, with the size and the hash of their logs, as ``run.json`` has them."""
+    """Adds the sizes and hashes of logs from ``run.json`` to sessions; they must come in order."""
 
     def __init__(self, inputs: list[dict[str, Any]], options: Options) -> None:
         self._inputs = iter(inputs)
         self._hashes = {}
-        if options.sessions_by == "chain":  # whose inputs are logs, not sessions
+        if options.sessions_by == "chain":  # here, the inputs in run.json are logs, not sessions
             self._hashes = {each["path"]: each["xxh3_128"] for each in inputs}
 
-    def fill(self, stored: StoredSession) -> StoredSession:
-        """A session with what is known of its log."""
-        log, account = stored.log, stored.outcome.account
+    def fill(self, session: StoredSession) -> StoredSession:
+        """Return a session with the size and the hash of its log."""
+        log, account = session.log, session.outcome.account
         if self._hashes:
             paths = (log.path, *(path for path, *_ in log.pieces))
             size, digest = 0, " ".join(self._hashes.get(path, "") for path in paths)
         else:
             entry = next(self._inputs, _NO_INPUT)
             size, digest = entry["size"], entry["xxh3_128"]
-        outcome = structs.replace(stored.outcome, account=structs.replace(account, digest=digest))
-        return structs.replace(stored, log=structs.replace(log, size=size), outcome=outcome)
+        outcome = structs.replace(session.outcome, account=structs.replace(account, digest=digest))
+        return structs.replace(session, log=structs.replace(log, size=size), outcome=outcome)
 
 
 class _Contents:
-    """Fills sessions, which come in order, with their records, images and pairs."""
+    """Adds records, images and pairs to sessions; they must come in order, since the files are read once."""
 
     def __init__(self, result: outputs.ResultFolder, options: Options) -> None:
         self._folder, self._options = result.folder, options
@@ -162,16 +162,16 @@ class _Contents:
         self._pair_files = sorted(name for name in result.outputs if name.startswith(f"{PAIRS}/"))
         self._rows: dict[str, Iterator[bytes]] = {}
 
-    def fill(self, stored: StoredSession) -> StoredSession:
-        """A session with its contents."""
-        output = stored.outcome.output
-        records = [self._record(*each) for each in zip(output.records, stored.places, strict=True)]
+    def fill(self, session: StoredSession) -> StoredSession:
+        """Return a session with its contents."""
+        output = session.outcome.output
+        records = [self._record(*each) for each in zip(output.records, session.places, strict=True)]
         pairs = output.pairs
         if records and pairs:
-            split = _SPLIT.sub(r"\1", stored.places[-1].file)
+            split = _SPLIT.sub(r"\1", session.places[-1].file)
             pairs = [each._replace(line=self._next(split, self._pairs_of)) for each in pairs]
-        filled = structs.replace(output, records=records, pairs=pairs)
-        return structs.replace(stored, outcome=structs.replace(stored.outcome, output=filled))
+        output_with_contents = structs.replace(output, records=records, pairs=pairs)
+        return structs.replace(session, outcome=structs.replace(session.outcome, output=output_with_contents))
 
     def _record(self, record: Record, place: Place) -> Record:
         if not all(map(_IMAGE.fullmatch, record.images)):
@@ -195,14 +195,14 @@ class _Contents:
         return line.removesuffix(b"," + jsonio.dumps(metadata(record, record.facts))[1:]) + b"}"
 
     def _with_images(self, line: bytes, record: Record, place: Place) -> tuple[bytes, dict[str, bytes]]:
-        """The line of a row of Parquet with the names of its images, and these."""
+        """Return the line of a Parquet row with the names of its images, and the images."""
         names = {PurePosixPath(name).name: name for name in record.images}
         images = [(names.get(name, name), data) for name, data in places.named_images(self._folder, place)]
         member = jsonio.dumps({IMAGES.name: [name for name, _ in images]})
         return line[:-1] + b"," + member[1:], dict(images)
 
     def _next(self, name: str, rows_of: Callable[[str], Iterator[bytes]]) -> bytes:
-        """The next line of a file of records, or of the pairs of a split."""
+        """Return the next line of a record file, or of the pairs of a split."""
         if name not in self._rows:
             self._rows[name] = rows_of(name)
         line = next(self._rows[name], None)
@@ -223,7 +223,7 @@ class _Contents:
 
 
 def _without_nulls(row: bytes) -> bytes:
-    """A row without the members that only other items of its column have."""
+    """Return a row without the null members that Parquet adds to items of a list."""
     members = jsonio.loads(row)
     for name, items in members.items():
         if isinstance(items, list):

@@ -1,4 +1,4 @@
-"""The session table of a result as a frame of polars."""
+"""Reads the session table of an output folder as a polars frame."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _BATCH = 2_000
 
 DAMAGE = (ValueError, TypeError, AttributeError, RecursionError, OverflowError)
-"""What reading members of a damaged row raises."""
+"""Exceptions raised by reading members of a damaged row."""
 
 
 def frame(output: str | PathLike[str]) -> pl.DataFrame:
-    """The session table of an output folder: a row for each record, and for each session without one.
+    """Return the session table of an output folder: a row for each record, and for each session without one.
 
-    The columns are those that docs/output.md lists.  Raises ``UsageError`` for a folder without a table, and for a
-    table that is none of chatsquash.
+    docs/output.md lists the columns.  Raises ``UsageError`` for a folder without a table, and for a table that this
+    version of chatsquash did not write.
 
     >>> import tempfile, pathlib
     >>> from chatsquash import convert
@@ -42,8 +42,8 @@ def frame(output: str | PathLike[str]) -> pl.DataFrame:
 
 
 def frame_of(folder: Folder) -> pl.DataFrame:
-    """The session table of an output folder that is open; raises as ``frame``."""
-    import polars as pl  # which takes time, and conversions do not need
+    """Return the session table of an open output folder; raises like ``frame``."""
+    import polars as pl  # slow to import, and not needed by conversions
 
     from chatsquash.dataset.where import SCHEMA
 
@@ -59,15 +59,15 @@ def frame_of(folder: Folder) -> pl.DataFrame:
                     rows = []
         return pl.concat([*frames, frame_of_rows(rows)])
     except FileNotFoundError:
-        raise UsageError(f"{path}: there is no session table: name a folder that chatsquash convert wrote") from None
+        raise UsageError(f"{path}: no session table: name a folder that chatsquash convert wrote") from None
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (*DAMAGE, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{path}: no session table of this version of chatsquash: {error_text(problem)}") from None
+        raise UsageError(f"{path}: not a session table of this version of chatsquash: {error_text(problem)}") from None
 
 
 def frame_of_rows(rows: list[dict[str, object]]) -> pl.DataFrame:
-    """Rows of the session table as a frame."""
+    """Return rows of the session table as a frame."""
     import polars as pl
 
     from chatsquash.dataset.where import SCHEMA

@@ -1,4 +1,4 @@
-"""A finished output, opened without following links: ``run.json``, its reports and its record files, read on demand."""
+"""Reads a finished output on demand, without following links: ``run.json``, reports and record files."""
 
 from __future__ import annotations
 
@@ -26,56 +26,56 @@ from chatsquash.storage.folder import Folder, validate_name
 
 T = TypeVar("T")
 _OTHERS = ("reports/", f"{PAIRS}/")
-"""Folders whose files hold no records."""
+"""Folders without records."""
 
 
-_AGAIN = "chatsquash verify says what changed; convert again"
+_ADVICE = "convert again; chatsquash verify lists all changes"
 _CHUNK = 1 << 20
 LONGEST = 256 << 20
-"""Bytes of a line that are read; a name of a log is no longer than what a run reads of a line."""
+"""The longest line in bytes that is read; names in a report are never longer than the lines of a log."""
 
 
 class _ResultStore(Protocol):
-    """What is looked at of an output folder, or of what is one in a store."""
+    """Read access to an output folder, on disk or in a store."""
 
     def status(self, name: str) -> object | None:
-        """What stands under a name."""
+        """Return the status of a file or folder; ``None`` if it does not exist."""
 
     def read(self, name: str) -> bytes:
-        """What is in a file; raises ``OSError``."""
+        """Return the content of a file; raises ``OSError``."""
 
     def open_file(self, name: str) -> BinaryIO:
-        """A file, to be read; raises ``OSError``."""
+        """Open a file for reading; raises ``OSError``."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release its resources."""
 
 
 class OutputSource(NamedTuple):
-    """An output folder, and what it is called."""
+    """An output folder and its path or URL for messages."""
 
     folder: _ResultStore
-    shown: Path | str
+    location: Path | str
 
     def __truediv__(self, name: str) -> str:
-        return str(self.shown / name) if isinstance(self.shown, Path) else f"{self.shown}/{name}"
+        return str(self.location / name) if isinstance(self.location, Path) else f"{self.location}/{name}"
 
     def __str__(self) -> str:
-        return str(self.shown)
+        return str(self.location)
 
 
 def open_output(out: Path | str) -> OutputSource:
-    """The output folder of a path, or of the URL of one in a store."""
+    """Open an output folder by its path, or by its URL in a store."""
     if isinstance(out, Path):
         return OutputSource(Folder(out), out)
-    from chatsquash.dataset.bucket import Bucket  # which a folder does not need
+    from chatsquash.dataset.bucket import Bucket  # slow to import, and not needed for a folder
 
     bucket = Bucket(out)
     return OutputSource(bucket, bucket.display_path)
 
 
 def manifest(out: OutputSource) -> dict[str, Json]:
-    """What ``run.json`` says; raises ``UsageError`` where it cannot be read."""
+    """Return the content of ``run.json``; raises ``UsageError`` if it cannot be read."""
     try:
         run = orjson.loads(run_text(out))
     except ValueError:
@@ -86,7 +86,7 @@ def manifest(out: OutputSource) -> dict[str, Json]:
 
 
 def run_text(out: OutputSource) -> bytes:
-    """The text of ``run.json``; raises ``UsageError`` where it cannot be read."""
+    """Return the text of ``run.json``; raises ``UsageError`` if it cannot be read."""
     try:
         return out.folder.read(RUN)
     except OSError as problem:
@@ -96,12 +96,12 @@ def run_text(out: OutputSource) -> bytes:
 
 
 def damage(folder: Folder, name: str) -> UsageError:
-    """The error for a file that cannot be read as what it is."""
-    return UsageError(f"{folder.path / name}: is not as chatsquash wrote it: {_AGAIN}")
+    """Return the error for a damaged file."""
+    return UsageError(f"{folder.path / name}: is not as chatsquash wrote it: {_ADVICE}")
 
 
 def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
-    """The objects of a report, which have these members; raises ``UsageError`` for what is none."""
+    """Yield the objects of a report; raises ``UsageError`` for a line without the given members."""
     for line in text_lines(folder, name):
         value = _load(folder, name, line)
         if not set(members) <= value.keys():
@@ -110,8 +110,8 @@ def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
 
 
 def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
-    """The rows of a table, which has these columns; raises ``UsageError`` for what is none."""
-    csv.field_size_limit(LONGEST)  # the tools of a log may have any names
+    """Yield the rows of a CSV table; raises ``UsageError`` for a row without the given columns."""
+    csv.field_size_limit(LONGEST)  # names of tools may be longer than the default limit
     try:
         for row in csv.DictReader(map(bytes.decode, text_lines(folder, name))):
             if not set(columns) <= row.keys() or None in row.values():
@@ -122,7 +122,7 @@ def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
 
 
 def text_lines(folder: Folder, name: str) -> Iterator[bytes]:
-    """The lines of a file with their line feeds; one that is longer than any is an error."""
+    """Yield the lines of a file with their line feeds; raises ``UsageError`` for one longer than ``LONGEST``."""
     with _open(folder, name) as file:
         while line := file.readline(LONGEST + 1):
             if len(line) > LONGEST:
@@ -131,7 +131,7 @@ def text_lines(folder: Folder, name: str) -> Iterator[bytes]:
 
 
 class Lines:
-    """The lines of a report as objects of a type, each read on demand; raises as ``lines``."""
+    """The lines of a report as objects of a type, each read on demand; raises like ``lines``."""
 
     def __init__(self, folder: Folder, name: str, kind: type[Any] = dict) -> None:
         self._folder, self._name, self._kind = folder, name, kind
@@ -142,7 +142,7 @@ class Lines:
         return len(self._offsets) - 1
 
     def __getitem__(self, at: int) -> dict[str, Any]:
-        """The object on a line, from 0, with all its members."""
+        """Return the object on a line, counted from 0, with all its members."""
         if at >= len(self):
             raise damage(self._folder, self._name)
         with _open(self._folder, self._name) as file:
@@ -159,7 +159,7 @@ def _open(folder: Folder, name: str) -> Iterator[BinaryIO]:
         with folder.open_file(name) as file:
             yield file
     except OSError as problem:
-        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}): {_AGAIN}") from None
+        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}): {_ADVICE}") from None
 
 
 def _load(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _load(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
 
 
 def convert_value(folder: Folder, name: str, value: Any, kind: type[T]) -> T:
-    """A value of a file as a type of ours; raises ``UsageError`` if it is not one."""
+    """Convert a value of a file to a type; raises ``UsageError`` if it does not match."""
     try:
         return msgspec.convert(value, kind)
     except (ValueError, RecursionError):
@@ -181,7 +181,7 @@ def convert_value(folder: Folder, name: str, value: Any, kind: type[T]) -> T:
 
 
 def _offsets(file: BinaryIO) -> array[int]:
-    """Where each line begins, and where the last one ends."""
+    """Return the offset of each line and the end of the last one."""
     offsets = array("Q", [0])
     at = 0
     while chunk := file.read(_CHUNK):
@@ -211,28 +211,30 @@ class _Inputs(msgspec.Struct):
 
 
 class ResultFolder:
-    """What a run left in a folder."""
+    """The output of a run in a folder."""
 
     def __init__(self, folder: Folder) -> None:
-        """Raises ``UsageError`` for a folder that holds no result."""
+        """Open the output in a folder; raises ``UsageError`` if it contains none."""
         self.folder = folder
         data = self._text()
         try:
             manifest = msgspec.json.decode(data, type=_Manifest)
             self.outputs = {validate_name(file.path): file.size for file in manifest.outputs}
         except (ValueError, RecursionError):
-            raise UsageError(f"{folder.path / RUN}: is none of this version of chatsquash: convert again") from None
+            raise UsageError(
+                f"{folder.path / RUN}: was not written by this version of chatsquash: convert again"
+            ) from None
         self.version, self.options, self.counts = manifest.chatsquash_version, manifest.options, manifest.counts
         self.tag = xxh3_64(data).hexdigest()
-        """Tells this result from those that other runs write there."""
+        """Identifies this output; it changes when another run replaces it."""
 
     def _text(self) -> bytes:
         return run_text(OutputSource(self.folder, self.folder.path))
 
     def inputs(self, paths: Collection[str]) -> dict[str, list[Input]]:
-        """What ``run.json`` tells of logs; nothing where another run has taken its place.
+        """Return the entries of logs in ``run.json``, by path; none if another run has replaced it.
 
-        Raises ``UsageError`` where it does not tell of logs as chatsquash does.
+        Raises ``UsageError`` if the entries are malformed.
         """
         inputs: dict[str, list[Input]] = {path: [] for path in paths}
         try:
@@ -247,7 +249,7 @@ class ResultFolder:
         return inputs
 
     def typed_counts(self, *lines: str) -> Counts:
-        """The counts of ``run.json``, including these of lines; raises ``UsageError`` if no run wrote them."""
+        """Return the counts of ``run.json``; raises ``UsageError`` if they are malformed or incomplete."""
         counts = convert_value(self.folder, RUN, self.counts, Counts)
         if not set(lines) <= counts.lines.keys():
             raise damage(self.folder, RUN)
@@ -255,7 +257,7 @@ class ResultFolder:
 
     @cached_property
     def record_files(self) -> dict[str, int]:
-        """The files of records and their bytes."""
+        """The record files and their sizes in bytes."""
         return {
             name: size
             for name, size in self.outputs.items()
@@ -263,26 +265,26 @@ class ResultFolder:
         }
 
     def lines(self, name: str, *members: str) -> Iterator[dict[str, Any]]:
-        """The objects of a report, as ``lines`` has them; none where the run did not write it."""
+        """Yield the objects of a report like ``lines``; none if the run did not write it."""
         return lines(self.folder, name, *members) if name in self.outputs else iter(())
 
     def objects(self, name: str, kind: type[T]) -> Iterator[T]:
-        """The objects of a report as a type of ours; raises ``UsageError`` for what is none of it."""
+        """Yield the objects of a report as a type; raises ``UsageError`` for one that does not match."""
         for each in self.lines(name):
             yield convert_value(self.folder, name, each, kind)
 
     def rows(self, name: str, *columns: str) -> Iterator[dict[str, str]]:
-        """The rows of a table, as ``rows`` has them; none where the run did not write it."""
+        """Yield the rows of a table like ``rows``; none if the run did not write it."""
         return rows(self.folder, name, *columns) if name in self.outputs else iter(())
 
 
 def is_result(path: Path) -> bool:
-    """Whether a folder holds what a conversion wrote."""
+    """Return whether a folder is the output of a conversion, with ``run.json`` and the session table."""
     return (path / RUN).is_file() and (path / SESSIONS).is_file()
 
 
 def is_output(path: Path) -> bool:
-    """Whether a folder holds the ``run.json`` of a conversion, be its other files there or not."""
+    """Return whether a folder contains the ``run.json`` of a conversion, even if other files are missing."""
     if is_result(path):
         return True
     if not (path / RUN).is_file():

@@ -1,4 +1,4 @@
-"""The preset and modifiers with which a template shows all of a record, or as much as possible of many."""
+"""Finds presets and modifiers with which a template renders all content of a record, or most of many records."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ REMEDIES = (
     Options(preset="text", merge_consecutive=True),
     Options(preset="text", merge_consecutive=True, system="drop"),
 )
-"""What is tried, the simplest first."""
+"""The options to try, simplest first."""
 
 
 class Look(NamedTuple):
-    """What is wrong with a record, and of what kinds are the things that its rendering should show."""
+    """The codes that apply to a record, and the kinds of content that its rendering should contain."""
 
     codes: Codes
     kinds: frozenset[Kind]
@@ -51,59 +51,59 @@ class Look(NamedTuple):
 
 _SERIOUS = frozenset(code for code, rule in rules().items() if rule.severity != "info")
 RAISES = "template-error"
-_HELD: dict[str, Kind] = {
+_REQUIRED_KIND: dict[str, Kind] = {
     "template-definition-lost": "tool",
     "template-reasoning-lost": "reasoning",
     "template-system-lost": "system",
 }
-"""What must still be there where a code is gone: to drop a thing is no remedy for its loss."""
+"""The kind of content that must remain if a code disappears, since dropping the content does not fix its loss."""
 _NO_REMEDY = {
     "template-reasoning-lost": ("text",),
     "template-definition-lost": ("text",),
     "template-text-lost": ("mistral",),
 }
-"""Presets that are no remedy for a code: to make all text is too much for what is lost in part or for a reason, and to
-drop text is none for its loss."""
+"""Presets that do not count as a remedy: ``text`` changes far more than a partial loss, and ``mistral`` drops text."""
 
 
-def stays(code: str, options: Options, kinds: frozenset[Kind]) -> bool:
-    """Whether a code counts as found although it is not, in a record that should show things of these kinds."""
-    return options.preset in _NO_REMEDY.get(code, ()) or _HELD.get(code, "") not in ("", *kinds)
+def counts_as_found(code: str, options: Options, kinds: frozenset[Kind]) -> bool:
+    """Return whether a code still counts because options hide the problem, given the kinds of content in the record."""
+    return options.preset in _NO_REMEDY.get(code, ()) or _REQUIRED_KIND.get(code, "") not in ("", *kinds)
 
 
-class _Helped(NamedTuple):
-    """What helped conversations that are alike."""
+class _Recent(NamedTuple):
+    """The remedies of the last similar conversations."""
 
     remedies: dict[str, Options]
     times: int
-    """In a row."""
+    """How many times in a row they were the same."""
 
 
-_OFTEN = 20
-_MANY = 1000
+_TRUSTED = 20
+_MAX_RECENT = 1000
 
 
 class Remedies:
-    """Finds remedies by trying them, simple ones first; what helped often is tried before, which is faster."""
+    """Finds remedies by trying them, simplest first; frequent remedies of similar conversations are tried before."""
 
     def __init__(self, look: Callable[[dict[str, Any]], Look]) -> None:
         self._look = look
-        self._helped: dict[object, _Helped] = {}
+        self._recent: dict[object, _Recent] = {}
 
     def find(self, conversation: Conversation, wrong: Codes, like: object) -> dict[str, Options]:
-        """The first remedy of each code: options that take it away and bring no other.
+        """Return the first remedy of each code: options that remove it and add no other serious one.
 
-        Where none does that, it is one that renders.  ``like`` says which conversations are alike.
+        If the template raises and nothing else helps, any options that render count.  ``like`` is a key that similar
+        conversations share.
         """
-        known = self._helped.get(like, _Helped({}, 0))
-        if known.remedies and known.times >= _OFTEN:
-            tried = known.remedies.items()
-            if all(code in self._effect(remedy, conversation, wrong)[0] for code, remedy in tried):
-                return known.remedies
+        recent = self._recent.get(like, _Recent({}, 0))
+        if recent.remedies and recent.times >= _TRUSTED:
+            expected = recent.remedies.items()
+            if all(code in self._effect(remedy, conversation, wrong)[0] for code, remedy in expected):
+                return recent.remedies
         remedies = self._search(conversation, wrong)
-        if len(self._helped) > _MANY:  # what a template raises may be another text for every record
-            self._helped.clear()
-        self._helped[like] = _Helped(remedies, known.times + 1 if remedies == known.remedies else 1)
+        if len(self._recent) > _MAX_RECENT:  # a template may raise a different message for every record
+            self._recent.clear()
+        self._recent[like] = _Recent(remedies, recent.times + 1 if remedies == recent.remedies else 1)
         return remedies
 
     def _search(self, conversation: Conversation, wrong: Codes) -> dict[str, Options]:
@@ -111,48 +111,48 @@ class Remedies:
         rendering: Options | None = None
         for remedy in REMEDIES:
             if wrong - remedies.keys():
-                taken, renders = self._effect(remedy, conversation, wrong)
+                solved, renders = self._effect(remedy, conversation, wrong)
                 rendering = rendering or (remedy if renders else None)
-                for code in taken:
+                for code in solved:
                     remedies.setdefault(code, remedy)
         if rendering and RAISES in wrong:
             remedies.setdefault(RAISES, rendering)
         return remedies
 
     def _effect(self, remedy: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
-        """The codes that a remedy takes away, and whether it makes a record that the template renders."""
+        """Return the codes that a remedy removes, and whether the template renders its record."""
         record = record_of(conversation, remedy)
         if record is None:
             return frozenset(), False
-        left, kinds = self._look(record)
-        taken = frozenset(code for code in wrong - left if not stays(code, remedy, kinds))
-        return (taken if left & _SERIOUS <= wrong else frozenset()), RAISES not in left
+        remaining, kinds = self._look(record)
+        solved = frozenset(code for code in wrong - remaining if not counts_as_found(code, remedy, kinds))
+        return (solved if remaining & _SERIOUS <= wrong else frozenset()), RAISES not in remaining
 
 
 def record_of(conversation: Conversation, options: Options) -> dict[str, Any] | None:
-    """The record of a conversation; ``None`` where the preset cannot hold it."""
+    """Return the record of a conversation; ``None`` if the preset cannot represent it."""
     try:
         conversation, _ = run_stages(plan(options, None).record_stages, conversation)
-        return presets.named(options.preset).shape(conversation, presets.choices(options)).record
+        return presets.get_preset(options.preset).shape(conversation, presets.choices(options)).record
     except RecursionError:
         return None
 
 
 def changes(options: Options) -> dict[str, Any]:
-    """The options that are not the defaults, the preset first."""
+    """Return the options that differ from the defaults, the preset first."""
     values = {each.name: getattr(options, each.name) for each in list_options(type(options))}
     changed = [each.name for each in list_options(type(options)) if values[each.name] != each.default]
     return {name: values[name] for name in sorted(changed, key=lambda name: name != "preset")}
 
 
-def spelled(options: Options) -> str:
-    """Options as they are written on the command line: those that are not the defaults, the preset first."""
+def as_flags(options: Options) -> str:
+    """Return the command-line flags of options that differ from the defaults, the preset first."""
     flags = {each.name: each.flag for each in list_options(type(options))}
-    written = changes(options).items()
-    return " ".join(flags[name] if value is True else f"{flags[name]} {value}" for name, value in written)
+    values = changes(options).items()
+    return " ".join(flags[name] if value is True else f"{flags[name]} {value}" for name, value in values)
 
 
-SINGLE: tuple[tuple[str, Any], ...] = (
+CHANGES: tuple[tuple[str, Any], ...] = (
     ("bridge_results", "join"),
     ("merge_consecutive", True),
     ("split_parallel", True),
@@ -162,150 +162,156 @@ SINGLE: tuple[tuple[str, Any], ...] = (
     ("reasoning", "inline"),
     ("system", "drop"),
 )
-"""What is tried with each other."""
-_AT_ONCE = (("bridge_results", "merge_consecutive", "tool_ids"), ("split_parallel", "split_text_and_calls"))
-"""What a template may want at once, so that one alone mends nothing: roles that alternate, one thing in a message."""
+"""The changes that are tried in combination."""
+_COMBINATIONS = (("bridge_results", "merge_consecutive", "tool_ids"), ("split_parallel", "split_text_and_calls"))
+"""Changes that only help together, for templates with alternating roles or with one part per message."""
 _ERRORS = frozenset(code for code, rule in rules().items() if rule.severity == "error")
 _NO_SYSTEM = "template-system-lost"
 _PRESETS: tuple[Preset, ...] = ("hf", "openai", "text", "mistral")
-"""An earlier one is taken where a later one mends no more errors."""
-_EACH, _MOST = 4, 40
-"""Records that are kept of those that are alike, and of all."""
+"""A later preset is only chosen if it fixes more errors."""
+_MAX_SIMILAR, _MAX_SAMPLES = 4, 40
+"""The largest numbers of similar samples and of all samples."""
 
 
 class Sample(NamedTuple):
-    """A record that is not whole."""
+    """A conversation that is not rendered completely, with its codes."""
 
     conversation: Conversation
     wrong: Codes
 
 
 class Repair(NamedTuple):
-    """What mends the records that were tried."""
+    """The options that fix most of the samples."""
 
     options: Options | None
-    """``None``: nothing mends anything."""
+    """``None`` if nothing helps."""
     stays: Counter[str]
-    """Of each code, in how many of them it is found all the same."""
+    """The number of samples per remaining code."""
     tried: int
-    apart: int
-    """Records beside these that presets leave out."""
+    unrepresentable: int
+    """Further records that no preset can represent."""
 
 
 class _Cost(NamedTuple):
-    """How bad it is, the worst first."""
+    """How much is lost, compared by the most serious losses first."""
 
     raising: int
-    """Records that are not rendered, or that the preset cannot hold."""
+    """Records that are not rendered, or that the preset cannot represent."""
     errors: int
     others: int
 
     @property
-    def grave(self) -> tuple[int, int]:
-        """The same without what is no error."""
+    def severity(self) -> tuple[int, int]:
+        """The cost without losses that are not errors."""
         return self.raising, self.errors
 
 
-class Mending:
-    """Keeps some of the records that are not whole, and looks for what mends as much of all of them as can be."""
+class RepairSearch:
+    """Collects some incomplete records, and finds the options that fix as much as possible of all of them."""
 
     def __init__(self, look: Callable[[dict[str, Any]], Look]) -> None:
         self._look = look
         self._samples: list[Sample] = []
-        self._alike: Counter[object] = Counter()
+        self._similar: Counter[object] = Counter()
         self._seeds: dict[str, Any] = {}
 
     def note(self, conversation: Conversation, wrong: Codes, problem: str, remedies: Iterable[Options]) -> None:
-        """A record that is not whole, what the template raised, and what was found to mend it."""
+        """Add an incomplete record, the error that the template raised, and its remedies."""
         remedies = tuple(remedies)
-        like = wrong, problem, remedies
-        if len(self._samples) < _MOST and self._alike[like] < _EACH:
-            self._alike[like] += 1
+        key = wrong, problem, remedies
+        if len(self._samples) < _MAX_SAMPLES and self._similar[key] < _MAX_SIMILAR:
+            self._similar[key] += 1
             self._samples.append(Sample(conversation, wrong))
             for remedy in remedies:
                 self._seeds |= {name: value for name, value in changes(remedy).items() if name != "preset"}
 
     def find(self) -> Repair | None:
-        """What mends most; ``None`` where all records are whole."""
+        """Return the best options; ``None`` if all records are complete."""
         if not self._samples:
             return None
         samples = [each for each in self._samples if record_of(each.conversation, Options(preset=_PRESETS[0]))]
-        cost = cache(lambda options: _cost([self._wrong(each, options) for each in samples]))
-        best, least = None, _cost([each.wrong for each in samples])
+        cost = cache(lambda options: _cost([self._remaining_codes(each, options) for each in samples]))
+        best, least_cost = None, _cost([each.wrong for each in samples])
         for preset in _PRESETS:
-            if not any(least.grave) and best:
+            if not any(least_cost.severity) and best:
                 break
             candidate = self._best(preset, cost)
-            if cost(candidate).grave < least.grave or (best is None and cost(candidate) < least):
-                best, least = candidate, cost(candidate)
-        left = [self._tried(each, best)[0] if best else each.wrong for each in samples]
-        stays = Counter(sorted(code for codes in left for code in codes))
-        return Repair(best, stays, len(samples), len(self._samples) - len(samples))
+            if cost(candidate).severity < least_cost.severity or (best is None and cost(candidate) < least_cost):
+                best, least_cost = candidate, cost(candidate)
+        codes_left = [self._judge(each, best)[0] if best else each.wrong for each in samples]
+        remaining = Counter(sorted(code for codes in codes_left for code in codes))
+        return Repair(best, remaining, len(samples), len(self._samples) - len(samples))
 
     def _best(self, preset: Preset, cost: Callable[[Options], _Cost]) -> Options:
-        """The best that is found with a preset, from several beginnings."""
-        unions = [self._seeds, *({name: value for name, value in SINGLE if name in names} for names in _AT_ONCE)]
-        candidates = [_grow(_united(Options(preset=preset), union), cost) for union in unions]
+        """Return the best options with a preset, searched from several starting points."""
+        unions = [self._seeds, *({name: value for name, value in CHANGES if name in names} for names in _COMBINATIONS)]
+        candidates = [_optimize(_with_all(Options(preset=preset), union), cost) for union in unions]
         return min(candidates, key=lambda options: (cost(options), len(changes(options))))
 
-    def _wrong(self, sample: Sample, options: Options) -> Codes:
-        """What is wrong with a record that options make, and what they do not mend but hide."""
-        left, kinds = self._tried(sample, options)
-        return left | {code for code in sample.wrong if stays(code, options, kinds)}
+    def _remaining_codes(self, sample: Sample, options: Options) -> Codes:
+        """Return the codes that remain with options, including problems that they only hide."""
+        remaining, kinds = self._judge(sample, options)
+        return remaining | {code for code in sample.wrong if counts_as_found(code, options, kinds)}
 
-    def _tried(self, sample: Sample, options: Options) -> Look:
-        """What is wrong with a record that options make."""
+    def _judge(self, sample: Sample, options: Options) -> Look:
+        """Check the record that options produce."""
         record = record_of(sample.conversation, options)
         if record is None:
             return Look(sample.wrong | {RAISES}, frozenset())
-        left, kinds = self._look(record)
+        remaining, kinds = self._look(record)
         roles = {message["role"] for message in sample.conversation.messages} if options.system == "drop" else ()
-        return Look(left | {_NO_SYSTEM} if "system" in roles else left, kinds)
+        return Look(remaining | {_NO_SYSTEM} if "system" in roles else remaining, kinds)
 
 
-def _united(options: Options, union: dict[str, Any]) -> Options:
+def _with_all(options: Options, union: dict[str, Any]) -> Options:
     for name, value in union.items():
         options = _with(options, name, value) or options
     return options
 
 
-def _grow(options: Options, cost: Callable[[Options], _Cost]) -> Options:
-    """Options with all single changes that mend something, and without those that mend nothing."""
-    for name, value in SINGLE * 2:
+def _optimize(options: Options, cost: Callable[[Options], _Cost]) -> Options:
+    """Add every change that improves the result, then remove those that do not."""
+    for name, value in CHANGES * 2:
         more = _with(options, name, value)
-        if more and _mends(cost(more), cost(options), name):
+        if more and _improves(cost(more), cost(options), name):
             options = more
     for name in [name for name in changes(options) if name != "preset"]:
         less = replace(options, **{name: getattr(Options(), name)})
-        if not _mends(cost(options), cost(less), name):
+        if not _improves(cost(options), cost(less), name):
             options = less
     return options
 
 
-def _mends(with_it: _Cost, without: _Cost, name: str) -> bool:
-    """Whether a change mends something; what is lost of reasoning, only a change of reasoning does."""
-    return with_it < without if name == "reasoning" else with_it.grave < without.grave
+def _improves(with_it: _Cost, without: _Cost, name: str) -> bool:
+    """Return whether a change is an improvement; a change of reasoning also is if it only reduces minor losses."""
+    return with_it < without if name == "reasoning" else with_it.severity < without.severity
 
 
 def _with(options: Options, name: str, value: Any) -> Options | None:
-    """Options with a change; ``None`` where it has no effect with them."""
+    """Return options with a change; ``None`` if it has no effect with them."""
     changed = replace(options, **{name: value})
     return None if next(matching_pairs(changed), None) else changed
 
 
-def _cost(left: Iterable[Codes]) -> _Cost:
-    codes = [code for each in left for code in each]
+def _cost(codes_left: Iterable[Codes]) -> _Cost:
+    codes = [code for each in codes_left for code in each]
     errors = sum(code in _ERRORS for code in codes)
     return _Cost(codes.count(RAISES), errors, len(codes) - errors)
 
 
-def repair_line(mended: Repair, spelled: Callable[[Options], str]) -> str:
-    """The line that mends, for people."""
-    if not mended.tried:
-        return f"no preset holds {pluralize(mended.apart, 'record')} that the template does not show whole"
-    left = ", ".join(f"{code} {count:,}" for code, count in mended.stays.items())
-    notes = [f"what stays: {left}" if left else "nothing stays", f"{pluralize(mended.tried, 'record')} tried"]
-    if mended.apart:
-        notes.append(f"{mended.apart:,} that presets leave out")
-    mends = f"chatsquash convert LOGS {spelled(mended.options)}" if mended.options else "no preset or modifier mends it"
-    return f"{mends}  # {', '.join(notes)}"
+def repair_line(repair: Repair, spelled: Callable[[Options], str]) -> str:
+    """Return the command line of a repair, with a comment about the remaining losses."""
+    if not repair.tried:
+        records = pluralize(repair.unrepresentable, "record")
+        return f"no preset can represent {records} that the template renders incompletely"
+    remaining = ", ".join(f"{code} {count:,}" for code, count in repair.stays.items())
+    notes = [
+        f"remaining: {remaining}" if remaining else "nothing remains",
+        f"{pluralize(repair.tried, 'record')} tried",
+    ]
+    if repair.unrepresentable:
+        notes.append(f"{repair.unrepresentable:,} that presets cannot represent")
+    command = (
+        f"chatsquash convert LOGS {spelled(repair.options)}" if repair.options else "no preset or modifier fixes it"
+    )
+    return f"{command}  # {', '.join(notes)}"

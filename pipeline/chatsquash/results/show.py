@@ -1,4 +1,4 @@
-"""Find one record of a dataset by its number, its session or its place."""
+"""Finds a record of a dataset by number, session or place."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import damage, lines
 from chatsquash.storage.folder import Folder
 
-SHORTEST = 7
-"""Characters of the beginning of an id that lists show, at least."""
-_NAMED = 5
-"""Sessions that an error names."""
+MIN_ID_LENGTH = 7
+"""Characters of an id that lists show at least."""
+_MAX_LISTED = 5
+"""Sessions listed in an error."""
 _TYPES = {"session": str, "log": str, "file": str | None, "row": int | None, "offset": int | None}
-"""What of the session table leads to a record."""
+"""Columns of the session table that locate a record, with their types."""
 
 
 class RecordView(NamedTuple):
-    """A record, and what the session table says of it."""
+    """A record with its row of the session table."""
 
     row: DatasetRow
     record: StoredRecord
     facts: dict[str, Any]
-    """The line of the session table; empty where there is none."""
+    """The row of the session table; empty without a table."""
     others: list[str]
     """The places of the session's other records."""
 
     def title(self) -> str:
-        """Where the record stands and what it is of."""
+        """Return the place of the record and its session, format, model and time, in one line."""
         parts = [f"{printable(str(self.row.file))}:{self.row.number}"]
         parts += [f"session {self.facts['session']}"] if self.facts.get("session") else []
         parts += [str(self.facts[name]) for name in ("format", "model", "start") if self.facts.get(name)]
-        parts += [f"also {', '.join(self.others[:_NAMED])}"] if self.others else []
+        parts += [f"also {', '.join(self.others[:_MAX_LISTED])}"] if self.others else []
         return escape(", ".join(parts))
 
     def as_json(self) -> dict[str, Any]:
-        """The record with its place and its facts."""
+        """Return the record with its place and facts as a JSON value."""
         value = jsonio.loads(self.row.data)
         return {
             "file": printable(str(self.row.file)),
@@ -59,81 +59,85 @@ class RecordView(NamedTuple):
 
 
 def show(dataset: str, which: str) -> RecordView:
-    """A record: the one with a number, counted from 1 over all files by name, else one of a session.
+    """Find a record of a dataset.
 
-    A session is named by its id or how that begins, with digits alone by at least as many as ``list`` prints, or a
-    record by its place, ``FILE:ROW``.  Raises ``UsageError``
-    where there is none, where several sessions begin so, and where the row is no record.
+    Args:
+        dataset: A dataset file, or an output folder.
+        which: A number, counted from 1 over all files sorted by name; a place, ``FILE:ROW``; or a session id or its
+            beginning.  A beginning of only digits needs at least ``MIN_ID_LENGTH`` of them.
+
+    Raises:
+        UsageError: There is no such record, several sessions match, or the row is not a record.
     """
     with closing(Folder(Path(dataset))) as folder:
         matches = list(_table(folder, lambda line: which in (line["session"], f"{line['file']}:{line['row']}")))
         is_number = which.isascii() and which.isdigit()
-        if not matches and not (is_number and len(which) < SHORTEST):
+        if not matches and not (is_number and len(which) < MIN_ID_LENGTH):
             matches = list(_table(folder, lambda line: line["session"].startswith(which)))
         if not matches and is_number:
             row = _by_number(dataset, int(which))
             place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
             return _view(row, list(_table(folder, lambda line: (line["file"], line["row"]) == (place, row.number))))
         if not matches:
-            hint = "its records are named by number, FILE:ROW or the id of the session"
-            raise UsageError(f"{dataset}: there is no record {quote(which)}; {hint}")
+            hint = "give a number, FILE:ROW or the id of a session"
+            raise UsageError(f"{dataset}: no record {quote(which)}; {hint}")
         one_session((line["session"] for line in matches), which, dataset)
-        written = [line for line in matches if None not in (line["file"], line["row"])]
-        if not written:
+        with_record = [line for line in matches if None not in (line["file"], line["row"])]
+        if not with_record:
             why = matches[0]["left_out"] or matches[0]["filtered"]
             raise UsageError(f"{dataset}: session {quote(matches[0]['session'])} has no record ({why})")
-        stands = Place(written[0]["file"], written[0]["row"], written[0]["offset"])
-        return _view(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
+        stands = Place(with_record[0]["file"], with_record[0]["row"], with_record[0]["offset"])
+        return _view(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), with_record)
 
 
 def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
-    """Return the id that is ``which``, else the only one that begins so; ``None`` if there is none.
+    """Return the id that equals ``which``, or else the only one that begins with it; ``None`` without a match.
 
-    Raises ``UsageError`` where several begin so.
+    Raises ``UsageError`` if several begin with it.
     """
-    begins = list(dict.fromkeys(each for each in ids if each.startswith(which)))
-    if which in begins or len(begins) < 2:
-        return which if which in begins else next(iter(begins), None)
-    named = ", ".join(map(quote, begins[:_NAMED]))
-    raise UsageError(f"{source}: several sessions begin with {quote(which)}: {named}; give more of the id")
+    candidates = list(dict.fromkeys(each for each in ids if each.startswith(which)))
+    if which in candidates or len(candidates) < 2:
+        return which if which in candidates else next(iter(candidates), None)
+    listed_ids = ", ".join(map(quote, candidates[:_MAX_LISTED]))
+    raise UsageError(f"{source}: several sessions begin with {quote(which)}: {listed_ids}; give more of the id")
 
 
 def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
-    """What is to be shown, and the id of a session, or its beginning, if the last one of several is not a path."""
+    """Split arguments into paths and a session id or its beginning, if the last of several is not a path."""
     *others, last = arguments
     is_path = os.path.lexists(last) or any(sign in last for sign in "/\\*?[")
     return (arguments, None) if not others or is_path else (tuple(others), last)
 
 
-def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-    """The lines of the session table that are wanted, of which it may have very many; none where there is no table."""
+def _table(folder: Folder, matches: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+    """Yield the matching rows of the session table, which may be very large; none without a table."""
     if folder.status(SESSIONS) is None:
         return
     for line in lines(folder, SESSIONS, *_TYPES, "left_out", "filtered"):
         if any(not isinstance(line[name], kind) for name, kind in _TYPES.items()):
             raise damage(folder, SESSIONS)
-        if is_wanted(line):
+        if matches(line):
             yield line
 
 
 def _by_number(dataset: str, number: int) -> DatasetRow:
     row = next(islice(rows(dataset), number - 1, None), None) if number else None
     if row is None:
-        raise UsageError(f"{dataset}: there is no record {number}; it has {sum(1 for _ in rows(dataset)):,}")
+        raise UsageError(f"{dataset}: no record {number}; it has {sum(1 for _ in rows(dataset)):,}")
     return row
 
 
-def _view(row: DatasetRow, written: list[dict[str, Any]]) -> RecordView:
-    """A record, with the lines that the session table has of its session's records, its own first."""
+def _view(row: DatasetRow, lines: list[dict[str, Any]]) -> RecordView:
+    """Return a record, given the session table's rows of all records of its session, its own first."""
     try:
-        stored = native(record(parse(row.data)))
+        native_record = native(record(parse(row.data)))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    own = written[0] if written else {}
-    others = [f"{line['file']}:{line['row']}{_elsewhere(line, own)}" for line in written[1:]]
-    return RecordView(row, stored, own, others)
+    own = lines[0] if lines else {}
+    others = [f"{line['file']}:{line['row']}{_other_log(line, own)}" for line in lines[1:]]
+    return RecordView(row, native_record, own, others)
 
 
-def _elsewhere(line: dict[str, Any], own: dict[str, Any]) -> str:
-    """The log of a record that has the id of the session, where it is another one."""
+def _other_log(line: dict[str, Any], own: dict[str, Any]) -> str:
+    """Return a note about the log of a record, if sessions of several logs have the same id."""
     return "" if line["log"] == own["log"] else f" of {line['log']}"

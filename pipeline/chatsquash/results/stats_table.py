@@ -1,4 +1,4 @@
-"""Statistics of datasets as tables for people and as JSON for programs."""
+"""Statistics of datasets, as text tables and as JSON."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import escape, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_TOOLS = 20
-"""How many tools the table shows; the JSON has all."""
+_MAX_TOOLS = 20
+"""Tools in the text table; the JSON has all."""
 
 
 class Spread(NamedTuple):
-    """How the records differ in a measure; percentiles have three digits."""
+    """The distribution of a measure; percentiles are rounded to three digits."""
 
     total: int
     mean: float
@@ -26,7 +26,7 @@ class Spread(NamedTuple):
     p99: int
     max: int
     histogram: list[int]
-    """How many records are of each size: 0, 1, 2 or 3, 4 to 7, and so on by powers of two."""
+    """Number of records per size: 0, 1, 2 to 3, 4 to 7, and so on by powers of two."""
 
 
 class Long(NamedTuple):
@@ -36,12 +36,12 @@ class Long(NamedTuple):
     messages: int
     file: str
     record: int
-    """Its line, or its row."""
+    """The number of its line or row."""
 
 
 @dataclass(slots=True)
 class ToolCount:
-    """How a tool is used."""
+    """How often a tool is defined and called."""
 
     defined_in: int = 0
     """Records that define it."""
@@ -52,34 +52,34 @@ class ToolCount:
 
 @dataclass(slots=True)
 class SessionStats:
-    """What session tables say of the sessions and records of datasets."""
+    """Statistics from session tables."""
 
     sessions: int = 0
     prompt_tokens: int = 0
-    """As logged, those of a session once."""
+    """Logged usage, counted once per session."""
     completion_tokens: int = 0
     exit: Counter[str] = field(default_factory=Counter)
-    """Records by how the last command ended that ran tests or a build: ``0``, ``other`` or ``unknown``."""
+    """Records by exit code of the last tests or build: ``0``, ``other`` or ``unknown``."""
     finish: Counter[str] = field(default_factory=Counter)
-    """Records by why their last reply ended."""
+    """Records by finish reason of the last reply."""
     truncated: Counter[str] = field(default_factory=Counter)
     last_user: Counter[str] = field(default_factory=Counter)
     rewards: int = 0
     """Records with a reward."""
     reward: float | None = None
-    """The mean of these."""
+    """The mean reward."""
 
 
 @dataclass(slots=True)
 class Stats:
-    """What is in datasets."""
+    """The statistics of datasets."""
 
     files: int = 0
     records: int = 0
     unreadable: int = 0
-    """Lines that are no records."""
-    refused: int = 0
-    """Records that the template cannot render, of which no tokens are counted."""
+    """Lines that are not records."""
+    records_refused: int = 0
+    """Records that the template cannot render, so their tokens are not counted."""
     duplicates: int = 0
     """Records that repeat an earlier one exactly."""
     with_tools: int = 0
@@ -87,22 +87,22 @@ class Stats:
     with_calls: int = 0
     """Records with calls."""
     splits: Counter[str] = field(default_factory=Counter)
-    """Records of each split, as the names of files say."""
+    """Records per split, according to file names."""
     roles: Counter[str] = field(default_factory=Counter)
-    """Messages of each role."""
+    """Messages per role."""
     spreads: dict[str, Spread] = field(default_factory=dict)
     tools: dict[str, ToolCount] = field(default_factory=dict)
     longest: list[Long] = field(default_factory=list)
     table: SessionStats | None = None
-    """Of the folders with a session table; ``None`` where there is none."""
+    """Statistics of folders with a session table; ``None`` if no folder has one."""
 
     def __str__(self) -> str:
-        """The statistics as the command prints them."""
+        """Return the statistics as the command prints them."""
         return "\n".join(_lines(self))
 
 
 def as_json(stats: Stats) -> dict[str, Any]:
-    """The statistics as JSON values."""
+    """Return the statistics as a JSON value."""
     return {
         **asdict(stats),
         "splits": _splits(stats),
@@ -115,7 +115,7 @@ def as_json(stats: Stats) -> dict[str, Any]:
 
 
 def _members(table: SessionStats) -> dict[str, Any]:
-    """The members of a session table, since ``asdict`` makes counts of items of a counter."""
+    """Return the members of ``SessionStats``; ``asdict`` cannot copy a ``Counter``."""
     members = {each.name: getattr(table, each.name) for each in fields(table)}
     return {name: dict(value) if isinstance(value, Counter) else value for name, value in members.items()}
 
@@ -128,20 +128,21 @@ def _lines(stats: Stats) -> Iterator[str]:
         bars = ["records by size", *(sparkline(spread.histogram) for spread in stats.spreads.values())]
         yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(table, bars, strict=True)))
     if stats.tools:
-        ranked = _rank(stats)
-        shown = [
-            (escape(name), *_numbers(count.defined_in, count.called_in, count.calls)) for name, count in ranked[:_TOOLS]
+        tools = _rank(stats)
+        rows = [
+            (escape(name), *_numbers(count.defined_in, count.called_in, count.calls))
+            for name, count in tools[:_MAX_TOOLS]
         ]
-        yield from ("", *_table(("tool", "defined in", "called in", "calls"), shown))
-        if len(ranked) > _TOOLS:
-            yield f"and {len(ranked) - _TOOLS} more"
+        yield from ("", *_table(("tool", "defined in", "called in", "calls"), rows))
+        if len(tools) > _MAX_TOOLS:
+            yield f"and {len(tools) - _MAX_TOOLS} more"
     if stats.longest:
         places = [(f"{escape(each.file)}:{each.record}", *_numbers(*each[:2])) for each in stats.longest]
         yield from ("", *_table(("longest", "characters", "messages"), places))
 
 
 def sparkline(histogram: list[int]) -> str:
-    """Bars from the smallest size that a record has to the largest; what has any has the lowest bar at least."""
+    """Return bars from the smallest size with records to the largest; a nonzero count has at least the lowest bar."""
     most = max(histogram, default=0)
     if not most:
         return ""
@@ -150,14 +151,14 @@ def sparkline(histogram: list[int]) -> str:
 
 
 def _overview(stats: Stats) -> Overview:
-    """The counts of all records, as other commands show theirs."""
+    """Return the counts of all records as a summary."""
     records = f"{pluralize(stats.records, 'record')} in {pluralize(stats.files, 'file')}"
     headlines = [Headline((records,))]
     if stats.unreadable:
         lines = pluralize(stats.unreadable, "line that is not a record", "lines that are not records")
         headlines.append(Headline((f"{lines}:", "see chatsquash check"), "error"))
-    if stats.refused:
-        refused = f"{pluralize(stats.refused, 'record')} refused by the template,"
+    if stats.records_refused:
+        refused = f"{pluralize(stats.records_refused, 'record')} refused by the template,"
         headlines.append(Headline((refused, "whose tokens are not counted"), "error"))
     return Overview((*headlines,), (*_rows(stats),))
 
@@ -174,12 +175,12 @@ def _rows(stats: Stats) -> Iterator[Row]:
             "tools", None, (f"defined in {stats.with_tools:,},", f"called in {pluralize(stats.with_calls, 'record')}")
         )
     if stats.table:
-        yield from _of_table(stats.table)
+        yield from _session_rows(stats.table)
 
 
-def _of_table(table: SessionStats) -> Iterator[Row]:
-    used = f"tokens as logged: {table.prompt_tokens:,} of prompts,"
-    yield Row("sessions", table.sessions, (used, f"{table.completion_tokens:,} of replies"))
+def _session_rows(table: SessionStats) -> Iterator[Row]:
+    prompts = f"tokens as logged: {table.prompt_tokens:,} of prompts,"
+    yield Row("sessions", table.sessions, (prompts, f"{table.completion_tokens:,} of replies"))
     for name in ("exit", "finish", "truncated", "last_user"):
         yield _row(name, dict(getattr(table, name).most_common()))
     if table.reward is not None:
@@ -195,7 +196,7 @@ def _splits(stats: Stats) -> dict[str, int]:
 
 
 def _rank(stats: Stats) -> list[tuple[str, Any]]:
-    """The tools, those first that are called most."""
+    """Return the tools, most frequently called first."""
     return sorted(stats.tools.items(), key=lambda item: (-item[1].calls, -item[1].defined_in, item[0]))
 
 
@@ -204,7 +205,7 @@ def _numbers(*values: float) -> tuple[str, ...]:
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows with the first column to the left and numbers to the right."""
+    """Format rows with the first column left-aligned and numbers right-aligned."""
     lines = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [

@@ -1,4 +1,4 @@
-"""A chat template, tried on the records of datasets."""
+"""Tries a chat template on the records of datasets and reports losses and remedies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatsquash.records.datasets import rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import parse, record
 from chatsquash.results.check import definitions
-from chatsquash.results.remedies import Look, Mending, Remedies, repair_line, spelled
+from chatsquash.results.remedies import Look, Remedies, RepairSearch, as_flags, repair_line
 
 if TYPE_CHECKING:
     from chatsquash.templates.confined import Template
@@ -28,112 +28,112 @@ if TYPE_CHECKING:
 
 
 _SEARCH = 3
-"""Times what a record may take that the search for what mends all of them takes."""
+"""Limit of the final search for a remedy, in multiples of the render time per record."""
 
 
 class Trials:
-    """A template and what trying it gave so far."""
+    """A template with the results of trying it so far."""
 
     def __init__(self, path: str, trainer: str | None = None, **bounds: Any) -> None:
-        """``trainer``: whose template is taken for the model, see ``templates.trainers``; ``bounds`` are as below."""
-        self._chosen = _choose(path, trainer)
-        self._template = template(path, self._chosen, **bounds)
+        """Load a template, or the one that ``trainer`` uses for its model; ``bounds`` as in ``template``."""
+        self._trainer_template = _choose(path, trainer)
+        self._template = template(path, self._trainer_template, **bounds)
         self._remedies = Remedies(self._look)
-        self._mending = Mending(self._look)
-        self._name = self._chosen.description if self._chosen else path
+        self._mending = RepairSearch(self._look)
+        self._name = self._trainer_template.description if self._trainer_template else path
         self.records = 0
-        self.whole = 0
-        """Records with all that they hold in their rendering."""
+        self.intact = 0
+        """Records whose rendering contains all their content."""
         self.counts: Counter[tuple[str, str]] = Counter()
-        """Of each code and remedy, how many records."""
+        """Records per code and remedy."""
         self.passed_over = 0
-        """Records that were not rendered, since the template is given up."""
+        """Records not rendered because the template exceeded its limits too often."""
         self._deadline = 0.0
-        """When the search for remedies of a record ends."""
+        """The time at which the current search for remedies must end."""
 
-    def look(self, stored: StoredRecord) -> Iterator[Violation]:
-        """What a record loses, and the remedies; looking begins now, whenever it is asked for."""
+    def look(self, record: StoredRecord) -> Iterator[Violation]:
+        """Yield the losses of a record with remedies; rendering starts at once, in the background."""
         if self._template.given_up:
             self.passed_over += 1
             return iter(())
-        shown = self._prepared(stored)
-        self._template.begin(shown.messages, shown.tools)
-        return self._violations(stored, shown)
+        prepared = self._prepare(record)
+        self._template.begin(prepared.messages, prepared.tools)
+        return self._violations(record, prepared)
 
-    def _prepared(self, stored: StoredRecord) -> StoredRecord:
-        return self._chosen.prepare_record(stored) if self._chosen else stored
+    def _prepare(self, record: StoredRecord) -> StoredRecord:
+        return self._trainer_template.prepare_record(record) if self._trainer_template else record
 
-    def _violations(self, stored: StoredRecord, shown: StoredRecord) -> Iterator[Violation]:
-        tried = self._template.trial(shown.messages)
-        violations = list(judge(tried))
+    def _violations(self, record: StoredRecord, prepared: StoredRecord) -> Iterator[Violation]:
+        trial = self._template.trial(prepared.messages)
+        violations = list(judge(trial))
         self.records += 1
-        self.whole += not violations
+        self.intact += not violations
         wrong = frozenset(each.code for each in violations)
-        remedies, otherwise = self._search(stored, tried, wrong) if wrong else ({}, "")
-        said = {code: f"{spelled(remedies[code])} mends it" if code in remedies else otherwise for code in wrong}
-        self.counts.update(said.items())
+        remedies, remark = self._search(record, trial, wrong) if wrong else ({}, "")
+        remarks = {code: f"{as_flags(remedies[code])} fixes it" if code in remedies else remark for code in wrong}
+        self.counts.update(remarks.items())
         for each in violations:
-            yield each._replace(text=f"{each.text}: {said[each.code]}")
+            yield each._replace(text=f"{each.text}: {remarks[each.code]}")
 
     def finish(self) -> Iterator[Finding]:
-        """What is wrong with the template as a whole."""
+        """Yield findings about the template itself."""
         if self.passed_over:
             text = f"the template is {self._template.given_up}: {pluralize(self.passed_over, 'record')} not rendered"
             yield Finding("template-error", "error", "", self._name, None, None, text)
 
     def summary(self) -> str:
-        """What was tried, for people."""
+        """Return a line about the tried records for the user."""
         which = f" ({self._template.description})" if self._template.description else ""
-        return f"{pluralize(self.records, 'record')} rendered with {self._name}{which}: {self.whole:,} whole"
+        return f"{pluralize(self.records, 'record')} rendered with {self._name}{which}: {self.intact:,} complete"
 
     def rows(self) -> Iterator[Row]:
-        """The remedies of what the template does not show, and the records that were not rendered."""
+        """Yield summary rows: remedies per code, and the number of records not rendered."""
         for (code, remedy), count in sorted(self.counts.items()):
             yield Row(code, count, (remedy,))
         if self.passed_over:
             yield Row("not rendered", self.passed_over, (f"the template is {self._template.given_up}",))
 
     def repair(self) -> Iterator[str]:
-        """The one line that mends all that can be mended, and what stays; none where all records are whole."""
+        """Yield the command line that fixes as much as possible; nothing if all records are intact."""
         self._deadline = monotonic() + _SEARCH * self._template.bounds.seconds
-        if not self._template.given_up and (mended := self._mending.find()):
-            yield repair_line(mended, spelled)
+        if not self._template.given_up and (repair := self._mending.find()):
+            yield repair_line(repair, as_flags)
 
-    def _search(self, stored: StoredRecord, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
-        """The remedies of a record, and what is said where there is none."""
-        if tried.beyond:
-            return {}, "no remedy was looked for"
+    def _search(self, record: StoredRecord, trial: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
+        """Return the remedies of a record, and the remark for losses without one."""
+        if trial.beyond:
+            return {}, "no remedy was tried"
         began = monotonic()
         self._deadline = began + self._template.bounds.seconds
-        conversation = Conversation(stored.messages, definitions(stored.tools))
-        remedies = self._remedies.find(conversation, wrong, (wrong, tried.problem))
-        self._mending.note(conversation, wrong, tried.problem, remedies.values())
+        conversation = Conversation(record.messages, definitions(record.tools))
+        remedies = self._remedies.find(conversation, wrong, (wrong, trial.problem))
+        self._mending.note(conversation, wrong, trial.problem, remedies.values())
         if monotonic() < self._deadline:
-            return remedies, "no preset or modifier mends it"
+            return remedies, "no preset or modifier fixes it"
         self._template.took(monotonic() - began)
         return remedies, f"no remedy was found within {self._template.bounds.seconds:g} s"
 
-    def _look(self, made: dict[str, Any]) -> Look:
-        left = self._deadline - monotonic()
-        if left <= 0:
+    def _look(self, result: dict[str, Any]) -> Look:
+        seconds = self._deadline - monotonic()
+        if seconds <= 0:
             return Look(frozenset(["template-error"]), frozenset())
-        stored = self._prepared(record(made))
-        tried = self._template.attempt(stored.messages, stored.tools, left)
-        return Look(frozenset(violation.code for violation in judge(tried)), tried.sought)
+        prepared = self._prepare(record(result))
+        trial = self._template.attempt(prepared.messages, prepared.tools, seconds)
+        return Look(frozenset(violation.code for violation in judge(trial)), trial.sought)
 
 
 def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None = None, **bounds: Any) -> str:
-    """The rendering of a record, counted over all datasets; raises ``UsageError`` where there is none."""
+    """Return the rendering of a record, counted from 1 over all datasets; raises ``UsageError`` for a larger number."""
     row = next(islice(chain.from_iterable(map(rows, datasets)), number - 1, None), None)
     if row is None:
-        raise UsageError(f"--show {number}: there are not so many records")
+        raise UsageError(f"--show {number}: the datasets have fewer records")
     try:
-        stored = record(parse(row.data))
+        prepared = record(parse(row.data))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    chosen = _choose(path, trainer)
-    stored = chosen.prepare_record(stored) if chosen else stored
-    rendering = template(path, chosen, **bounds).render(stored.messages, stored.tools)
+    trainer_template = _choose(path, trainer)
+    prepared = trainer_template.prepare_record(prepared) if trainer_template else prepared
+    rendering = template(path, trainer_template, **bounds).render(prepared.messages, prepared.tools)
     if rendering.text is None:
         raise UsageError(f"{row.file}:{row.number}: the template raises {rendering.problem}")
     return "\n".join(map(escape, rendering.text.split("\n")))
@@ -142,36 +142,45 @@ def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None 
 def _choose(path: str, trainer: str | None) -> TrainerTemplate | None:
     if trainer is None:
         return None
-    from chatsquash.templates import trainers  # which few runs ask for
+    from chatsquash.templates import trainers  # rarely needed
 
     return trainers.choose_template(trainer, path)
 
 
-def refuse_unnamed(trainer: str) -> NoReturn:
-    """Raise the ``UsageError`` for a trainer without a template, which names those that it has."""
+def require_model(trainer: str) -> NoReturn:
+    """Raise ``UsageError`` for a trainer without a model, with the models that it has templates for."""
     from chatsquash.templates import trainers
 
     raise trainers.missing_template(trainer)
 
 
 def template(
-    path: str, chosen: TrainerTemplate | None = None, render_time: float | None = None, render_memory: int | None = None
+    path: str,
+    trainer_template: TrainerTemplate | None = None,
+    render_time: float | None = None,
+    render_memory: int | None = None,
 ) -> Template:
-    """The template of a file, with other bounds than by default if given; raises ``UsageError`` for one of no use.
+    """Load a chat template.
 
-    ``chosen``: what a trainer takes in its place.  ``render_time`` is in seconds and ``render_memory`` in bytes, both
-    for each record.
+    Args:
+        path: The template file.
+        trainer_template: The template that a trainer uses instead.
+        render_time: Limit per record in seconds.
+        render_memory: Limit per record in bytes.
+
+    Raises:
+        UsageError: The template is unusable, or jinja2 is not installed.
     """
     if find_spec("jinja2") is None:
         raise UsageError("--template needs the package jinja2: pip install 'chatsquash[template]'")
     from chatsquash.templates.confined import BOUNDS, RenderBounds, Template
 
     bounds = RenderBounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory)
-    return Template(path, bounds, chosen.source if chosen else None)
+    return Template(path, bounds, trainer_template.source if trainer_template else None)
 
 
-def judge(tried: Trial) -> Iterator[Violation]:
-    """What the rules say of a trial."""
+def judge(trial: Trial) -> Iterator[Violation]:
+    """Yield the violations of the template rules by a trial."""
     for rule in rules().values():
         if rule.kind == "template":
-            yield from map(rule.violation, rule.function(tried))
+            yield from map(rule.violation, rule.function(trial))

@@ -1,4 +1,4 @@
-"""What lists of sessions show of each: its title, which is the beginning of its first prompt, and how it ended."""
+"""Titles and endings of sessions for lists: the beginning of the first prompt, and how the conversation ended."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from chatsquash.trees.canonical import prompt_text
 
 LONGEST = 200
 """Characters of a title."""
-_SCANNED = 10_000
-"""Characters of a prompt in which its words are looked for."""
+_MAX_SCANNED = 10_000
+"""Characters of a prompt that are used for its title."""
 _MESSAGES = 30
-"""Messages of a record, as its line has them, among which the prompt is looked for."""
+"""Messages of a record that are searched for a prompt."""
 
 
 def title(messages: list[Message]) -> str | None:
-    """Return the beginning of the first thing that the user said, in one line; ``None`` if that is nothing."""
-    said = (prompt_text(message) for message in messages if message["role"] == "user")
-    text = next(filter(None, said), None)
+    """Return the beginning of the first nonempty user message, in one line; ``None`` without one."""
+    prompts = (prompt_text(message) for message in messages if message["role"] == "user")
+    text = next(filter(None, prompts), None)
     return None if text is None else one_line(text)
 
 
@@ -36,16 +36,16 @@ def title_of_value(value: Json) -> str | None:
 
 
 def title_of_line(data: bytes) -> str | None:
-    """Return the title of a record by its JSON, of which only the first messages are parsed."""
+    """Return the title of a record from its JSON; only the first messages are parsed."""
     try:
         members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         return title_of_value({name: _beginning(raw) for name, raw in members.items() if name != "tools"})
-    except (ValueError, RecursionError):  # msgspec refuses some JSON that other parsers accept
+    except (ValueError, RecursionError):  # msgspec rejects some JSON that other parsers accept
         return None
 
 
 def _beginning(raw: msgspec.Raw) -> Json:
-    """A member of a record, of a list only its first items."""
+    """Parse a member of a record; only the first items of a list."""
     data = bytes(raw)
     if not data.startswith(b"["):
         return jsonio.loads(data)
@@ -54,12 +54,12 @@ def _beginning(raw: msgspec.Raw) -> Json:
 
 def one_line(text: str) -> str:
     """Return the beginning of a text in one line."""
-    text = " ".join(text[:_SCANNED].split())
+    text = " ".join(text[:_MAX_SCANNED].split())
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def ending(row: dict[str, Any]) -> str | None:
-    """How the conversation of a record ended, by the strongest evidence."""
+    """Return how the conversation of a record ended, by the strongest evidence."""
     if row["reward"] is not None:
         return f"reward {row['reward']:g}"
     if row["exit"] is not None:

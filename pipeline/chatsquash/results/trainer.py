@@ -1,4 +1,4 @@
-"""What a trainer requires of records, by the schemas of the presets that it reads."""
+"""Checks records against the requirements of a trainer: the schemas of the presets that it reads."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from chatsquash.records import presets
 
 
 class Requirements:
-    """The requirements of a trainer; raises ``UsageError`` for one that is not known, and without the package."""
+    """The requirements of a trainer; raises ``UsageError`` if it is unknown or jsonschema is not installed."""
 
     def __init__(self, name: str) -> None:
         self._trainer = TRAINERS[parse(name)[0]]
         schemas.refuse_missing(f"--for {name}")
-        self._schemas = [presets.named(each).SCHEMA for each in self._trainer.presets]
+        self._schemas = [presets.get_preset(each).SCHEMA for each in self._trainer.presets]
         self._is_closed = self._trainer.presets == ("openai",)
-        self.records = self.fitting = 0
+        self.records = self.readable = 0
 
     def look(self, value: Json) -> Iterator[Violation]:
-        """The first place in which a record does not fit."""
+        """Yield the first mismatch of a record."""
         self.records += 1
-        problems = [schemas.first_problem(schema, self._columns(value, schema)) for schema in self._schemas]
-        if all(problems):
+        mismatches = [schemas.first_problem(schema, self._columns(value, schema)) for schema in self._schemas]
+        if all(mismatches):
             which = " or ".join(self._trainer.presets)
-            yield stored_records.unreadable_by_trainer(self._trainer.title, which, problems[0])
+            yield stored_records.unreadable_by_trainer(self._trainer.title, which, mismatches[0])
         else:
-            self.fitting += 1
+            self.readable += 1
 
     def _columns(self, value: Any, schema: dict[str, Any]) -> Any:
-        """The members of a record that the trainer reads; services refuse all others, too."""
+        """Return the members of a record that the trainer reads; for services all, since they reject unknown ones."""
         if not isinstance(value, dict):
             return value
         shape = self._trainer.sample_shape
@@ -44,6 +44,6 @@ class Requirements:
         return {name: member for name, member in value.items() if name in known and member is not None}
 
     def summary(self) -> str:
-        """What was checked, and what was not."""
-        checked = f"{pluralize(self.records, 'record')} checked for {self._trainer.title}: {self.fitting:,} readable"
-        return f"{checked} (columns, roles and members; not how it renders or masks them)"
+        """Return a line for the user about the scope of the check and the result."""
+        counts = f"{pluralize(self.records, 'record')} checked for {self._trainer.title}: {self.readable:,} readable"
+        return f"{counts} (columns, roles and members; not how it renders or masks them)"

@@ -1,4 +1,4 @@
-"""The types of what a finished output contains: ``run.json`` and the lines of its reports."""
+"""The types of ``run.json`` and of the lines of reports in a finished output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from chatsquash.core.model import Severity
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
-"""How many there are of something."""
+"""A nonnegative count."""
 Line = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
@@ -45,7 +45,7 @@ class _Secrets(msgspec.Struct):
 
 
 class Counts(msgspec.Struct):
-    """The counts of ``run.json``, as far as pages show them."""
+    """The counts of ``run.json`` that pages show."""
 
     sessions: _Sessions
     conversations: _Conversations
@@ -61,7 +61,7 @@ class Counts(msgspec.Struct):
 
 
 class Input(msgspec.Struct):
-    """A log as ``run.json`` has it."""
+    """The entry of a log in ``run.json``."""
 
     path: str
     size: int
@@ -113,7 +113,7 @@ class _Usage(TypedDict):
 
 
 class SessionRow(TypedDict):
-    """A line of ``reports/sessions.jsonl``, as far as pages show it."""
+    """A line of ``reports/sessions.jsonl``, with the members that pages show."""
 
     file: str | None
     row: Line | None

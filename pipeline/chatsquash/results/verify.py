@@ -1,4 +1,4 @@
-"""Compare an output folder with its ``run.json``, and the logs with what they were when they were converted."""
+"""Verifies an output folder against its ``run.json``, and logs against their hashes at conversion."""
 
 from __future__ import annotations
 
@@ -39,27 +39,32 @@ from chatsquash.storage.commit import PLAN, RUN
 from chatsquash.storage.folder import validate_name
 
 _PIECE = 1 << 20
-_PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
-"""Files whose lines, or rows, cannot be counted by their line feeds."""
+_OPAQUE_SUFFIXES = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
+"""Suffixes of files whose lines cannot be counted by line feeds."""
 _DUPLICATE = "duplicate-record"
 _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
 
 
 @dataclass(slots=True)
 class Verification:
-    """What was compared, and what does not agree."""
+    """The numbers of compared files and logs, and the differences."""
 
     files: int = 0
     logs: int = 0
     problems: list[str] = field(default_factory=list)
-    """Where and what, a line each."""
+    """Each difference with its location, in one line."""
 
 
 def verify(out: Path | str, *, logs: bool = False, known: KnownLogs | None = None) -> Verification:
-    """Compare an output folder with its ``run.json``: hashes, counts and sums; with ``logs`` the inputs, too.
+    """Compare an output folder with its ``run.json``: hashes, counts and sums.
 
-    A text is the URL of one in a store.  ``known`` gives the paths of logs that ``run.json`` does not tell.  Raises
-    ``UsageError`` for one without a ``run.json`` that can be read, and for another key than that of the run.
+    Args:
+        out: The folder, or the URL of an output in a store.
+        logs: Also compare the inputs with their hashes.
+        known: Paths of logs and the key of the run, if ``run.json`` contains replaced paths.
+
+    Raises:
+        UsageError: ``run.json`` cannot be read, or the key is not that of the run.
     """
     place = open_output(out)
     with closing(place.folder):
@@ -71,7 +76,7 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
     run = manifest(out)
     try:
         if out.folder.status(f"{OURS}/{PLAN}"):
-            done.problems.append(f"{out}: a run was killed while its files took their places: convert again")
+            done.problems.append(f"{out}: a run was killed while it moved files into place: convert again")
         for output in run["outputs"]:
             done.files += 1
             done.problems += differences(out, output)
@@ -88,96 +93,96 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
 
 
 def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
-    """How a file differs from what is told of it; raises ``ValueError`` for a name that leads elsewhere."""
+    """Yield the differences of a file from its entry; raises ``ValueError`` for a name outside the folder."""
     name = validate_name(entry["path"])
     path = out / name
-    staged = StagedFile(name)
+    hashed = StagedFile(name)
     try:
         with out.folder.open_file(name) as file:
             while piece := file.read(_PIECE):
-                staged.add(piece)
+                hashed.add(piece)
     except OSError as problem:
         yield f"{path}: cannot be read ({problem.strerror})"
         return
-    size, lines, digest = staged.size, staged.lines, staged.digest.hexdigest()
+    size, lines, digest = hashed.size, hashed.lines, hashed.digest.hexdigest()
     if (size, digest) != (entry["size"], entry["sha256"]):
         yield f"{path}: has {size:,} bytes and the hash {digest}, not {entry['size']:,} and {entry['sha256']}"
-    elif not name.endswith(_PACKED) and lines != entry["lines"]:
+    elif not name.endswith(_OPAQUE_SUFFIXES) and lines != entry["lines"]:
         yield f"{path}: has {lines:,} lines, not {entry['lines']:,}"
 
 
 def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
-    """Which counts do not agree with each other, or with the files."""
+    """Yield counts that are inconsistent with each other or with the files."""
     counts = run["counts"]
     for name in ("sessions", "lines", "bytes", "replies", "conversations"):
         if isinstance(counts.get(name), dict):
             seen, *parts = (_total(value) for value in counts[name].values())
             if seen != sum(parts):
                 yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
-    lines = {recorded["path"]: recorded["lines"] for recorded in run["outputs"]}
-    sessions, written = counts["sessions"]["seen"], _count_written(counts)
-    if (recorded := counts["sessions"]["written"]) > written:
-        yield f"{out / RUN}: tells of {recorded:,} sessions with a record, and of {written:,} records"
+    lines = {output["path"]: output["lines"] for output in run["outputs"]}
+    sessions, records_written = counts["sessions"]["seen"], _count_written(counts)
+    if (count := counts["sessions"]["written"]) > records_written:
+        yield f"{out / RUN}: counts {count:,} sessions with a record, but {records_written:,} records"
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
-    if records and sum(records) != written:
-        yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
-    is_by_file = run["options"].get("sessions_by") == "chain"  # whose sessions may be of several files
+    if records and sum(records) != records_written:
+        yield f"{out / RUN}: counts {records_written:,} records, the files have {sum(records):,}"
+    is_by_file = run["options"].get("sessions_by") == "chain"  # sessions may span several files
     if (inputs := len(run["inputs"])) != sessions and not is_by_file:
-        yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
+        yield f"{out / RUN}: counts {sessions:,} sessions, but lists {inputs:,} inputs"
     pairs = sum(count for path, count in lines.items() if path.startswith("pairs/"))
-    if pairs != (recorded := _total(counts.get("pairs", {}))):
-        yield f"{out / RUN}: tells of {recorded:,} pairs, the files have {pairs:,}"
+    if pairs != (count := _total(counts.get("pairs", {}))):
+        yield f"{out / RUN}: counts {count:,} pairs, the files have {pairs:,}"
     yield from _check_reports(out, counts, lines)
 
 
 def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
-    """Which counts do not agree with the reports."""
+    """Yield counts that are inconsistent with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
-    for what, there, recorded in (rejected, *replies, *_findings(out, counts)):
-        if there != recorded:
-            yield f"{out / RUN}: tells of {recorded:,} {what}, the reports have {there:,}"
-    if SESSIONS in lines and out.folder.status(SESSIONS):  # else it was said already, or is a run of before
+    for what, actual, expected in (rejected, *replies, *_findings(out, counts)):
+        if actual != expected:
+            yield f"{out / RUN}: counts {expected:,} {what}, the reports have {actual:,}"
+    if SESSIONS in lines and out.folder.status(SESSIONS):  # otherwise reported above, or the output of an older version
         yield from _table(out, counts["sessions"], _count_written(counts), lines)
 
 
 def _count_written(counts: dict[str, Json]) -> int:
-    """How many records were written: one for each conversation, of a run before that was said one for each session."""
-    recorded = counts.get("conversations") or counts["sessions"]
-    return int(recorded["written"])
+    """Return the number of records; older versions only counted sessions, each with one record."""
+    written_counts = counts.get("conversations") or counts["sessions"]
+    return int(written_counts["written"])
 
 
-def _table(out: OutputSource, counts: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
-    """Which sums over the session table do not agree with the counts, or with the files that it names."""
+def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lines: dict[str, int]) -> Iterator[str]:
+    """Yield sums over the session table that are inconsistent with the counts or the record files."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    with suppress(OSError), out.folder.open_file(SESSIONS) as file:  # where it cannot be read, that was said
+    with suppress(OSError), out.folder.open_file(SESSIONS) as file:  # an unreadable file is reported above
         for session in map(orjson.loads, file):
             kinds[_kind(session)] += 1
             if (name := session["file"]) is not None:
                 rows[name] += 1
                 if session["row"] != rows[name]:
-                    yield f"{out / SESSIONS}: has row {session['row']:,} of {name} in the place of row {rows[name]:,}"
+                    yield f"{out / SESSIONS}: has row {session['row']:,} of {name} instead of row {rows[name]:,}"
     expected = {
-        "written": written,
-        f"left out: {_DUPLICATE}": counts["duplicates"],
-        **{f"left out: {code}": count for code, count in counts["left_out"].items()},
+        "written": records_written,
+        f"skipped: {_DUPLICATE}": counts["duplicates"],
+        **{f"skipped: {code}": count for code, count in counts["left_out"].items()},
         **{f"filtered: {option}": count for option, count in counts["filtered"].items()},
     }
     for kind in sorted({*expected, *kinds}):
         if kinds[kind] != expected.get(kind, 0):
             what = "records written" if kind == "written" else f"sessions {kind}"
-            yield f"{out / RUN}: tells of {expected.get(kind, 0):,} {what}, {SESSIONS} has {kinds[kind]:,}"
+            yield f"{out / RUN}: counts {expected.get(kind, 0):,} {what}, {SESSIONS} has {kinds[kind]:,}"
     for name in sorted(rows):
         if rows[name] != lines.get(name, 0):
-            yield f"{out / RUN}: tells of {lines.get(name, 0):,} records in {name}, {SESSIONS} has {rows[name]:,}"
+            yield f"{out / RUN}: counts {lines.get(name, 0):,} records in {name}, {SESSIONS} has {rows[name]:,}"
 
 
 def _kind(session: dict[str, Json]) -> str:
-    """What became of a session, in words."""
+    """Return the outcome of a session, in words."""
     if session["file"] is not None:
         return "written"
-    return f"filtered: {session['filtered']}" if session["filtered"] else f"left out: {session['left_out']}"
+    return f"filtered: {session['filtered']}" if session["filtered"] else f"skipped: {session['left_out']}"
 
 
 def _total(value: Json) -> int:
@@ -185,64 +190,69 @@ def _total(value: Json) -> int:
 
 
 def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
-    """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
-    there: Counter[tuple[str, str]] = Counter()
-    with suppress(OSError), out.folder.open_file(FINDINGS) as file:  # where it cannot be read, that was said
+    """Yield for each severity a description, the number of findings in the report, and the number in ``run.json``."""
+    in_report: Counter[tuple[str, str]] = Counter()
+    with suppress(OSError), out.folder.open_file(FINDINGS) as file:  # an unreadable file is reported above
         for line in map(orjson.loads, file):
-            there["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
-    recorded = {
+            in_report["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
+    expected = {
         (what, severity): _total(codes)
         for what in ("findings", "filtered_findings")
         for severity, codes in counts.get(what, {}).items()
     }
-    for what, severity in sorted({*there, *recorded}):
-        yield f"{what.replace('_', ' ')} {severity}", there[what, severity], recorded.get((what, severity), 0)
+    for what, severity in sorted({*in_report, *expected}):
+        yield f"{what.replace('_', ' ')} {severity}", in_report[what, severity], expected.get((what, severity), 0)
 
 
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
 _BOUNDS = ("max_line", "max_expansion", "max_expanded", "sessions_by")
-"""The options that say how far logs were read, and what was a session."""
+"""Options that determine how far logs were read and how lines were grouped into sessions."""
 
 
 class KnownLogs(NamedTuple):
-    """Logs as they were given to ``convert``, and the key of that run."""
+    """The logs as passed to ``convert``, and the key of that run."""
 
     logs: Sequence[str]
     key: bytes
 
-    def paths(self, recorded: str | None) -> dict[str, str]:
-        """The paths of the logs by their digests; raises ``UsageError`` where the run had another key."""
-        if recorded is None:
+    def paths(self, fingerprint_of_run: str | None) -> dict[str, str]:
+        """Return the paths of the logs by digest; raises ``UsageError`` if the run had another key."""
+        if fingerprint_of_run is None:
             return {}
-        if fingerprint(self.key) != recorded:
-            raise UsageError(f"the key is not that of the run, {recorded}: name that one with --anonymize-key-file")
+        if fingerprint(self.key) != fingerprint_of_run:
+            raise UsageError(
+                f"the key is not that of the run, {fingerprint_of_run}: name that one with --anonymize-key-file"
+            )
         discovery = discover(list(self.logs), Options(anonymize=False), is_readable)
         return {path_digest(self.key, printable(log.display_path)): log.display_path for log in discovery.logs}
 
 
 class Comparison(NamedTuple):
-    """How many logs were compared, and what does not agree."""
+    """The number of compared logs, and the differences."""
 
     logs: int
     problems: list[str]
 
 
 def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Comparison:
-    """Compare the logs of a run with their hashes, as ``run.json`` at a place has them.
+    """Compare the logs of a run with their hashes.
 
-    ``paths`` has those of logs whose paths are replaced there, by their digests.
+    Args:
+        run: The content of ``run.json``.
+        place: Its path, for messages.
+        paths: The paths of logs that are replaced in ``run.json``, by digest.
     """
     count, problems = 0, list[str]()
-    left, hidden = len(run["inputs"]), 0
+    remaining, hidden = len(run["inputs"]), 0
     bounds = Options(**{name: run["options"][name] for name in _BOUNDS})
     for (path, digest), inputs in groupby(run["inputs"], lambda entries: (entries["path"], entries.get("path_digest"))):
         entries = list(inputs)
-        left -= len(entries)
+        remaining -= len(entries)
         if digest and digest not in paths:
             hidden += 1
             continue
         count += 1
-        is_cut = not left and run["options"].get("limit") == len(run["inputs"])
+        is_cut = not remaining and run["options"].get("limit") == len(run["inputs"])
         digests = [each["xxh3_128"] for each in entries]
         problems += log_differences(paths.get(digest, path), digests, bounds, len(entries) if is_cut else None)
     if hidden:
@@ -251,34 +261,34 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compariso
     return Comparison(count, problems)
 
 
-def log_differences(path: str, recorded: list[str], options: Options, taken: int | None = None) -> Iterator[str]:
-    """How a log differs from its hashes, as one session or several; of these maybe only the first ones."""
-    log = Log(spelled(path), path, Path(path).name, 0)
-    digests = list(filter(None, recorded))  # empty: it could not be read then, either
+def log_differences(path: str, expected: list[str], options: Options, limit: int | None = None) -> Iterator[str]:
+    """Yield the difference of a log from its hashes: that of the file, or those of its (first ``limit``) sessions."""
+    log = Log(filesystem_path(path), path, Path(path).name, 0)
+    digests = list(filter(None, expected))  # empty if it was unreadable at conversion, too
     try:
         with raw(log.path) as file:
-            whole = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
-            if set(digests) != whole and sorted(digests) != sorted(islice(_parts(log, options), taken)):
-                yield f"{path}: is not what it was when it was converted"
+            of_file = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
+            if set(digests) != of_file and sorted(digests) != sorted(islice(_parts(log, options), limit)):
+                yield f"{path}: has changed since it was converted"
     except OSError as problem:
         if digests:
             yield f"{path}: cannot be read ({problem.strerror})"
 
 
-def spelled(path: str) -> str:
-    """A path as the system has it: bytes that are no text stand escaped in ``run.json``."""
+def filesystem_path(path: str) -> str:
+    """Return a path as the file system has it; bytes that are not UTF-8 are escaped in ``run.json``."""
     if os.path.lexists(path):
         return path
     return _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), path)
 
 
 def _parts(log: Log, options: Options) -> Iterator[str]:
-    """The hashes of the sessions that a file holds."""
+    """Yield the hashes of the sessions in a file."""
     with open_file(log.path, options) as file:
         digests = [(xxh3_128(), part.spans or ()) for part in parts(log, options)]
         owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
         file.seek(0)
-        for line in lines(file, options.max_line):  # once, since in a compressed log going back is to begin again
-            if owner := owners.get(line.number):  # none: the log grows
+        for line in lines(file, options.max_line):  # in one pass, since seeking back in a compressed log starts over
+            if owner := owners.get(line.number):  # no owner if the log has grown
                 owner.update(line.buffer[line.start : line.stop])
     return (digest.hexdigest() for digest, _ in digests)

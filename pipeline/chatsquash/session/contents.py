@@ -55,7 +55,7 @@ class ContentsMeasure:
         for at, message in enumerate(content.messages):
             place = content.place(at)
             if message["role"] == "assistant" and (trained is None or place in trained):
-                lengths[models.get(place or 0, model)] += self._length(records.said(message))
+                lengths[models.get(place or 0, model)] += self._length(records.message_texts(message))
         return Contents(
             characters=len(record.line) if record.line.isascii() else len(record.line.decode()),
             defines_tools=bool(content.tools),

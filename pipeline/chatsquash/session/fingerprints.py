@@ -15,7 +15,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Likeness, Outcome, Record
 from chatsquash.core.reasoning import PARTS
 from chatsquash.records.line import StoredRecord, digest
-from chatsquash.records.reading import native, record, said
+from chatsquash.records.reading import message_texts, native, record
 from chatsquash.records.sketch import sketch
 
 SIZE = 16
@@ -118,7 +118,7 @@ def _words(record: StoredRecord) -> Iterator[str]:
     for message in record.messages:
         if message["role"] == "system":
             continue
-        yield from said(message)
+        yield from message_texts(message)
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
             if chat.part_text(part) is None and not (isinstance(part, dict) and part.get("type") in PARTS):

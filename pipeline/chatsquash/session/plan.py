@@ -145,8 +145,8 @@ class Plan(NamedTuple):
         line = self.encode(conversation)
         findings += [*more, *line.findings]
         if line.data is None:
-            assert line.refused
-            return Rejection(line.refused), findings
+            assert line.refusal
+            return Rejection(line.refusal), findings
         digest = xxh3_128_digest(line.data)
         result = Record(line.data, usage, line.images, without_tools, unflagged=line.unflagged, marks=line.marks)
         return replace(result, digest=digest, ending=session_ending), findings
@@ -255,7 +255,7 @@ def _encoder(options: Options) -> Callable[[Conversation], RecordLine]:
     flag = None if options.flag == "none" or options.samples != "session" else options.flag
     if options.preset == presets.DEFAULT:
         return partial(record.encode_record, phrases=phrases, in_folder=options.folder, flag=flag)
-    preset, choices = presets.named(options.preset), presets.choices(options)
+    preset, choices = presets.get_preset(options.preset), presets.choices(options)
     return partial(record.shape_record, preset=preset, choices=choices, phrases=phrases, flag=flag)
 
 

@@ -153,7 +153,7 @@ class Sampling(Struct):
         trained = [*shorter.trained, *longer.trained]
         if options.shape == "prompt-completion":
             first = min((each.span for each in trained), key=lambda span: span.start)
-            if not longer.draft.is_whole(first, {each.ordinal for each in trained}):
+            if not longer.draft.covers_rest(first, {each.ordinal for each in trained}):
                 return False
         longer.trained = trained
         return True

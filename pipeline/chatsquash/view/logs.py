@@ -23,7 +23,7 @@ from chatsquash.core.text import escape, printable, quote
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.manifest import parse_options
 from chatsquash.results.types import Input
-from chatsquash.results.verify import spelled
+from chatsquash.results.verify import filesystem_path
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.lines import lines
@@ -123,7 +123,7 @@ class SessionLogs:
         if at in self._last:
             return True
         try:
-            return os.path.getsize(spelled(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - which takes any name
+            return os.path.getsize(filesystem_path(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - which takes any name
         except (OSError, ValueError):
             return False
 
@@ -251,7 +251,7 @@ def _log_path(log: str | None, known: list[Input]) -> str:
         raise NoLogError(f"the log is in remote storage, which the viewer does not access: {short_path}")
     if any(each.path_digest for each in known):
         raise NoLogError(f"the run replaced private parts of the path, so the log cannot be located: {short_path}")
-    path = spelled(log)
+    path = filesystem_path(log)
     if not os.path.isfile(path):  # noqa: PTH113 - which takes any name
         hint = "if the path is relative, run chatsquash view in the folder where the conversion ran"
         raise NoLogError(f"the log does not exist: {short_path} ({hint})")

@@ -36,7 +36,7 @@ from chatsquash.records.places import read_all
 from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
-from chatsquash.results.verify import log_differences, spelled
+from chatsquash.results.verify import filesystem_path, log_differences
 from chatsquash.storage.commit import RUN
 
 PAGE = "report.html"
@@ -224,7 +224,7 @@ def _reading_options(result: ResultFolder) -> Options:
 
 def _readable(log: str, inputs: list[Input], options: Options, left: int) -> tuple[str, int, str]:
     """The path of a log that can be read, and its bytes; empty where it cannot, and why."""
-    path = Path(spelled(log))
+    path = Path(filesystem_path(log))
     if why := _untouched(log, inputs, options):
         return "", 0, f"{why}: {_ASK}."
     if not path.is_file():

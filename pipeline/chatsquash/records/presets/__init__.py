@@ -1,7 +1,7 @@
 """One module per preset: the shape of a record that a family of trainers reads as it is.
 
-A module states its shape as a JSON Schema, makes it of a conversation, and names what it cannot hold.  Modules are
-found by looking in this folder; none is imported before it is asked for.
+A module declares its shape as a JSON Schema, makes records of conversations, and reports content that it cannot
+represent.  Modules are discovered in this folder and imported when needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEFAULT = "chat"
 """The specified record."""
 NO_RESULT = "[no result]"
-"""What a call without a result is closed with."""
+"""The default text for missing results."""
 
 
 class Column(NamedTuple):
@@ -31,44 +31,44 @@ class Column(NamedTuple):
 
     name: str
     kind: Literal["messages", "text", "images"]
-    """``messages``: a list of JSON objects; ``text``: a string; ``images``: those that were kept, by name."""
+    """``messages``: a list of JSON objects; ``text``: a string; ``images``: names of image files."""
     members: tuple[str, ...] = ()
-    """The members of these objects, where each has exactly these and all are strings."""
+    """The members of the objects, if all have exactly these, with strings."""
 
 
 class Choices(NamedTuple):
-    """What the user wants of records beyond what stages make of the conversation; see ``Options``."""
+    """Options that presets apply, in addition to the stages that change the conversation; see ``Options``."""
 
     unpaired: Unpaired = "refuse"
     unpaired_text: str = NO_RESULT
     media: Media = "refuse"
     bridges: bool = False
-    """Whether what a user says right behind a result goes into the result."""
+    """Whether a user message directly after a result is appended to the result."""
     merges: bool = False
-    """Whether messages of one role that stand in a row only in the preset's shape are joined."""
-    calls_alone: bool = False
-    """Whether text goes that stands beside calls only in the preset's shape."""
+    """Whether messages of one role are joined if they only become adjacent in the preset's shape."""
+    drops_text_with_calls: bool = False
+    """Whether text is dropped if it only shares a message with calls in the preset's shape."""
 
 
-REFUSED = Choices()
-"""Nothing is wanted: what a preset cannot hold is left out."""
+NO_CHOICES = Choices()
+"""The defaults: conversations that a preset cannot represent are skipped."""
 
 
 class ShapeResult(NamedTuple):
-    """What a preset makes of a conversation."""
+    """The record of a conversation, with findings."""
 
     record: dict[str, Any] | None
-    """``None`` for a conversation that it cannot hold."""
+    """``None`` for a conversation that the preset cannot represent."""
     findings: list[Violation]
-    refused: Violation | None = None
-    """Why it cannot hold the conversation; it is among the findings."""
+    refusal: Violation | None = None
+    """The reason why it cannot; also among the findings."""
     marks: list[Mark] | None = None
-    """Those of the conversation, as the record has its assistant messages; ``None``: it has no place for flags."""
+    """The marks of assistant messages in the record; ``None`` if it cannot have flags."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Preset:
-    """What the module of a preset declares.
+    """The declarations in the module of a preset.
 
     Other commands read records back with ``read`` or ``native``; records with ``messages`` whose calls are in
     ``tool_calls`` need neither.
@@ -80,7 +80,7 @@ class Preset:
     SCHEMA: dict[str, Any]
     """The JSON Schema of a record."""
     COLUMNS: tuple[Column, ...]
-    """In the order of the record; a record may lack one."""
+    """The members of a record in order, some of which may be missing."""
     shape: Callable[..., ShapeResult]
     """Return the record of a conversation, given it and ``Choices``; nothing in the conversation is changed."""
     read: Callable[[dict[str, Any]], StoredRecord | None] | None = None
@@ -88,13 +88,13 @@ class Preset:
     native: Callable[[list[Any]], StoredRecord | None] | None = None
     """Return the conversation in messages whose calls and results are in texts; ``None`` for any other."""
     TRAINERS: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The trainers that the preset is for, each with what of ``--loss`` it reads."""
+    """The trainers that read the preset, each with the values of ``--loss`` that it supports."""
     extra_files: Callable[[list[str], Mapping[str, Sequence[str]]], dict[str, bytes]] | None = None
     """Return more files by name, for the dataset's files and those of each split, as paths below its folder."""
 
 
 def choices(options: Options) -> Choices:
-    """What the options say of such records."""
+    """Return the choices for presets in the options."""
     text = NO_RESULT if options.unpaired_text is None else options.unpaired_text
     return Choices(
         options.unpaired,
@@ -102,15 +102,15 @@ def choices(options: Options) -> Choices:
         options.media,
         bridges=options.bridge_results == "join",
         merges=options.merge_consecutive,
-        calls_alone=options.drop_text_beside_calls,
+        drops_text_with_calls=options.drop_text_beside_calls,
     )
 
 
-def unaware(options: Options) -> list[str]:
-    """The trainers that do not read the flags of the records that are made for them."""
-    trainers = named(options.preset).TRAINERS if options.flag != "none" else {}
+def trainers_ignoring_flags(options: Options) -> list[str]:
+    """Return the trainers of the preset that ignore the requested flag."""
+    trainers = get_preset(options.preset).TRAINERS if options.flag != "none" else {}
     return [name for name, flags in trainers.items() if options.flag not in flags]
 
 
 _ROOM: Room[Preset] = Room(Preset, sys.modules[__name__], place=lambda item: item.name != DEFAULT)
-names, named, every = _ROOM.names, _ROOM.get, _ROOM.all
+names, get_preset, every = _ROOM.names, _ROOM.get, _ROOM.all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.core.model import Conversation
-from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
+from chatsquash.records.presets import NO_CHOICES, Choices, Column, ShapeResult
 
 NAME = "chat"
 SCHEMA: dict[str, Any] = {
@@ -24,6 +24,6 @@ SCHEMA: dict[str, Any] = {
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:  # noqa: ARG001
-    """Messages and tools as they are."""
+def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:  # noqa: ARG001
+    """Return messages and tools unchanged."""
     return ShapeResult({"messages": conversation.messages, "tools": conversation.tools}, [])

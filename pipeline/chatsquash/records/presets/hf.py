@@ -7,9 +7,9 @@ from typing import Any
 from chatsquash.core.model import Conversation
 from chatsquash.records import media, schema
 from chatsquash.records.arguments import objects
-from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
+from chatsquash.records.presets import NO_CHOICES, Choices, Column, ShapeResult
 from chatsquash.records.schema import TEXT, WORD
-from chatsquash.records.shaping import Plain, behind_results, shape_record
+from chatsquash.records.shaping import PlainConversation, count_users_after_results, shape_record
 
 NAME = "hf"
 TRAINERS: dict[str, tuple[str, ...]] = {
@@ -30,10 +30,10 @@ _PARTS: schema.Schema = {
         ]
     },
 }
-_SAID: schema.Schema = {"anyOf": [TEXT, _PARTS]}
+_CONTENT: schema.Schema = {"anyOf": [TEXT, _PARTS]}
 """A text, or with ``--media keep`` texts and images in order."""
 _ASSISTANT = schema.exactly(
-    {"role": {"const": "assistant"}, "content": _SAID},
+    {"role": {"const": "assistant"}, "content": _CONTENT},
     {"reasoning_content": WORD, "tool_calls": schema.calls({"type": "object"}), **schema.FLAGS},
 )
 _FUNCTION = {
@@ -45,9 +45,9 @@ _FUNCTION = {
 SCHEMA: dict[str, Any] = schema.record(
     {
         "messages": schema.messages(
-            *(schema.exactly({"role": {"const": role}, "content": _SAID}) for role in ("system", "user")),
+            *(schema.exactly({"role": {"const": role}, "content": _CONTENT}) for role in ("system", "user")),
             _ASSISTANT,
-            schema.said("tool", tool_call_id=WORD, name=WORD),
+            schema.message("tool", tool_call_id=WORD, name=WORD),
         )
     },
     {"tools": schema.tools(_FUNCTION), "images": {"type": "array", "items": {"type": "string", "pattern": _FILE}}},
@@ -55,20 +55,20 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"), Column("images", "images"))
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
-    """Turns as they are read; tools if there are any."""
+def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
+    """Return the turns unchanged, with tools if there are any."""
     return shape_record(conversation, objects, _with_images if choices.media == "keep" else _record, choices)
 
 
-def _record(plain: Plain) -> dict[str, Any]:
-    plain.notes.behind = behind_results(plain.turns)
+def _record(plain: PlainConversation) -> dict[str, Any]:
+    plain.notes.users_after_results = count_users_after_results(plain.turns)
     return {"messages": plain.turns, "tools": plain.tools} if plain.tools else {"messages": plain.turns}
 
 
-def _with_images(plain: Plain) -> dict[str, Any]:
-    """The record with the names of its images, of which it may have none.
+def _with_images(plain: PlainConversation) -> dict[str, Any]:
+    """Return the record with the names of its images, if any.
 
-    Where it has some, all that the user says is lists: TRL puts all images before the first text that is none.
+    With images, all user contents are lists, since TRL inserts all images before the first content that is a string.
     """
     pictures = [
         part

@@ -12,9 +12,9 @@ from chatsquash.core.model import Conversation
 from chatsquash.records import schema, wire
 from chatsquash.records.arguments import PATTERN, short_ids, texts
 from chatsquash.records.notes import CannotHoldError, Notes
-from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
+from chatsquash.records.presets import NO_CHOICES, Choices, Column, ShapeResult
 from chatsquash.records.schema import TEXT, WORD
-from chatsquash.records.shaping import Plain, shape_record
+from chatsquash.records.shaping import PlainConversation, shape_record
 from chatsquash.records.turns import Turn
 
 NAME = "mistral"
@@ -24,14 +24,14 @@ _ASSISTANT = {"role": {"const": "assistant"}}
 SCHEMA: dict[str, Any] = schema.record(
     {
         "messages": schema.messages(
-            schema.said("system"),
-            schema.said("user"),
+            schema.message("system"),
+            schema.message("user"),
             schema.exactly({**_ASSISTANT, "content": WORD}, schema.WEIGHT),
             schema.exactly(
                 {**_ASSISTANT, "content": {"const": ""}, "tool_calls": schema.calls(TEXT, ident=_ID, name=wire.NAME)},
                 schema.WEIGHT,
             ),
-            schema.said("tool", tool_call_id=_ID, name=wire.NAME),
+            schema.message("tool", tool_call_id=_ID, name=wire.NAME),
         )
     },
     {"tools": wire.TOOLS},
@@ -39,13 +39,13 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
-    """Turns with short ids; those of the assistant in a row are one, in which calls leave no place for text."""
+def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
+    """Return turns with short ids; consecutive assistant turns are joined, and text is dropped if there are calls."""
     return shape_record(conversation, texts, _record, choices)
 
 
-def _record(plain: Plain) -> dict[str, Any]:
-    turns = list(_single(wire.messages(plain.turns, plain.notes), plain.notes))
+def _record(plain: PlainConversation) -> dict[str, Any]:
+    turns = list(_joined_turns(wire.messages(plain.turns, plain.notes), plain.notes))
     first = next(turn for turn in turns if turn["role"] != "system")
     if first["role"] != "user":
         raise CannotHoldError(shapes.unsupported_shape("no message of the user is first", None))
@@ -55,16 +55,16 @@ def _record(plain: Plain) -> dict[str, Any]:
     return wire.record([_with_ids(turn, short) for turn in turns], plain.tools, plain.notes)
 
 
-def _single(turns: Iterator[Turn], notes: Notes) -> Iterator[Turn]:
-    """Turns of the assistant that follow each other as one, and its text only where there are no calls."""
+def _joined_turns(turns: Iterator[Turn], notes: Notes) -> Iterator[Turn]:
+    """Join consecutive assistant turns, and drop their text if there are calls."""
     for by_assistant, run in groupby(turns, key=lambda turn: turn["role"] == "assistant"):
         if by_assistant:
-            yield _text_or_calls(reduce(partial(_together, notes), run), notes)
+            yield _text_or_calls(reduce(partial(_join_two, notes), run), notes)
         else:
             yield from run
 
 
-def _together(notes: Notes, last: Turn, turn: Turn) -> Turn:
+def _join_two(notes: Notes, last: Turn, turn: Turn) -> Turn:
     notes.changed["messages of the assistant in a row become one"] += 1
     return {**last, **turn, "content": "\n\n".join(filter(None, (last["content"], turn["content"])))}
 
@@ -72,7 +72,7 @@ def _together(notes: Notes, last: Turn, turn: Turn) -> Turn:
 def _text_or_calls(turn: Turn, notes: Notes) -> Turn:
     if "tool_calls" not in turn or not turn["content"]:
         return turn
-    notes.dropped["text beside calls"] += 1
+    notes.dropped["text next to calls"] += 1
     return {**turn, "content": ""}
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from chatsquash.core.model import Conversation
 from chatsquash.records import schema, wire
 from chatsquash.records.arguments import texts
-from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
+from chatsquash.records.presets import NO_CHOICES, Choices, Column, ShapeResult
 from chatsquash.records.schema import TEXT, WORD
-from chatsquash.records.shaping import Plain, shape_record
+from chatsquash.records.shaping import PlainConversation, shape_record
 from chatsquash.records.turns import Turn
 
 NAME = "openai"
@@ -18,11 +18,11 @@ _CALLS = schema.calls(TEXT, name=wire.NAME)
 SCHEMA: dict[str, Any] = schema.record(
     {
         "messages": schema.messages(
-            schema.said("system"),
-            schema.said("user"),
-            schema.said("assistant", schema.WEIGHT),
+            schema.message("system"),
+            schema.message("user"),
+            schema.message("assistant", schema.WEIGHT),
             schema.exactly({"role": {"const": "assistant"}, "tool_calls": _CALLS}, {"content": WORD, **schema.WEIGHT}),
-            schema.said("tool", tool_call_id=WORD),
+            schema.message("tool", tool_call_id=WORD),
         )
     },
     {"tools": wire.TOOLS},
@@ -30,12 +30,12 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
-    """Turns without reasoning and without names beside results; no content where there is only a call."""
+def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
+    """Return turns without reasoning and without names of results; turns with only calls have no content."""
     return shape_record(conversation, texts, _record, choices)
 
 
-def _record(plain: Plain) -> dict[str, Any]:
+def _record(plain: PlainConversation) -> dict[str, Any]:
     messages = [_message(turn) for turn in wire.messages(plain.turns, plain.notes)]
     return wire.record(messages, plain.tools, plain.notes)
 

@@ -18,15 +18,17 @@ from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects_or_texts
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.notes import CannotHoldError
-from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
+from chatsquash.records.presets import NO_CHOICES, Choices, Column, ShapeResult
 from chatsquash.records.schema import TEXT
-from chatsquash.records.shaping import Plain, shape_record
+from chatsquash.records.shaping import PlainConversation, shape_record
 from chatsquash.records.turns import Turn
 
 NAME = "sharegpt"
 TRAINERS: dict[str, tuple[str, ...]] = {"LLaMA-Factory": ()}
-_ASKED, _ANSWERED = ("human", "observation"), ("gpt", "function_call")
-_TURNS = schema.many(schema.exactly({"from": {"enum": [*_ASKED, *_ANSWERED]}, "value": TEXT}, schema.FLAGS))
+_USER_SIDE, _ASSISTANT_SIDE = ("human", "observation"), ("gpt", "function_call")
+_TURNS = schema.nonempty_list(
+    schema.exactly({"from": {"enum": [*_USER_SIDE, *_ASSISTANT_SIDE]}, "value": TEXT}, schema.FLAGS)
+)
 SCHEMA: dict[str, Any] = schema.record({"conversations": {**_TURNS, "minItems": 2}, "system": TEXT, "tools": TEXT})
 COLUMNS = (Column("conversations", "messages", ("from", "value")), Column("system", "text"), Column("tools", "text"))
 _ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool", "system": "system"}
@@ -44,15 +46,15 @@ _INFO = {
 }
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
-    """Turns of one side joined, so that both alternate; tools as JSON text."""
+def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
+    """Join consecutive turns of each side so that both alternate; tools become JSON text."""
     return shape_record(conversation, objects_or_texts, _record, choices, as_text=True, alternates=True)
 
 
 def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
-    """``dataset_info.json``: an entry for each split, or for each file of a split that has several.
+    """Return ``dataset_info.json`` with an entry for each split, or for each file if splits have several.
 
-    LLaMA-Factory reads a file, or all that are in a folder, under one name.
+    An entry of LLaMA-Factory is a file, or a folder with all its files.
     """
     del files
     entries: dict[str, Any] = {}
@@ -68,26 +70,26 @@ def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[s
     return {"dataset_info.json": orjson.dumps(entries, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
 
 
-def _record(plain: Plain) -> dict[str, Any]:
+def _record(plain: PlainConversation) -> dict[str, Any]:
     system = plain.turns[0]["content"] if plain.turns[0]["role"] == "system" else ""
-    spoken = [turn for turn in plain.turns if turn["role"] != "system"]
-    runs = [(role, list(run)) for role, run in groupby(spoken, key=lambda turn: turn["role"])]
+    turns_after_system = [turn for turn in plain.turns if turn["role"] != "system"]
+    runs = [(role, list(run)) for role, run in groupby(turns_after_system, key=lambda turn: turn["role"])]
     turns = [_turn(role, run, plain) for role, run in runs]
     for at, turn in enumerate(turns):
-        if turn["from"] not in (_ANSWERED if at % 2 else _ASKED):
-            raise CannotHoldError(_out_of_turn(at, turn))
+        if turn["from"] not in (_ASSISTANT_SIDE if at % 2 else _USER_SIDE):
+            raise CannotHoldError(_order_violation(at, turn))
     tools = json.dumps([tool["function"] for tool in plain.tools], ensure_ascii=False) if plain.tools else ""
     return {"conversations": turns, "system": system, "tools": tools}
 
 
-def _out_of_turn(at: int, turn: dict[str, str]) -> Violation:
+def _order_violation(at: int, turn: dict[str, str]) -> Violation:
     if not at:
         return shapes.unsupported_shape(f"a turn of {turn['from']} is first", None)
     hint = "--bridge-results join makes it a part of the result, "
-    return shapes.unsupported_shape("the user speaks right behind a result", None, hint)
+    return shapes.unsupported_shape("a user message directly follows a result", None, hint)
 
 
-def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
+def _turn(role: str, run: list[Turn], plain: PlainConversation) -> dict[str, str]:
     if role == "tool":
         return {"from": "observation", "value": markup.BETWEEN_RESULTS.join(turn["content"] for turn in run)}
     if len(run) > 1:
@@ -95,7 +97,7 @@ def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
     if role == "user":
         return {"from": "human", "value": _join([turn["content"] for turn in run])}
     calls = [call for turn in run for call in turn.get("tool_calls", ())]
-    if calls and plain.choices.calls_alone and any(turn["content"] for turn in run):
+    if calls and plain.choices.drops_text_with_calls and any(turn["content"] for turn in run):
         plain.notes.changed["texts next to calls dropped"] += sum(bool(turn["content"]) for turn in run)
         run = [{**turn, "content": ""} for turn in run]
     text = _join([markup.text(turn) for turn in run])
@@ -103,14 +105,16 @@ def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
 
 
 def _calls(text: str, calls: list[dict[str, Any]]) -> str:
-    """Calls behind a text, as models write them on a line of their own; without one they are JSON alone."""
+    """Append calls to a text on a separate line, as models write them; without text, return only their JSON."""
     if chat.CALL_OPEN in text:
-        raise CannotHoldError(shapes.unsupported_shape(f"{chat.CALL_OPEN} stands in the text beside tool_calls", None))
-    written = ", ".join(map(markup.call, calls))
+        raise CannotHoldError(
+            shapes.unsupported_shape(f"{chat.CALL_OPEN} is in the text of a message with tool_calls", None)
+        )
+    calls_text = ", ".join(map(markup.call, calls))
     if not text:
-        return written if len(calls) == 1 else f"[{written}]"
-    break_ = "" if text.endswith(markup.BEHIND_REASONING) else "\n"
-    return f"{text}{break_}{chat.CALL_OPEN}[{written}]{chat.CALL_CLOSE}"
+        return calls_text if len(calls) == 1 else f"[{calls_text}]"
+    break_ = "" if text.endswith(markup.END_OF_REASONING) else "\n"
+    return f"{text}{break_}{chat.CALL_OPEN}[{calls_text}]{chat.CALL_CLOSE}"
 
 
 def _join(texts: list[str]) -> str:
@@ -121,24 +125,24 @@ def _join(texts: list[str]) -> str:
 
 
 def read(value: dict[str, Any]) -> StoredRecord | None:
-    """The conversation of a record; ``None`` for one of another preset, raises ``NotARecordError`` for a broken one."""
+    """Return the conversation of a record; ``None`` for another preset.  Raises ``NotARecordError``."""
     if "conversations" not in value:
         return None
     turns, system = value["conversations"], value.get("system")
     if not isinstance(turns, list):
         raise NotARecordError(f"conversations is {json_type(turns)}")
-    said: list[Any] = [{"role": "system", "content": system}] if isinstance(system, str) and system else []
-    places = [0] * len(said)
+    messages: list[Any] = [{"role": "system", "content": system}] if isinstance(system, str) and system else []
+    places = [0] * len(messages)
     for at, turn in enumerate(turns):
-        said.append(_message(turn, at))
+        messages.append(_message(turn, at))
         places.append(at)
-    return markup.native(said, places, _definitions(value.get("tools")))
+    return markup.native(messages, places, _definitions(value.get("tools")))
 
 
 def _definitions(tools: Json) -> Json:
-    """The definitions, wrapped as LLaMA-Factory wraps them."""
-    listed = (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools
-    return [*map(_wrap, listed)] if isinstance(listed, list) else listed
+    """Return the definitions, wrapped as in LLaMA-Factory."""
+    definitions = (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools
+    return [*map(_wrap, definitions)] if isinstance(definitions, list) else definitions
 
 
 def _wrap(tool: Json) -> Json:
@@ -152,14 +156,14 @@ def _message(turn: Json, at: int) -> dict[str, Any]:
         raise NotARecordError(f"conversations[{at}] is not an object with from and value that sharegpt knows")
     text = turn["value"]
     if turn["from"] == "function_call":
-        text = _outlinable(text)
+        text = _with_call_blocks(text)
     return {"role": role, "content": text}
 
 
-def _outlinable(value: str) -> str:
-    """A turn of calls, with each of them as a block in its text."""
-    said, marked, calls = value.partition(chat.CALL_OPEN)
-    called = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if marked else value)
-    blocks = [jsonio.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
-    said = said if said.endswith(markup.BEHIND_REASONING) else said.removesuffix("\n")
-    return (said if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)
+def _with_call_blocks(value: str) -> str:
+    """Return the text of a turn of calls with a tagged block for each call."""
+    text, open_tag, calls = value.partition(chat.CALL_OPEN)
+    parsed = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if open_tag else value)
+    blocks = [jsonio.dumps(call).decode() for call in (parsed if isinstance(parsed, list) else [parsed])]
+    text = text if text.endswith(markup.END_OF_REASONING) else text.removesuffix("\n")
+    return (text if open_tag else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)

@@ -1,1 +1,1 @@
-"""Datasets that exist already, with placeholders in the place of what is private in them."""
+"""Redacts existing datasets: secrets and personal data are replaced by placeholders."""

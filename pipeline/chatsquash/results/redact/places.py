@@ -1,4 +1,4 @@
-"""Which files are read, and which take their places."""
+"""Maps the input files of a run to the names of their output files."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from chatsquash.sources.compression import suffixes
 from chatsquash.storage.commit import RUN
 
 _REPORTS = "reports"
-"""The folder of a result that has no records."""
+"""The folder of an output that contains no records."""
 Hide = Callable[[str], str]
-"""Gives a text with nothing private in it."""
+"""Redacts a text."""
 
 
 class FilePlacement(NamedTuple):
-    """A file, and the name of what takes its place below the output, its parts joined by ``/``."""
+    """An input file, and the relative name of its output file, with ``/`` as separator."""
 
     source: Path
     name: str
 
 
 class Places(NamedTuple):
-    """The files of a run, and where they go."""
+    """The files of a run and their destination."""
 
     folder: Path
-    """All names are below it."""
+    """The folder that contains all output files."""
     is_file: bool
-    """Whether the output is one file, beside which nothing is written."""
+    """Whether the output is a single file, without reports."""
     files: list[FilePlacement]
     others: Counter[str]
-    """What lies in folders and is not read, by suffix."""
+    """Ignored files in folders, by suffix."""
 
 
 def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
-    """The files that are named, lie in folders or fit globs; raises ``UsageError`` for what cannot be."""
+    """Return the files of paths, folders and globs; raises ``UsageError`` for impossible or conflicting paths."""
     refuse_remote(output)
     others: Counter[str] = Counter()
     sources = [each for source in inputs for each in _find(source, others)]
@@ -53,25 +53,25 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
     if is_file and len(sources) > 1:
         raise UsageError(f"{output}: is one file, and the inputs are {len(sources)}; name a folder with --output")
     if is_file:
-        _refuse_another_kind(sources[0].source, out)
+        _refuse_other_format(sources[0].source, out)
         files = [sources[0]._replace(name=out.name)]
     else:
-        files = [each._replace(name=_hide(each.name, hide)) for each in sources]
+        files = [each._replace(name=_redact_name(each.name, hide)) for each in sources]
     folder = out.parent if is_file else out
-    _refuse_meeting(files)
+    _refuse_collisions(files)
     _refuse_inputs(inputs, files, folder, is_file=is_file)
     return Places(folder, is_file, files, others)
 
 
 def rename(files: list[FilePlacement], hide: Hide) -> list[FilePlacement]:
-    """Files whose names are hidden once more, when more is known; raises ``UsageError`` where two have one."""
-    again = [each._replace(name=_hide(each.name, hide)) for each in files]
-    _refuse_meeting(again)
-    return again
+    """Redact file names again with values detected meanwhile; raises ``UsageError`` if two become equal."""
+    placements = [each._replace(name=_redact_name(each.name, hide)) for each in files]
+    _refuse_collisions(placements)
+    return placements
 
 
-def refuse_taken(folder: Path, names: Iterable[str]) -> None:
-    """Raise ``UsageError`` where something has such a name."""
+def refuse_existing(folder: Path, names: Iterable[str]) -> None:
+    """Raise ``UsageError`` if one of the names exists."""
     for name in names:
         if os.path.lexists(folder / name):
             raise UsageError(f"{folder / name}: is there already; --force replaces it")
@@ -81,7 +81,7 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
     refuse_remote(place)
     path = Path(place)
     if path.is_dir():
-        files = list(_below(path, others))
+        files = list(_datasets_below(path, others))
         if not files:
             raise UsageError(f"{place}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
         yield from (FilePlacement(path / name, name) for name in files)
@@ -90,8 +90,8 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
         fitting = [each for each in paths if each.is_file() and is_dataset(each)]
         if not fitting:
             raise UsageError(f"{place}: no dataset has such a name")
-        fixed = _fixed_folder(place)
-        yield from (FilePlacement(each, each.relative_to(fixed).as_posix()) for each in fitting)
+        folder = _fixed_folder(place)
+        yield from (FilePlacement(each, each.relative_to(folder).as_posix()) for each in fitting)
     elif not path.is_file():
         raise UsageError(f"{place}: is not a file, folder or glob")
     else:
@@ -99,14 +99,14 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
 
 
 def _fixed_folder(pattern: str) -> Path:
-    """The folder of a glob before the first part that is none."""
+    """Return the folder of a glob before its first part with wildcards."""
     parts = Path(pattern).parts
     magic = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     return Path(*parts[:magic])
 
 
-def _below(folder: Path, others: Counter[str]) -> Iterator[str]:
-    """The datasets in a folder and in those in it, hidden ones and the reports of a result aside."""
+def _datasets_below(folder: Path, others: Counter[str]) -> Iterator[str]:
+    """Yield the datasets in a folder tree, without hidden files and without the reports of an output."""
     for place, folders, names in os.walk(folder):
         inside = Path(place)
         is_result = (inside / OURS).is_dir() or (inside / RUN).is_file()
@@ -121,8 +121,8 @@ def _below(folder: Path, others: Counter[str]) -> Iterator[str]:
                 others[path.suffix.lower() or "files without a suffix"] += 1
 
 
-def _hide(name: str, hide: Hide) -> str:
-    """A name without anything private, which has the suffixes that it had."""
+def _redact_name(name: str, hide: Hide) -> str:
+    """Redact a name, except for its suffixes."""
     hidden = hide(name)
     if hidden == name:
         return name
@@ -130,13 +130,13 @@ def _hide(name: str, hide: Hide) -> str:
     return "/".join(map(sanitise, hidden.removesuffix(ending).split("/"))) + ending
 
 
-def _refuse_another_kind(source: Path, out: Path) -> None:
+def _refuse_other_format(source: Path, out: Path) -> None:
     if (source.suffix.lower() == PARQUET) != (out.suffix.lower() == PARQUET):
-        raise UsageError(f"{out}: is of another kind than what is read; lines stay lines, and Parquet stays Parquet")
+        raise UsageError(f"{out}: does not match the input; JSON Lines and Parquet cannot be converted into each other")
 
 
-def _refuse_meeting(files: list[FilePlacement]) -> None:
-    """Raise where two files would take one place, also where a system makes no difference between cases."""
+def _refuse_collisions(files: list[FilePlacement]) -> None:
+    """Raise ``UsageError`` if two files would get the same name, ignoring case as some file systems do."""
     counts = Counter(each.name.casefold() for each in files)
     for each in files:
         if counts[each.name.casefold()] > 1:
@@ -144,13 +144,13 @@ def _refuse_meeting(files: list[FilePlacement]) -> None:
 
 
 def _refuse_inputs(inputs: Iterable[str], files: list[FilePlacement], folder: Path, *, is_file: bool) -> None:
-    """Raise where what is written would be read, or would take the place of what is read."""
+    """Raise ``UsageError`` if output files would be read as input, or would replace it."""
     out = folder.resolve()
     for place in inputs:
-        read = Path(place).resolve()
-        if not is_file and read.is_dir() and (out == read or read in out.parents):
-            raise UsageError(f"{folder}: lies in what is read; choose another place with --output")
+        source = Path(place).resolve()
+        if not is_file and source.is_dir() and (out == source or source in out.parents):
+            raise UsageError(f"{folder}: is inside the input folder; choose another folder with --output")
     read_files = {each.source.resolve() for each in files}
     for each in files:
         if (folder / each.name).resolve() in read_files:
-            raise UsageError(f"{folder}: what is read would be replaced; choose another place with --output")
+            raise UsageError(f"{folder}: the input would be replaced; choose another path with --output")

@@ -1,4 +1,4 @@
-"""Secrets and personal data in one record of a dataset, replaced or counted, and the sums over all records."""
+"""Replaces or counts the secrets and personal data of a record, and sums them up over all records."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from chatsquash.redaction.redactor import Redactor
 from chatsquash.results.redact.places import Hide
 
 _UNSET = (None, 0, 1)
-"""What a flag may be; anything else under its name is no flag.  (False and True are equal to two of them.)"""
-_HOLDS = "chatsquash redact replaces"
+"""The values of a flag; a member with other values is not a flag.  (False and True equal 0 and 1.)"""
+_ADVICE = "chatsquash redact replaces"
 
 
 class RedactedRecord(NamedTuple):
-    """A record with placeholders, and what became of it."""
+    """A record with placeholders, and the replacements."""
 
     value: Json
     counts: Counter[Value]
     addresses: int
     unflagged: list[int]
-    """The replies with a placeholder for a secret of which nothing can say that they are not trained on."""
+    """Replies with a placeholder that cannot be excluded from training, because the record has no flags."""
 
     @property
     def is_changed(self) -> bool:
@@ -41,46 +41,46 @@ class RedactedRecord(NamedTuple):
 
     @property
     def secrets(self) -> int:
-        """How many secrets were replaced, repeated ones each time."""
+        """The number of replaced secrets, with repetitions."""
         return sum(count for value, count in self.counts.items() if is_secret(value.kind))
 
 
 def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) -> RedactedRecord:
-    """A record, or any JSON, without what is private and what is known; raises ``UnsearchedError``.
+    """Redact a record or any JSON value; raises ``UnsearchedError``.
 
-    The record that is given is changed in its place.
+    The value is modified in place.  ``known`` also replaces values detected in other records of the session.
     """
     pieces = _pieces(value)
     hits = privacy.replace(pieces.values)
     if known:
         hits += known.replace(pieces.values)
-    whole, addresses, passwords = privacy.anonymized(_whole(value, pieces) if hits else value)
+    redacted, addresses, passwords = privacy.anonymized(_join_pieces(value, pieces) if hits else value)
     counts = Counter(map(value_of, passwords))
     for (_, each), count in hits.items():
         counts[each] += count
-    masked = _pieces(whole)
+    masked = _pieces(redacted)
     unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
-    return RedactedRecord(_whole(whole, masked) if counts else whole, counts, addresses, unflagged)
+    return RedactedRecord(_join_pieces(redacted, masked) if counts else redacted, counts, addresses, unflagged)
 
 
-def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
-    """What is private in which piece of a record, and how often; raises ``UnsearchedError``."""
+def count_values(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
+    """Count the secrets and personal data in each piece of a record; raises ``UnsearchedError``."""
     return redactor.count(_pieces(value).values, every=True)
 
 
-def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violation]:
-    """What is private in a record, once for each kind at the first message with it."""
+def violations(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violation]:
+    """Yield a violation for each kind of secret or personal data, at the first message with it."""
     pieces = _pieces(value)
     for kind, count, first in kinds(counts):
         place = pieces.place(first)
         if is_secret(kind):
-            yield private.secret_found(kind, count, place, _HOLDS)
+            yield private.secret_found(kind, count, place, _ADVICE)
         else:
             yield stored_records.personal_data_found(kind, count, place)
 
 
-def hides(data: bytes, value: Json) -> bool:
-    """Whether JSON has members that its value lacks: of two with one name a parser takes the last."""
+def has_duplicate_members(data: bytes, value: Json) -> bool:
+    """Return whether JSON has members that its parsed value has not: parsers only return the last of equal names."""
     if jsonio.dumps(value) == data.strip():
         return False
     is_hidden = False
@@ -101,16 +101,16 @@ def _pieces(value: Json) -> Pieces:
 
 
 _ALONE = "text"
-"""Under what a value that is no object is searched; it tells nothing."""
+"""The member name under which a value other than an object is searched; it must match no detector."""
 
 
-def _whole(value: Json, pieces: Pieces) -> Json:
+def _join_pieces(value: Json, pieces: Pieces) -> Json:
     whole = pieces.assemble()
     return whole if isinstance(value, dict) else whole[_ALONE]
 
 
 def _unflag(pieces: Pieces, masked: list[int]) -> list[int]:
-    """Have replies say that they are not trained on; the places of those that have no way to say so."""
+    """Set the flags of replies so that they are not trained on; return the replies of a record without flags."""
     replies = [at for at in masked if pieces.replies([at])]
     if not replies:
         return []
@@ -122,49 +122,49 @@ def _unflag(pieces: Pieces, masked: list[int]) -> list[int]:
 
 
 def _flags(pieces: Pieces) -> list[str]:
-    """The flags that messages of a record have."""
+    """Return the names of the flags in the messages of a record."""
     turns = [turn for turn in pieces.values[:-1] if isinstance(turn, dict)]
     flags = []
     for flag in marks.FLAGS:
-        said = [turn[flag] for turn in turns if flag in turn]
-        if said and all(isinstance(each, (int, type(None))) and each in _UNSET for each in said):
+        values = [turn[flag] for turn in turns if flag in turn]
+        if values and all(isinstance(each, (int, type(None))) and each in _UNSET for each in values):
             flags.append(flag)
     return flags
 
 
 @dataclass(slots=True)
 class RedactionSummary:
-    """What became of the records."""
+    """The counts of a redaction run."""
 
     place: str
-    """Where they are written."""
+    """The output path."""
     looks_for_secrets: bool = False
     written: int = 0
     left_out: int = 0
-    """Records that could not be searched, and lines that are none."""
+    """Records that could not be searched, and lines that are not records."""
     files: int = 0
     secrets: int = 0
-    """Secrets that were replaced, repeated ones each time."""
+    """Replaced secrets, with repetitions."""
     with_secrets: int = 0
-    """Records in which they were found."""
+    """Records with secrets."""
     addresses: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
-    """What else was replaced, and what the secrets are."""
+    """Replaced values by kind, including secrets."""
     others: Counter[str] = field(default_factory=Counter)
-    """What lay in folders and is not read, by suffix."""
+    """Ignored files in folders, by suffix."""
     hashes: set[str] = field(default_factory=set)
-    """Those of the secrets, as ``--redact-known`` takes them."""
+    """Hashes of the secrets, as ``--redact-known`` reads them."""
     values: set[Value] = field(default_factory=set)
-    """What was replaced."""
+    """The replaced values."""
     _table: Table = field(default_factory=Table)
 
     @property
     def complete(self) -> bool:
-        """Whether all records are written."""
+        """Whether all records were written."""
         return not self.left_out
 
-    def take(self, done: RedactedRecord, placeholders: Placeholders, place: str) -> None:
-        """Count a record, and what was replaced in it."""
+    def add(self, done: RedactedRecord, placeholders: Placeholders, place: str) -> None:
+        """Count a record and its replacements."""
         self.written += 1
         self.addresses += done.addresses
         self.secrets += done.secrets
@@ -177,20 +177,20 @@ class RedactionSummary:
             self.hashes.update([entry.digest] if entry.digest else [])
 
     def report(self, hide: Hide) -> bytes:
-        """The table of ``reports/redactions.csv``, a row for each value, which is told by its placeholder's digits."""
+        """Return ``reports/redactions.csv``: a row for each value, identified by the digits of its placeholder."""
         return self._table.csv(hide)
 
     def overview(self) -> Overview:
-        """What people should know about the run."""
+        """Return the summary for the user."""
         files = f" ({pluralize(self.files, 'file')})" if self.files > 1 else ""
         headlines = [Headline((f"{pluralize(self.written, 'record')} written to {self.place}{files}",))]
         if self.left_out:
-            left_out = f"{pluralize(self.left_out, 'record')} left out that could not be searched"
+            left_out = f"{pluralize(self.left_out, 'unsearchable record')} skipped"
             headlines.append(Headline(("needs attention:", left_out), "error"))
         return Overview((*headlines,), (*self._rows(),))
 
     def __str__(self) -> str:
-        """The overview as text."""
+        """Return the summary as text."""
         return self.overview().as_text(verbose=True)
 
     def _rows(self) -> Iterator[Row]:

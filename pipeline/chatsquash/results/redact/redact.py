@@ -1,4 +1,4 @@
-"""Datasets that exist, written once more with placeholders in the place of what is private in them."""
+"""Rewrites existing datasets with placeholders instead of secrets and personal data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import printable
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.dataset.shards import packer_of
-from chatsquash.records.datasets import PARQUET, rows_whole, session
+from chatsquash.records.datasets import PARQUET, complete_rows, session
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.redaction import lists
@@ -31,31 +31,41 @@ from chatsquash.redaction.privacy import Privacy
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.redaction.texts import Texts
 from chatsquash.results.redact import tables
-from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_taken, rename
-from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, hides, redact_record
+from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_existing, rename
+from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, has_duplicate_members, redact_record
 from chatsquash.results.redact.tables import Cells, ParquetTable, Row
 from chatsquash.session.session import finding
 from chatsquash.storage.staging import StagedFiles, write_elsewhere
 
 
 class Watch(NamedTuple):
-    """What is told of a run while it goes on."""
+    """Callbacks during a run."""
 
-    say: Callable[[Finding], None]
-    """Told what is wrong with records."""
+    report: Callable[[Finding], None]
+    """Called with each finding."""
     observe: Callable[[int, int], None] | None = None
-    """Told the bytes of each file that is done, and those of all."""
+    """Called after each file with its bytes and with the bytes of all files."""
 
 
 def redact(
     inputs: Iterable[str], output: str, options: Options, watch: Watch, *, force: bool = False
 ) -> RedactionSummary:
-    """Write datasets to a folder, or one to a file, without what the options name.
+    """Write redacted datasets to a folder, or a single one to a file.
 
-    All files appear at the end, or none.  Raises ``UsageError`` for what cannot be read or written.
+    Either all files appear at the end, or none.
+
+    Args:
+        inputs: Dataset files, folders and globs.
+        output: A folder or a file.
+        options: What to replace.
+        watch: Callbacks for findings and progress.
+        force: Replace existing files.
+
+    Raises:
+        UsageError: A file cannot be read or written, or nothing is to be replaced.
     """
     if not (options.replaces or options.anonymize):
-        raise UsageError("nothing is to be replaced: say what, as in --redact secrets,emails")
+        raise UsageError("nothing to replace: choose with --redact, for example --redact secrets,emails")
     privacy = Privacy(options)
     where = places(list(inputs), output, privacy.text)
     for each in where.files:
@@ -63,122 +73,122 @@ def redact(
             packer_of(Path(each.name))
     if options.write_known:
         _refuse_dataset(Path(options.write_known), where)
-    with _stage(where, force=force) as staged:
+    with _stage(where, force=force) as staging:
         run = _Run(privacy, options, where, watch)
-        run.write(staged)
-        put = run.settled(staged)
+        run.write(staging)
+        names = run.finish(staging)
         if not force:
-            refuse_taken(where.folder, put)
+            refuse_existing(where.folder, names)
         if options.write_known:
-            _write_known(staged, options.write_known, hash_list(run.done.hashes))
-        staged.put(put)
+            _write_known(staging, options.write_known, hash_list(run.done.hashes))
+        staging.put(names)
     return run.done
 
 
-def _refuse_dataset(known: Path, where: Places) -> None:
-    """Refuse hashes in the place of a dataset that is read or written."""
+def _refuse_dataset(hash_list_path: Path, where: Places) -> None:
+    """Raise ``UsageError`` if the list of hashes would replace a dataset that is read or written."""
     for each in where.files:
         for dataset in (each.source, where.folder / each.name):
-            if known.exists() and dataset.exists() and known.samefile(dataset):
-                raise UsageError(f"--write-known {known}: is a dataset; name another file")
+            if hash_list_path.exists() and dataset.exists() and hash_list_path.samefile(dataset):
+                raise UsageError(f"--write-known {hash_list_path}: is a dataset; name another file")
 
 
-def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:
+def _write_known(staging: StagedFiles, path: str, data: bytes) -> None:
     try:
-        write_elsewhere(staged.staging, Path(path).absolute(), data)
+        write_elsewhere(staging.staging, Path(path).absolute(), data)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
 
 
 @contextmanager
 def _stage(where: Places, *, force: bool) -> Iterator[StagedFiles]:
-    """The folder beside the output; what is not put in its place goes."""
-    staged = StagedFiles(where.folder, force=force)
+    """Stage files next to the output; files not moved into place are discarded."""
+    staging = StagedFiles(where.folder, force=force)
     try:
-        staged.begin()
+        staging.begin()
         if not force:
             reports = [] if where.is_file else [REDACTIONS]
-            refuse_taken(where.folder, [*(each.name for each in where.files), *reports])
-        yield staged
+            refuse_existing(where.folder, [*(each.name for each in where.files), *reports])
+        yield staging
     except OSError as problem:
         raise UsageError(f"{where.folder}: cannot be written ({problem.strerror})") from None
     finally:
         with platform.uninterrupted():
-            staged.discard()
+            staging.discard()
 
 
 class _Run:
-    """Writes the files of a run, one after the other."""
+    """Writes the files of a run one by one."""
 
     def __init__(self, privacy: Privacy, options: Options, where: Places, watch: Watch) -> None:
         self._privacy, self._where, self._watch = privacy, where, watch
         self._hide = privacy.text
-        self._shown = cache(self._session_and_path)
-        shown = str(where.folder / where.files[0].name) if where.is_file else str(where.folder)
-        self.done = RedactionSummary(shown, "secrets" in options.redacts, files=len(where.files), others=where.others)
+        self._session_and_path_of = cache(self._session_and_path)
+        place = str(where.folder / where.files[0].name) if where.is_file else str(where.folder)
+        self.done = RedactionSummary(place, "secrets" in options.redacts, files=len(where.files), others=where.others)
         sources = [each.source for each in where.files]
         self._known = SessionValues(privacy.redactor, privacy.placeholders, sources) if privacy.redactor else None
 
-    def write(self, staged: StagedFiles) -> None:
+    def write(self, staging: StagedFiles) -> None:
         """Write all files."""
         sizes = [each.source.stat().st_size for each in self._where.files]
         for each, size in zip(self._where.files, sizes, strict=True):
-            with os.fdopen(staged.staging.create(each.name), "wb") as file:
-                self._file(each, file, staged.staging.path)
+            with os.fdopen(staging.staging.create(each.name), "wb") as file:
+                self._file(each, file, staging.staging.path)
                 file.flush()
                 platform.sync(file.fileno())
             if self._watch.observe:
                 self._watch.observe(size, sum(sizes))
 
-    def settled(self, staged: StagedFiles) -> list[str]:
-        """The names of all files; those that hold what was found in records are changed once more."""
-        also = self._privacy.value_finder(self.done.values)
+    def finish(self, staging: StagedFiles) -> list[str]:
+        """Write the report and return the names of all files, redacted again with the values detected in records."""
+        value_finder = self._privacy.value_finder(self.done.values)
 
         def hide(text: str) -> str:
-            return self._hide(text, also)
+            return self._hide(text, value_finder)
 
         if self._where.is_file:
             return [each.name for each in self._where.files]
         files = rename(self._where.files, hide)
         for before, after in zip(self._where.files, files, strict=True):
             if before.name != after.name:
-                staged.staging.move(before.name, staged.staging, after.name)
-        with os.fdopen(staged.staging.create(REDACTIONS), "wb") as file:
+                staging.staging.move(before.name, staging.staging, after.name)
+        with os.fdopen(staging.staging.create(REDACTIONS), "wb") as file:
             file.write(self.done.report(hide))
         return [*(each.name for each in files), REDACTIONS]
 
-    def _file(self, placed: FilePlacement, file: BinaryIO, beside: Path) -> None:
-        if placed.source.suffix.lower() == PARQUET:
-            table = ParquetTable(placed.source, self._hide)
-            table.write(file, beside, lambda row: self._row(placed.source, table, row))
+    def _file(self, placement: FilePlacement, file: BinaryIO, folder: Path) -> None:
+        if placement.source.suffix.lower() == PARQUET:
+            table = ParquetTable(placement.source, self._hide)
+            table.write(file, folder, lambda row: self._row(placement.source, table, row))
             return
-        packer = packer_of(Path(placed.name))
-        for row in rows_whole(str(placed.source)):
+        packer = packer_of(Path(placement.name))
+        for row in complete_rows(str(placement.source)):
             line = self._line(row.file, row.number, row.data.removeprefix(BOM_UTF8))
             file.write(packer.compress(line + b"\n") if line is not None else b"")
         file.write(packer.flush())
 
     def _line(self, source: Path, number: int, data: bytes) -> bytes | None:
-        """A line without what is private; ``None`` for one that cannot be searched."""
+        """Redact a line; ``None`` if it cannot be searched."""
         try:
             value = parse(data)
         except NotARecordError as problem:
-            self._leave_out(source, number, stored_records.unsearched_line(str(problem)))
+            self._skip(source, number, stored_records.unsearched_line(str(problem)))
             return None
-        is_hiding = hides(data, value)
+        is_hiding = has_duplicate_members(data, value)
         done = self._replace(source, number, value)
         if done is None:
             return None
-        self._take(source, number, done)
+        self._count(source, number, done)
         if not (done.is_changed or is_hiding):
             return data
         line, rounded = jsonio.encode(done.value)
         if rounded:
-            self._tell(source, number, reading.number_changed(rounded, len(rounded)))
+            self._report(source, number, reading.number_changed(rounded, len(rounded)))
         return line
 
     def _row(self, source: Path, table: ParquetTable, row: Row) -> Cells | None:
-        """The cells of a row without what is private; ``None`` for one that cannot be searched or held."""
+        """Redact the cells of a row; ``None`` if it cannot be searched or the result does not fit the columns."""
         done = self._replace(source, row.number, row.value)
         if done is None:
             return None
@@ -186,58 +196,58 @@ class _Run:
         if done.is_changed or not row.is_same:
             changed = table.cells(row, done.value)
             if changed is None:
-                self._leave_out(
-                    source, row.number, private.redaction_failed("a column has no place for what replaces", "record")
+                self._skip(
+                    source, row.number, private.redaction_failed("a column cannot contain the placeholder", "record")
                 )
                 return None
             cells = changed
-        self._take(source, row.number, done)
+        self._count(source, row.number, done)
         return cells
 
     def _replace(self, source: Path, number: int, value: Any) -> RedactedRecord | None:
         try:
-            return redact_record(self._privacy, value, self._known.of(value) if self._known else None)
+            return redact_record(self._privacy, value, self._known.redactor_of(value) if self._known else None)
         except UnsearchedError as problem:
-            self._leave_out(source, number, private.redaction_failed(str(problem), "record"))
+            self._skip(source, number, private.redaction_failed(str(problem), "record"))
             return None
 
-    def _take(self, source: Path, number: int, done: RedactedRecord) -> None:
-        self.done.take(done, self._privacy.placeholders, f"{self._shown(source)[1]}:{number}")
+    def _count(self, source: Path, number: int, done: RedactedRecord) -> None:
+        self.done.add(done, self._privacy.placeholders, f"{self._session_and_path_of(source)[1]}:{number}")
         if done.unflagged:
-            self._tell(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
+            self._report(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
 
     def _session_and_path(self, source: Path) -> tuple[str, str]:
-        """What stands for a session in findings on a file, and its path."""
+        """Return the session name for findings about a file, and its path, both redacted."""
         return self._hide(session(source)), self._hide(printable(str(source)))
 
-    def _leave_out(self, source: Path, number: int, why: Violation) -> None:
+    def _skip(self, source: Path, number: int, why: Violation) -> None:
         self.done.left_out += 1
-        self._tell(source, number, why)
+        self._report(source, number, why)
 
-    def _tell(self, source: Path, number: int, fact: Violation) -> None:
-        self._watch.say(finding(fact, *self._shown(source), number))
+    def _report(self, source: Path, number: int, fact: Violation) -> None:
+        self._watch.report(finding(fact, *self._session_and_path_of(source), number))
 
 
 SESSION = "session_id"
-"""The column that names a record's session, as ``--metadata`` writes it."""
+"""The column with the session id, as written by ``--metadata``."""
 
 
 class _SessionName(msgspec.Struct):
     session_id: Any = None
 
 
-_named = msgspec.json.Decoder(_SessionName)
+_SESSION_DECODER = msgspec.json.Decoder(_SessionName)
 
 
 class SessionValues:
-    """What is found in the records of sessions that have several."""
+    """The values detected in sessions with several records, so that they are replaced in all of them."""
 
     def __init__(self, redactor: Redactor, placeholders: Placeholders, files: Iterable[Path]) -> None:
         self._redactor, self._placeholders = redactor, placeholders
         self._hits: dict[str, set[Hit]] = {}
         self._last: tuple[str, Redactor | None] | None = None
         files = list(files)
-        if several := _several(files):
+        if several := _repeated_sessions(files):
             for file in files:
                 for value in _values(file):
                     if isinstance(value, dict) and isinstance(name := value.get(SESSION), str) and name in several:
@@ -247,12 +257,12 @@ class SessionValues:
         try:
             hits = self._redactor.hits(Texts([value]).joined)
         except UnsearchedError:
-            return  # the record is left out when its turn comes
+            return  # the record is skipped and reported when it is written
         if hits:
             self._hits.setdefault(name, set()).update(hit._replace(start=0, end=0) for hit in hits)
 
-    def of(self, value: Any) -> Redactor | None:
-        """Replaces what is known of the session of a record; ``None`` where that is nothing."""
+    def redactor_of(self, value: Any) -> Redactor | None:
+        """Return a redactor for the values detected in the session of a record; ``None`` without any."""
         name = value.get(SESSION) if isinstance(value, dict) else None
         if not isinstance(name, str) or name not in self._hits:
             return None
@@ -262,8 +272,8 @@ class SessionValues:
         return self._last[1]
 
 
-def _several(files: Iterable[Path]) -> set[str]:
-    """The sessions that several records name."""
+def _repeated_sessions(files: Iterable[Path]) -> set[str]:
+    """Return the ids of sessions with several records."""
     seen, several = set[str](), set[str]()
     for file in files:
         for name in _sessions(file):
@@ -275,21 +285,21 @@ def _sessions(file: Path) -> Iterator[str]:
     if file.suffix.lower() == PARQUET:
         yield from (each for each in tables.column(file, SESSION) if isinstance(each, str))
         return
-    for row in rows_whole(str(file)):
+    for row in complete_rows(str(file)):
         if SESSION.encode() in row.data:
             try:
-                named = _named.decode(row.data).session_id
+                session_id = _SESSION_DECODER.decode(row.data).session_id
             except (msgspec.MsgspecError, ValueError, RecursionError):
-                continue  # no object, or one that another parser reads: its records are looked through one by one
-            if isinstance(named, str):
-                yield named
+                continue  # not an object, or only valid for another parser: such records are searched one by one
+            if isinstance(session_id, str):
+                yield session_id
 
 
 def _values(file: Path) -> Iterator[Any]:
     if file.suffix.lower() == PARQUET:
         yield from (row.value for row in tables.rows(file))
         return
-    for row in rows_whole(str(file)):
+    for row in complete_rows(str(file)):
         if SESSION.encode() in row.data:
             try:
                 yield parse(row.data)

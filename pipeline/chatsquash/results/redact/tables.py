@@ -1,4 +1,4 @@
-"""Parquet files as rows to search, and written with what became of these."""
+"""Reads Parquet files as rows to search, and writes the redacted rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from chatsquash.core.text import error_text
 from chatsquash.dataset import arrow
 from chatsquash.dataset.parquet import rows_per_group
 from chatsquash.results.redact.places import Hide
-from chatsquash.results.redact.record import hides
+from chatsquash.results.redact.record import has_duplicate_members
 
-_FIRST, _MOST = 64, 8192
-"""Rows that are held at once: at first, and at most."""
+_FIRST_BATCH, _MAX_BATCH = 64, 8192
+"""Rows in memory at once: in the first batch, and at most."""
 _BATCH = 32 << 20
-"""Bytes, about, that are held at once."""
+"""Approximate bytes in memory at once."""
 Cells = dict[str, Any]
 
 
@@ -29,24 +29,24 @@ class Row(NamedTuple):
     number: int
     """From 1."""
     cells: Cells
-    """As they stand."""
+    """The cells as stored."""
     value: Cells
-    """The same, where a list of texts that are JSON objects is one of objects.  Bytes and times stay what they are."""
+    """The cells with lists of JSON texts parsed to objects.  Bytes and times are unchanged."""
     texts: dict[str, list[str]]
-    """Those lists as texts, without members that have the name of a later one."""
+    """The parsed lists as texts, without members that a later one of the same name overrides."""
     is_same: bool
-    """Whether those texts are the ones that stand there."""
+    """Whether these texts equal the stored ones."""
 
 
 def rows(path: Path) -> Iterator[Row]:
-    """All rows with all that they hold, some at a time; raises ``UsageError`` for what cannot be read."""
+    """Yield all rows with all columns, read in batches; raises ``UsageError`` for an unreadable file."""
     for first, frame in _frames(path):
         for number, cells in enumerate(frame.iter_rows(named=True), first):
             yield _row(number, cells)
 
 
 def column(path: Path, name: str) -> list[Any]:
-    """The cells of a column, if there is one; raises as ``rows``."""
+    """Return the cells of a column; empty without such a column.  Raises like ``rows``."""
     import polars as pl
 
     try:
@@ -57,27 +57,27 @@ def column(path: Path, name: str) -> list[Any]:
 
 
 class ParquetTable:
-    """Writes the rows of a file anew, of which only some are held at a time.
+    """Rewrites the rows of a file in batches.
 
-    Columns keep their names and types, as far as nothing private is in a name, and but for those that may hold some
-    texts only, which become columns of any text.  Raises ``UsageError`` for what cannot be read.
+    Columns keep their names and types, with two exceptions: names are redacted, and columns restricted to certain
+    texts, such as enums, become plain text columns.  Raises ``UsageError`` for an unreadable file.
     """
 
     def __init__(self, path: Path, hide: Hide) -> None:
         self._path, self._hide = path, hide
         self._schema = _schema(path)
-        self._types = {name: _plain(dtype, hide) for name, dtype in self._schema.items()}
+        self._types = {name: _general_type(dtype, hide) for name, dtype in self._schema.items()}
         self._names = {name: hide(name) for name in self._schema}
-        same = {name: _plain(dtype, str) for name, dtype in self._schema.items()}
+        same = {name: _general_type(dtype, str) for name, dtype in self._schema.items()}
         self._is_renamed = self._types != same or any(name != new for name, new in self._names.items())
-        _refuse_one_name(list(self._names.values()))
+        _refuse_duplicate_names(list(self._names.values()))
 
     def cells(self, row: Row, value: Cells) -> Cells | None:
-        """What the columns hold of a row that became another value; ``None`` where they cannot."""
+        """Return the cells of a row that was changed to another value; ``None`` if the columns cannot contain it."""
         if len(value) != len(row.cells):
             return None
         cells = dict(zip(row.cells, value.values(), strict=True))
-        cells |= {name: _spelled(texts, cells[name]) for name, texts in row.texts.items()}
+        cells |= {name: _as_texts(texts, cells[name]) for name, texts in row.texts.items()}
         try:
             for name in cells:
                 self._column(name, [cells])
@@ -85,15 +85,16 @@ class ParquetTable:
             return None
         return cells
 
-    def write(self, file: BinaryIO, beside: Path, change: Callable[[Row], Cells | None]) -> None:
-        """Write what ``change`` makes of each row, ``None`` being nothing, by way of files in a folder.
+    def write(self, file: BinaryIO, folder: Path, change: Callable[[Row], Cells | None]) -> None:
+        """Write the result of ``change`` for each row; rows for which it returns ``None`` are dropped.
 
-        Rows whose cells are the object that they were count as unchanged.
+        Batches are stored in temporary files in ``folder`` first.  A row counts as unchanged if ``change`` returns the
+        same object.
         """
         sizes, parts = array("Q"), list[Path]()
         for first, frame in _frames(self._path):
             part = self._change(first, frame, change)
-            parts.append(beside / f"{len(parts)}.arrow")
+            parts.append(folder / f"{len(parts)}.arrow")
             part.write_ipc(parts[-1])
             sizes.extend([part.estimated_size() // max(1, part.height)] * part.height)
         _polars().scan_ipc(parts, glob=False).sink_parquet(
@@ -105,16 +106,16 @@ class ParquetTable:
     def _change(self, first: int, frame: Any, change: Callable[[Row], Cells | None]) -> Any:
         rows, places, is_changed = list[Cells](), list[int](), self._is_renamed
         for at, cells in enumerate(frame.iter_rows(named=True)):
-            made = change(_row(first + at, cells))
-            if made is not None:
-                is_changed = is_changed or made is not cells
-                rows.append(made)
+            result = change(_row(first + at, cells))
+            if result is not None:
+                is_changed = is_changed or result is not cells
+                rows.append(result)
                 places.append(at)
-        left = frame if len(places) == frame.height else frame[places]
+        selected = frame if len(places) == frame.height else frame[places]
         columns = []
         for name, dtype in self._schema.items():
-            is_new = _is_odd(dtype) or (is_changed and (self._is_renamed or _may_change(dtype)))
-            columns.append(self._column(name, rows) if is_new else left[name])
+            is_new = _is_restricted(dtype) or (is_changed and (self._is_renamed or _may_change(dtype)))
+            columns.append(self._column(name, rows) if is_new else selected[name])
         return _polars().DataFrame(columns)
 
     def _column(self, name: str, rows: list[Cells]) -> Any:
@@ -122,7 +123,7 @@ class ParquetTable:
         return _polars().Series(self._names[name], [_fit(row[name], dtype) for row in rows], dtype=dtype)
 
     def _footer(self) -> dict[str, str]:
-        """What the file says of itself, without anything private."""
+        """Return the redacted metadata of the file."""
         metadata = _polars().read_parquet_metadata(self._path)
         schema = metadata.pop(arrow.KEY, None)
         footer = {self._hide(key): self._hide(text) for key, text in metadata.items()}
@@ -133,17 +134,17 @@ class ParquetTable:
 
 
 def _frames(path: Path) -> Iterator[tuple[int, Any]]:
-    """Some rows at a time, with the number of the first, so that what is held does not grow with the file."""
+    """Yield batches of rows with the number of the first row; memory does not grow with the file."""
     pl = _polars()
     try:
-        whole = pl.scan_parquet(path, glob=False)
-        total = whole.select(pl.len()).collect().item()
-        at, step = 0, _FIRST
+        table = pl.scan_parquet(path, glob=False)
+        total = table.select(pl.len()).collect().item()
+        at, step = 0, _FIRST_BATCH
         while at < total or not at:
-            frame = whole.slice(at, step).collect()
+            frame = table.slice(at, step).collect()
             yield at + 1, frame
             at += step
-            step = max(1, min(_MOST, _BATCH * frame.height // max(1, frame.estimated_size())))
+            step = max(1, min(_MAX_BATCH, _BATCH * frame.height // max(1, frame.estimated_size())))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
         raise _unreadable(path, problem) from None
 
@@ -166,7 +167,7 @@ def _row(number: int, cells: Cells) -> Row:
         value[name] = cell
         objects = _objects(cell)
         if objects:
-            hidden = [hides(text.encode(), each) for text, each in zip(cell, objects, strict=True)]
+            hidden = [has_duplicate_members(text.encode(), each) for text, each in zip(cell, objects, strict=True)]
             value[name] = objects
             texts[name] = [
                 jsonio.dumps(each).decode() if hides else text
@@ -177,15 +178,15 @@ def _row(number: int, cells: Cells) -> Row:
 
 
 def _objects(cell: Any) -> list[Json]:
-    """The objects in a list of JSON texts; none for any other cell."""
+    """Return the objects in a list of JSON texts; empty for any other cell."""
     if not isinstance(cell, list) or not all(isinstance(text, str) and text.startswith("{") for text in cell):
         return []
     objects = list(map(jsonio.value, cell))
     return objects if all(isinstance(each, dict) for each in objects) else []
 
 
-def _spelled(texts: list[str], objects: list[Json]) -> list[str]:
-    """Objects as texts, those that did not change as they were."""
+def _as_texts(texts: list[str], objects: list[Json]) -> list[str]:
+    """Return objects as texts; unchanged ones keep their original text."""
     pairs = zip(texts, objects, strict=True)
     return [text if jsonio.value(text) == each else jsonio.dumps(each).decode() for text, each in pairs]
 
@@ -194,43 +195,43 @@ def _spelled(texts: list[str], objects: list[Json]) -> list[str]:
 
 
 def _polars() -> Any:
-    """Polars, which takes long to import."""
+    """Import polars, which is slow, only when needed."""
     import polars as pl
 
     return pl
 
 
-def _plain(dtype: Any, hide: Hide) -> Any:
-    """The type of a column in which anything may stand, its members without private names."""
+def _general_type(dtype: Any, hide: Hide) -> Any:
+    """Return a type without restricted texts, with redacted member names."""
     pl = _polars()
     if isinstance(dtype, pl.Struct):
         names = [hide(field.name) for field in dtype.fields]
-        _refuse_one_name(names)
-        members = [_plain(field.dtype, hide) for field in dtype.fields]
+        _refuse_duplicate_names(names)
+        members = [_general_type(field.dtype, hide) for field in dtype.fields]
         return pl.Struct(dict(zip(names, members, strict=True)))
     if isinstance(dtype, pl.List):
-        return pl.List(_plain(dtype.inner, hide))
+        return pl.List(_general_type(dtype.inner, hide))
     if isinstance(dtype, pl.Array):
-        return pl.Array(_plain(dtype.inner, hide), dtype.size)
+        return pl.Array(_general_type(dtype.inner, hide), dtype.size)
     if isinstance(dtype, pl.datatypes.BaseExtension):
-        return _plain(dtype.ext_storage(), hide)
+        return _general_type(dtype.ext_storage(), hide)
     return pl.String() if isinstance(dtype, (pl.Categorical, pl.Enum)) else dtype
 
 
-def _is_odd(dtype: Any) -> bool:
-    """Whether a type is none in which anything may stand."""
+def _is_restricted(dtype: Any) -> bool:
+    """Return whether a type contains one that restricts its values."""
     pl = _polars()
     return _has(dtype, pl.datatypes.BaseExtension, pl.Categorical, pl.Enum)
 
 
 def _may_change(dtype: Any) -> bool:
-    """Whether texts or whole numbers are of a type."""
+    """Return whether a type contains texts or integers, which may be redacted."""
     pl = _polars()
     return _has(dtype, pl.String) or _has(dtype, pl.datatypes.IntegerType)
 
 
 def _has(dtype: Any, *kinds: Any) -> bool:
-    """Whether a type, or one in it, is of a kind."""
+    """Return whether a type is, or contains, one of some kinds."""
     pl = _polars()
     if isinstance(dtype, kinds):
         return True
@@ -240,7 +241,7 @@ def _has(dtype: Any, *kinds: Any) -> bool:
 
 
 def _fit(value: Any, dtype: Any) -> Any:
-    """A value whose objects have the names of their type, in place of those that were replaced in it."""
+    """Return a value with the member names of its type, which may have been redacted."""
     pl = _polars()
     if value is None:
         return None
@@ -252,6 +253,6 @@ def _fit(value: Any, dtype: Any) -> Any:
     return value
 
 
-def _refuse_one_name(names: list[str]) -> None:
+def _refuse_duplicate_names(names: list[str]) -> None:
     if len(set(names)) < len(names):
-        raise UsageError("two columns would have one name without what is private in them: rename one of them")
+        raise UsageError("two columns would have the same name after redaction: rename one of them")

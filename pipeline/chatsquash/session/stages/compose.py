@@ -104,7 +104,7 @@ def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: b
     if in_folder:
         from chatsquash.records import shaping  # imported here because only dataset folders need it
 
-        findings += shaping.specified(conversation, record)
+        findings += shaping.specified_record_violations(conversation, record)
         if why := next((each for each in findings if each.severity == "error"), None):
             return RecordLine(None, findings, why)
     return RecordLine(record, [*findings, *(phrases.violations_in(messages) if phrases else ())])

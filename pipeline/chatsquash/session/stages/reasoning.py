@@ -11,7 +11,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.marks import without
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Violation
 from chatsquash.core.reasoning import MEMBER, MEMBERS, in_text, is_part, leading_block, text
-from chatsquash.records.markup import bare, drop_thought, inline_thought
+from chatsquash.records.markup import drop_thought, inline_thought, strip_tags
 
 _PROVIDER = "provider_specific_fields"
 """The field in which LiteLLM repeats fields from the provider."""
@@ -48,7 +48,7 @@ def _extract(message: Message) -> Message:
         return message
     remaining = _with_leading_text(message, leading_block(_leading_text(message))[1])
     known = text(message)
-    if bare(thought) in known:
+    if strip_tags(thought) in known:
         return remaining
     extended: Any = {**remaining, MEMBER: "\n\n".join(filter(None, [known, thought]))}
     return extended  # type: ignore[no-any-return]
