@@ -14,7 +14,7 @@ from chatsquash.cli.formats import document_formats, exchanges
 from chatsquash.cli.main import cli
 from chatsquash.formats import formats
 from chatsquash.reading.envelopes import envelopes
-from tests import picture
+from tests import messages, picture
 from tests.agents import table as agents
 from tests.checks import page as checks
 from tests.formats import round_trip
@@ -41,6 +41,7 @@ def pages() -> dict[str, str]:
         "docs/shards-recipes.md": with_regions("docs/shards-recipes.md", recipes()),
         "docs/sources.md": with_regions("docs/sources.md", agents.regions()),
         "docs/training.md": with_regions("docs/training.md", trainers.regions()),
+        "tests/messages.txt": messages.listing(),
     }
 
 

@@ -5,6 +5,7 @@ Placeholders have the name of their value, as in ``{path}``.
 """
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -15,6 +16,8 @@ from chatsquash.cli.main import cli
 from tests import prose
 
 SECTIONS = ("Errors", "Findings", "Help", "Other texts")
+_NO_TEXT = re.compile(r"\\[sdwbSDWBt]|\(\?|\bSELECT\b|\bCallable\[")
+"""Strings that are regular expressions, queries or types."""
 
 
 def listing() -> str:
@@ -35,18 +38,19 @@ def _by_module(texts: dict[str, list[str]]) -> str:
 
 def _texts(tree: ast.Module) -> Iterator[tuple[str, bool]]:
     """The strings of a module that are sentences or phrases, in order, each with whether it is part of a ``raise``."""
-    inside = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
-    raised = {part for node in inside for part in ast.walk(node)}
-    skipped = {
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    skipped |= {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    strings = (
-        node for node in ast.walk(tree) if isinstance(node, ast.Constant | ast.JoinedStr) and node not in skipped
-    )
-    for node in sorted(strings, key=lambda node: (node.lineno, node.col_offset)):
-        if (text := _text(node)) and prose.is_message(text):
-            yield " ".join(text.split()), node in raised
+    raised = {part for node in ast.walk(tree) if isinstance(node, ast.Raise) for part in ast.walk(node)}
+    for node in _in_order(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and (text := _text(node)):
+            if prose.is_message(text) and not _NO_TEXT.search(text):
+                yield " ".join(text.split()), node in raised
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node from top to bottom, without docstrings and the literal parts of f-strings."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        is_part = isinstance(child, ast.Constant) and isinstance(node, ast.Expr | ast.JoinedStr)
+        yield from () if is_part else _in_order(child)
 
 
 def _text(node: ast.Constant | ast.JoinedStr) -> str:

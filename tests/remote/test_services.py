@@ -163,7 +163,7 @@ def test_a_server_without_ranges_gives_small_files_only(web):
     ("/none.jsonl", b"", "names no file; folders cannot be listed there"),
     ("/folder/", b"", "names no file; folders cannot be listed there"),
     ("/list.txt", b"/etc/passwd", r"list\.txt:1: expected a URL that begins with http://"),
-    ("/list.txt", b"# x\nfile:///etc/passwd", r"list\.txt:2: is not a URL"),
+    ("/list.txt", b"# x\nfile:///etc/passwd", r"list\.txt:2: expected a URL"),
     ("/list.txt", b"http://user:hidden@localhost/x.jsonl", "contains credentials"),
     ("/list.txt", b"http://169.254.169.254/x.jsonl", "http:// is only supported for this machine"),
     ("/list.txt", b"http://localhost:1/x.jsonl", r"cannot be listed \(it could not be reached"),

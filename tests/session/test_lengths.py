@@ -205,4 +205,4 @@ def test_a_folder_with_a_template_and_a_tokenizer_needs_no_other_name(command, h
     assert "tokens" in command("stats", "out", "--template", "model").out
     (here / "model/tokenizer.json").unlink()
     ended = command("convert", "logs", "--preset", "hf", "--replace", "--max-tokens", "1000", "--template", "model")
-    assert (ended.code, "or --template with a model that has both" in ended.err) == (2, True)
+    assert (ended.code, "or add --template with a model that has both" in ended.err) == (2, True)

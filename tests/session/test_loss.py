@@ -407,7 +407,7 @@ def test_without_the_option_nothing_is_counted(here):
     summary = convert("logs", "out", given(preset="hf", loss="none"))
     assert manifest()["counts"]["loss"] == {}
     assert "messages" not in table(summary)
-    assert "assistant messages" not in Path("out/README.md").read_text("utf-8")
+    assert "- assistant messages: " not in Path("out/README.md").read_text("utf-8")
 
 
 @cases(
