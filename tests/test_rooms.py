@@ -83,7 +83,7 @@ def shouted_text(view):
 PRESET = '''\
 """For cats: what was said, and by whom."""
 
-from chatsquash.records.presets import REFUSED, Column, ShapeResult
+from chatsquash.records.presets import NO_CHOICES, Column, ShapeResult
 from chatsquash.records.line import StoredRecord
 
 NAME = "cat"
@@ -91,7 +91,7 @@ SCHEMA = {"type": "object"}
 COLUMNS = (Column("meows", "messages"),)
 
 
-def shape(conversation, choices=REFUSED):
+def shape(conversation, choices=NO_CHOICES):
     return ShapeResult({"meows": [[each["role"], each["content"]] for each in conversation.messages]}, [])
 
 

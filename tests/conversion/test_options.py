@@ -20,7 +20,7 @@ from chatsquash.core.option_declarations import Decides, option
 from chatsquash.core.options import list_options
 from chatsquash.dataset.manifest import describe, non_default_options
 from chatsquash.records import presets
-from chatsquash.results.remedies import spelled
+from chatsquash.results.remedies import as_flags
 from tests.conftest import cases, log_line, write_log
 
 WRONG = [
@@ -175,7 +175,9 @@ def test_what_is_declared_is_in_the_manifest(tmp_path):
     assert [*held][-1] == "anonymize_key_fingerprint"
     assert "loud" not in held
     assert non_default_options(describe(options), More) == {"depth": 4, "words": ["\\udc80"]}
-    assert spelled(More(depth=4, colour="blue", preset="hf", loud=True)) == "--preset hf --depth 4 --colour blue --loud"
+    assert (
+        as_flags(More(depth=4, colour="blue", preset="hf", loud=True)) == "--preset hf --depth 4 --colour blue --loud"
+    )
 
 
 def test_a_rerun_takes_nothing_over_where_an_option_of_the_records_differs():
