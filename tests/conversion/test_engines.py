@@ -60,7 +60,7 @@ def test_the_engines_are_those_in_the_folder():
 IDLE = [
     (["--address", "auto"], "--address auto has no effect with --engine local: remove it"),
     (["--no-merge"], "--no-merge has no effect with --engine local: remove it"),
-    (["--engine", "ray", "--resume"], "--resume has no effect with --engine ray, which always goes on"),
+    (["--engine", "ray", "--resume"], "--resume has no effect with --engine ray, which always continues"),
     (["--engine", "ray", "--address", "a:1", "--workers", "3"], "--workers has no effect with --address a:1"),
     (["--engine", "ray", "--limit", "3"], "--limit: no shard knows what the others have"),
     (["--engine", "slurm"], "'slurm'"),

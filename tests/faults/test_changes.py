@@ -75,7 +75,7 @@ def test_a_log_that_changes_while_it_is_read(tmp_path, monkeypatch, data, act, h
     monkeypatch.setattr(type(converter._reader), "read", begun)
     outcome = converter.convert(job)
     texts = [finding.text for finding in outcome.findings if finding.code == "changed-log"]
-    assert [text.partition(" while")[0] for text in texts] == ([f"the log {how}"] if how else [])
+    assert [text.partition(" during")[0] for text in texts] == ([f"the log {how}"] if how else [])
     assert outcome.account.lines == lines
     assert not outcome.report.rejected
 

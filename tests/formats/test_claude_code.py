@@ -388,7 +388,7 @@ def test_a_parent_is_looked_for_on_the_same_chain():
 def test_nothing_follows_itself_over_lines_that_say_nothing():
     lines = [user("u1", "p2"), row("p2", "p3", "progress"), row("p3", "p2", "progress"), assistant("a4", "u1")]
     assert [said(each) for each in CLAUDE.conversations(lines)] == [["hi", "hello"]]
-    with pytest.raises(TurnError, match="entry 2 follows itself"):
+    with pytest.raises(TurnError, match="entry 2 is its own ancestor"):
         CLAUDE.conversations([user("u1", "a2"), assistant("a2", "u1")])
 
 

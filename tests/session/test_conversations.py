@@ -462,7 +462,7 @@ def test_replies_that_the_report_does_not_have_are_named(here):
     run = manifest()
     run["counts"]["replies"].update(logged=26, carried=run["counts"]["replies"]["carried"] + 1)
     Path("out/run.json").write_text(json.dumps(run))
-    assert verify(Path("out")).problems == ["out/run.json: tells of 26 replies, the reports have 25"]
+    assert verify(Path("out")).problems == ["out/run.json: counts 26 replies, the reports have 25"]
 
 
 SPLIT = {"split": "train=0.5,test=0.5", "conversations": "all", "metadata": True, "format": "jsonl"}

@@ -531,7 +531,7 @@ def test_a_session_is_left_out_for_the_code_of_a_finding(lines, code):
 )
 def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch, findings):
     refusing = replace(presets.get_preset("hf"), shape=lambda *_: ShapeResult(None, findings, WHY))
-    monkeypatch.setattr(presets, "named", lambda _: refusing)
+    monkeypatch.setattr(presets, "get_preset", lambda _: refusing)
     outcome = converted([line(A)], HF)
     assert (outcome.record, outcome.left_out) == (None, WHY.code)
     assert outcome.account.counts == Account(left_out=1)

@@ -146,7 +146,7 @@ def test_check_renders_as_the_trainer_does(command, tmp_path):
     (tmp_path / "data.jsonl").write_text(json.dumps({"messages": said, "tools": []}))
     given = ["check", "data.jsonl", "--for", "axolotl", "--template", "calls"]
     ended = command(*given)
-    assert "1 record rendered with calls of axolotl 1.2: 0 whole" in ended.err
+    assert "1 record rendered with calls of axolotl 1.2: 0 complete" in ended.err
     assert "template-arguments-twice" not in ended.out
     assert command(*given, "--show", "1").out == '{"word": "harbour"}\n'
     alone = command("check", "data.jsonl", "--for", "trl")
