@@ -140,11 +140,9 @@ def check(
 
     Args:
         datasets: JSONL or Parquet files, or folders of them.
-        options: Additional checks: ``redact`` and ``anonymize`` report secrets, personal data and e-mail addresses;
-            ``check_arguments`` and ``flag_phrase`` work as in ``convert``. By default, private data is not searched
-            for.
-        template: A chat template to render each record with: a file, the folder of a model, or the name of a model in
-            the local Hugging Face cache.
+        options: Additional checks: ``redact`` and ``anonymize`` report private data, which is not searched for by
+            default; ``check_arguments`` and ``flag_phrase`` work as in ``convert``.
+        template: A chat template to render records with: a file, a model's folder, or its name in the local cache.
         trainer: Render as this trainer does, which must be installed; ``trl=MODEL`` also selects a template.
         against: Evaluation sets; records that share 13 consecutive words with them are reported.
 

@@ -214,11 +214,7 @@ class _ShapeReader:
         self.last_tools = _NO_REQUEST_TOOLS
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
-        """Return the entry of a line.
-
-        Args:
-            line: The line.
-            other: Returns the shape of a line if it is a different one.
+        """Return the entry of a line; ``other`` returns the shape of a line if it is a different one.
 
         Raises:
             LineError: The line has no entry; the previous entry is retained.
@@ -236,12 +232,8 @@ class _ShapeReader:
             request_tools = self._tools_of(exchange)
             if other and request_tools.is_foreign and loader is None:
                 _raise_other(original, other)
-        except RecursionError:
-            raise LineError("bad-line", "nested too deeply") from None
-        except jsonio.NotFiniteError as problem:
-            raise LineError("bad-line", f"messages or tools contain the number {problem}, which is not JSON") from None
-        except ValueError as problem:
-            raise LineError("bad-line", f"not a JSON object: {jsonio.refusal(problem)}") from None
+        except (RecursionError, ValueError) as problem:
+            raise _bad_line(problem) from None
         self.history.remember(request)
         messages, edits, tools, reply = request.messages, request.edits, request_tools.tools, exchange.reply
         findings = _losses(exchange, is_hosted=bool(request_tools.hosted))
@@ -252,18 +244,9 @@ class _ShapeReader:
             self.history.known.learn_system(exchange)
         is_hidden = loaded_request.is_hidden if loaded_request else reply.compacted is not None
         reply = replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
-        if (
-            when is None
-            or when.naive
-            or exchange.session_id is None
-            or request_tools.wrong
-            or reply.wrong
-            or reply.cleared
-        ):
-            findings = (
-                *findings,
-                *_missing_members(when, exchange.session_id, reply.cleared, request_tools.wrong, reply.wrong),
-            )
+        wrong = request_tools.wrong
+        if when is None or when.naive or exchange.session_id is None or wrong or reply.wrong or reply.cleared:
+            findings = (*findings, *_missing_members(when, exchange.session_id, reply.cleared, wrong, reply.wrong))
         return Entry(
             *(line.number, when.at if when else None, exchange.session_id, messages, edits, tools, reply),
             size=line.size,
@@ -319,6 +302,15 @@ class _ShapeReader:
 def _continuation(request: LoadedRequest | None) -> dict[str, Any]:
     """Return the arguments of an entry that continues an earlier entry than the previous one."""
     return {"known": request.known, "continued": request.continued} if request and request.known else {}
+
+
+def _bad_line(problem: RecursionError | ValueError) -> LineError:
+    """Return the error for a line that cannot be parsed."""
+    if isinstance(problem, RecursionError):
+        return LineError("bad-line", "nested too deeply")
+    if isinstance(problem, jsonio.NotFiniteError):
+        return LineError("bad-line", f"messages or tools contain the number {problem}, which is not JSON")
+    return LineError("bad-line", f"not a JSON object: {jsonio.refusal(problem)}")
 
 
 def _raise_other(line: Line, other: Callable[[Line], Shape | None]) -> None:

@@ -115,9 +115,7 @@ def write_all(
     stdout: BinaryIO | None,
     observe: Observer | None = None,
 ) -> TranslationReport:
-    """Translate files, folders and globs to a folder, a file of lines or a stream.
-
-    The output appears when everything is complete, so an error leaves no partial output.
+    """Translate files, folders and globs to a folder, a file of lines or a stream; an error leaves no partial output.
 
     Args:
         inputs: Paths, globs, or ``-`` for standard input.
@@ -133,14 +131,12 @@ def write_all(
     _check_options(translation)
     refuse_remote(translation.output)
     inputs = list(inputs)
-    out = None if translation.output == STREAM else Path(translation.output)
-    sources = Sources(translation.from_format, out)
+    sources = Sources(translation.from_format, None if translation.output == STREAM else Path(translation.output))
     size = _size(inputs)
     workers = min(translation.workers, size // _MIN_PROCESS_BYTES + 1) if STREAM not in inputs else translation.workers
     private = translation.redaction()
-    report = TranslationReport(
-        to=translation.to, ignored=sources.ignored, anonymized=bool(private and private.anonymize)
-    )
+    anonymized = bool(private and private.anonymize)
+    report = TranslationReport(to=translation.to, ignored=sources.ignored, anonymized=anonymized)
     with output(translation.output, stdout, jsonl=translation.is_jsonl, force=translation.force) as writer:
         names = _DocumentNames(writer)
         failures = _Failures()

@@ -75,9 +75,6 @@ def view(  # noqa: PLR0913 - each is one of the command
         opens: Whether to open the browser.
         say: Called with each line for the terminal.
         watch: The progress display of the conversion.
-
-    Raises:
-        UsageError: The arguments cannot be shown, or the port is in use.
     """
     from chatsquash.results.show import with_session  # which few runs need
 
@@ -87,12 +84,8 @@ def view(  # noqa: PLR0913 - each is one of the command
     for each in arguments:
         refuse_remote(each)
     clear()
-    with (
-        _exit_at_end(),
-        _HangUp() as hang_up,
-        _listening(port) as listener,
-        _result(arguments, options, say, watch) as path,
-    ):
+    result = _result(arguments, options, say, watch)
+    with _exit_at_end(), _HangUp() as hang_up, _listening(port) as listener, result as path:
         from chatsquash.view.logs import Viewer
         from chatsquash.view.pages.template import Model
 
