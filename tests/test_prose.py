@@ -7,8 +7,10 @@ from tests import prose
 from tests.conftest import cases
 
 
-def test_no_count_is_larger_than_recorded():
-    assert not prose.worse(prose.counts(), json.loads(prose.RECORD.read_text(encoding="utf-8")))
+def test_no_count_is_larger_than_recorded_and_docs_stay_short():
+    now = prose.counts()
+    assert not prose.worse(now, json.loads(prose.RECORD.read_text(encoding="utf-8")))
+    assert now["docs"]["words below docs/"] <= prose.MOST_WORDS
 
 
 @cases(
