@@ -47,7 +47,7 @@ def title(page, name):
 def open_session(page, name):
     title(page, name).click()
     page.wait_for_url("**/s/*")
-    page.wait_for_load_state()
+    page.wait_for_load_state("networkidle")  # facts of replies are requested after the page, and move what follows
 
 
 def go(page, url):
@@ -317,7 +317,7 @@ def test_texts_are_shown_as_they_are_written_on_request(edited, viewers):
         page.get_by_role("link", name="As written").click()
         page.wait_for_url("**as=written*")
         assert page.locator("#m0 pre.said").inner_text().startswith("# Fix it")
-        page.get_by_role("link", name="Rendered").click()
+        page.get_by_role("link", name="Rendered", exact=True).click()
         page.locator("#m0 .markdown").wait_for()
 
 
