@@ -283,7 +283,7 @@ def _notes(number: int, showing: Showing) -> Iterator[Html]:
 
 
 def _body(kind: str, text: str, showing: Showing) -> Iterator[Html]:
-    """Yield a text cut to its limit, and the size of the rest."""
+    """Yield a text up to its limit, and a note with the size of the rest."""
     beginning, remaining = cut(text, showing.text)
     yield showing.body(kind, beginning)
     if remaining:

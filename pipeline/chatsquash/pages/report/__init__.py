@@ -59,7 +59,7 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
 
     Args:
         output: The output folder of a finished run.
-        observe: Called while records are read, with the bytes read and the bytes of all files.
+        observe: Called with the number of bytes read since the last call, and the bytes of all record files.
 
     Raises:
         UsageError: The folder contains no result, a run is writing to it, or the packages of the extra ``report`` are
@@ -191,7 +191,7 @@ class _Traces(NamedTuple):
     """Entries of reports about log lines, by file and line."""
 
     replies: dict[tuple[str, int | None], list[ReplyRow]]
-    """Several per line, because some agents write a session as a single line."""
+    """Several per line, because an agent may write a complete session on one line."""
     rejected: dict[tuple[str, int | None], RejectedRow]
 
 
@@ -249,7 +249,7 @@ def _skip_reason(log: str, inputs: list[Input], options: Options) -> str:
         return "The log is in a store"
     if not inputs or any(each.path_digest for each in inputs):
         return "The run did not record the path of the log"
-    # With raised limits, a small compressed log could take unlimited time and memory.
+    # With raised limits, a small compressed log could expand almost without end.
     if any(getattr(options, name) > getattr(Options(), name) for name in _EXPANSION):
         return "The run raised the limits for decompressed logs"
     return ""
@@ -271,8 +271,8 @@ def _inspect_entries(path: str, options: Options, sessions: set[str]) -> tuple[d
     return entries_of, ""
 
 
-def _row(picks: Pick, entry: dict[str, Any], traces: _Traces) -> dict[str, Any]:
-    log, line = picks.key[0], entry["line"]
+def _row(pick: Pick, entry: dict[str, Any], traces: _Traces) -> dict[str, Any]:
+    log, line = pick.key[0], entry["line"]
     roles = [each if each.partition("*")[0] in _ROLES else "other" for each in entry["roles"]]
     reply = entry["reply"] if entry["reply"] in (None, *_ROLES) else "other"
     rejected = traces.rejected.get((log, line))
@@ -280,17 +280,17 @@ def _row(picks: Pick, entry: dict[str, Any], traces: _Traces) -> dict[str, Any]:
         **entry,
         "roles": roles,
         "reply": reply,
-        "outcome": _outcome(picks, line, entry["outcome"]),
-        "others": [_place(each) for each in picks.others if each["line"] == line],
+        "outcome": _outcome(pick, line, entry["outcome"]),
+        "others": [_place(each) for each in pick.others if each["line"] == line],
         "replies": traces.replies.get((log, line), []),
         "reason": rejected["reason"] if rejected else None,
     }
 
 
-def _outcome(picks: Pick, line: int, outcome: str) -> str:
+def _outcome(pick: Pick, line: int, outcome: str) -> str:
     """Return the outcome of an entry relative to the displayed record; other records may use other lines."""
-    own = picks.facts["line"]
-    if outcome not in _READ_OUTCOMES or own is None or own == line or not picks.others:
+    own = pick.facts["line"]
+    if outcome not in _READ_OUTCOMES or own is None or own == line or not pick.others:
         return "selected" if outcome in _READ_OUTCOMES and own == line else outcome
     return "superseded" if line < own else "cut"
 

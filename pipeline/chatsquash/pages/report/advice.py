@@ -66,7 +66,7 @@ def _option(result: ResultFolder) -> str:
 def advice_list(items: Sequence[Advice]) -> Html:
     """Render the findings to fix first."""
     if not items:
-        return tag("p", "Nothing needs attention: there are no errors and no warnings.")
+        return tag("p", "Nothing needs attention: no errors or warnings.")
     return tag("ol", *map(_item, items), class_="first")
 
 

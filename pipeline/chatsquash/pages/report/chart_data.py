@@ -97,7 +97,7 @@ def _tokens(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
         text = "No tokens were counted: convert with --tokenizer."
         yield Chart("Tokens per record", text, {}, [], "records")
         return
-    yield _histogram("Tokens per record", "tokens", known, "violet")
+    yield _histogram("Tokens per record", "tokens counted by the tokenizer", known, "violet")
     if most:
         rows = shares(known.to_list(), most)
         over = rows[-1][1]

@@ -117,7 +117,7 @@ def _svg(chart: Chart) -> str:
     labels = _labels(chart)
     parts = list(chart.parts)
     data = [{"label": labels[bar.label], "place": parts.index(bar.part), "count": bar.number} for bar in chart.bars]
-    svg = (
+    specification = (
         alt.Chart(alt.InlineData(values=data))
         .mark_bar(stroke="var(--page)", strokeWidth=0.5)
         .encode(**_channels(chart, list(labels.values())))
@@ -130,7 +130,7 @@ def _svg(chart: Chart) -> str:
         .configure_view(stroke=None)
         .configure_axis(**_AXES)
     )
-    return str(vl_convert.vegalite_to_svg(svg.to_dict()))
+    return str(vl_convert.vegalite_to_svg(specification.to_dict()))
 
 
 def _longest(chart: Chart) -> int:

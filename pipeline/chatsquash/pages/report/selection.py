@@ -45,7 +45,7 @@ class Pick(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """Identify the session."""
+        """The log and the id of the session."""
         return self.facts["log"], self.facts["session"]
 
 
@@ -149,7 +149,7 @@ _SECRETS = "secret-found"
 
 
 class Findings:
-    """The findings of a result, read in passes so that they need not fit into memory."""
+    """The findings of a result."""
 
     def __init__(self, result: ResultFolder) -> None:
         self._result = result
@@ -236,7 +236,7 @@ def _elsewhere(result: ResultFolder, session: SessionRow) -> int:
 
 
 Observer = Callable[[int, int], None]
-"""Called with the number of bytes read since the last call, and the bytes of all files."""
+"""Called with the number of bytes read since the last call, and the bytes of all record files."""
 
 
 def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame:

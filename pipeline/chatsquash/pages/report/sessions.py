@@ -170,7 +170,7 @@ _ROLES = {
 
 
 def log(item: PageSession) -> Iterator[Html]:
-    """Render the log entries of a session, or the reason why there are none."""
+    """Render the log entries of a session, or the reason why they are unavailable."""
     entries = item.entries
     yield tag("h4", "Log entries")
     if not entries.rows:
@@ -304,7 +304,7 @@ class PageSession:
 
     @property
     def place(self) -> str:
-        """The place of its record as ``FILE:ROW``; empty if it has none."""
+        """The place of its record as ``FILE:ROW``; empty without a record."""
         return f"{self.facts['file']}:{self.facts['row']}" if self.facts["file"] else ""
 
 
