@@ -52,8 +52,8 @@ def medium(part: Json) -> Html:
         image = media.picture(part)
     except media.NoPictureError:
         kind = chat.media_type(part) or (part.get("type") if isinstance(part, dict) else None) or "part"
-        sized = f", {size(len(jsonio.dumps(part)))}" if not isinstance(part, dict) or len(part) > 1 else ""
-        return tag("p", f"{_short(str(kind))}{sized}", class_="medium")
+        suffix = f", {size(len(jsonio.dumps(part)))}" if not isinstance(part, dict) or len(part) > 1 else ""
+        return tag("p", f"{_short(str(kind))}{suffix}", class_="medium")
     return tag("p", f"{image.name.rpartition('.')[2]} image, {size(len(image.data))}", class_="medium")
 
 
@@ -89,17 +89,17 @@ class Showing:
     """Renders a text that has been cut to size; its kind is ``said``, ``thought``, ``call`` or ``result``."""
 
 
-def articles(record: StoredRecord, showing: Showing, less: Showing | None = None, most: int = 0) -> Iterator[Html]:
+def articles(record: StoredRecord, showing: Showing, reduced: Showing | None = None, limit: int = 0) -> Iterator[Html]:
     """Yield the messages of a record; a result is rendered with its call.
 
-    After ``most`` characters of HTML, messages are rendered with the options ``less``.
+    After ``limit`` characters of HTML, messages are rendered with the options ``reduced``.
     """
     results = answers(record.messages)
     result_indices = set(results.values())
     length = 0
     for at in range(len(record.messages)):
         if at not in result_indices:
-            article = _article(record, at, results, less if less and length > most else showing)
+            article = _article(record, at, results, reduced if reduced and length > limit else showing)
             length += len(article)
             yield article
 
@@ -119,35 +119,35 @@ def tools(record: StoredRecord) -> Html | None:
     )
 
 
-def fitting(record: StoredRecord, showing: Showing, most: int) -> list[Html]:
-    """Return the articles that fit into ``most`` bytes: mainly from the beginning, and some from the end."""
-    items = _fit_articles(record, showing, most)
+def fitting(record: StoredRecord, showing: Showing, limit: int) -> list[Html]:
+    """Return the articles that fit into ``limit`` bytes: mainly from the beginning, and some from the end."""
+    items = _fit_articles(record, showing, limit)
     if len(items) < 4 <= len(record.messages):  # a few large messages take all the space
-        items = _fit_articles(record, replace(showing, text=_SMALL_TEXT, article=8 * _SMALL_TEXT), most)
+        items = _fit_articles(record, replace(showing, text=_SMALL_TEXT, article=8 * _SMALL_TEXT), limit)
     return items
 
 
-def _fit_articles(record: StoredRecord, showing: Showing, most: int) -> list[Html]:
+def _fit_articles(record: StoredRecord, showing: Showing, limit: int) -> list[Html]:
     results = answers(record.messages)
     result_indices = set(results.values())
     places = [at for at in range(len(record.messages)) if at not in result_indices]
     first, last = deque[Html](), deque[Html]()
-    begin, end, remaining = 0, len(places), most
-    while begin < end:
-        is_first = remaining > most * _END_SHARE or not first
-        article = _article(record, places[begin if is_first else end - 1], results, showing)
+    start, end, remaining = 0, len(places), limit
+    while start < end:
+        is_first = remaining > limit * _END_SHARE or not first
+        article = _article(record, places[start if is_first else end - 1], results, showing)
         remaining -= len(article.encode())
         if remaining < 0:
             break
         if is_first:
             first.append(article)
-            begin += 1
+            start += 1
         else:
             last.appendleft(article)
             end -= 1
-    if begin == end:
+    if start == end:
         return [*first, *last]
-    between = f"… {end - begin:,} of {len(places):,} turns are not shown here{_location(showing)}"
+    between = f"… {end - start:,} of {len(places):,} turns are not shown here{_location(showing)}"
     return [*first, tag("p", between, class_="cut"), *last]
 
 
@@ -290,21 +290,21 @@ def _body(kind: str, text: str, showing: Showing) -> Iterator[Html]:
         yield tag("p", f"… {size(remaining)} more{_location(showing)}", class_="cut")
 
 
-def cut(text: str, most: int | None) -> tuple[str, int]:
-    """Return the first ``most`` bytes of a text, and the number of bytes that follow."""
-    if most is None:
+def cut(text: str, limit: int | None) -> tuple[str, int]:
+    """Return the first ``limit`` bytes of a text, and the number of bytes that follow."""
+    if limit is None:
         return text, 0
-    beginning = text[:most]
-    if _bytes(beginning) > most:
-        beginning = _truncate(beginning, most)
+    beginning = text[:limit]
+    if _bytes(beginning) > limit:
+        beginning = _truncate(beginning, limit)
     return beginning, _bytes(text[len(beginning) :])
 
 
-def _truncate(text: str, most: int) -> str:
-    """Return the longest prefix that fits into ``most`` bytes."""
+def _truncate(text: str, limit: int) -> str:
+    """Return the longest prefix that fits into ``limit`` bytes."""
     for at, character in enumerate(text):
-        most -= _bytes(character)
-        if most < 0:
+        limit -= _bytes(character)
+        if limit < 0:
             return text[:at]
     return text
 

@@ -57,8 +57,8 @@ def _by_day(table: pl.DataFrame) -> Chart:
     pairs = [(day[:10], source or "?") for day, source in rows.select("start", "format").iter_rows() if day]
     pairs = [(day, source) for day, source in pairs if is_day(day)]
     period = periods(day for day, _ in pairs)
-    most = [source for source, _ in Counter(source for _, source in pairs).most_common(len(_SOURCES))]
-    parts = dict(zip(sorted(most), _SOURCES, strict=False))
+    frequent = [source for source, _ in Counter(source for _, source in pairs).most_common(len(_SOURCES))]
+    parts = dict(zip(sorted(frequent), _SOURCES, strict=False))
     sources = {source: source if source in parts else _OTHERS for _, source in pairs}
     if _OTHERS in sources.values():
         parts[_OTHERS] = "grey"  # inserted last, so that it is drawn on top
@@ -78,30 +78,30 @@ def _by_day(table: pl.DataFrame) -> Chart:
     return Chart(f"Records per {period.name}", text, parts, bars, "records")
 
 
-def _histogram(title: str, what: str, values: pl.Series, colour: str) -> Chart:
+def _histogram(title: str, unit: str, values: pl.Series, colour: str) -> Chart:
     known = values.drop_nulls().sort()
     if known.is_empty():
         return Chart(title, "There are no records.", {}, [], "records")
     half, longest = int(known[len(known) // 2]), int(known[-1])
-    text = f"{what}: half of the records have {half:,} or fewer, the longest has {longest:,}."
+    text = f"{unit}: half of the records have {half:,} or fewer, the longest has {longest:,}."
     bars = [Bar(label, "records", count) for label, count in sizes(known.to_list())]
     return Chart(title, text[0].upper() + text[1:], {"records": colour}, bars, "records")
 
 
 def _tokens(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
     known = table["tokens"].drop_nulls()
-    most = result.options.get("max_tokens")
-    if not isinstance(most, int) or most < 1:
-        most = None
+    limit = result.options.get("max_tokens")
+    if not isinstance(limit, int) or limit < 1:
+        limit = None
     if known.is_empty():
         text = "No tokens were counted: convert with --tokenizer."
         yield Chart("Tokens per record", text, {}, [], "records")
         return
     yield _histogram("Tokens per record", "tokens counted by the tokenizer", known, "violet")
-    if most:
-        rows = shares(known.to_list(), most)
+    if limit:
+        rows = shares(known.to_list(), limit)
         over = rows[-1][1]
-        text = f"Lengths of records as shares of {most:,} tokens; {pluralize(over, 'record')} over the limit."
+        text = f"Lengths of records as shares of {limit:,} tokens; {pluralize(over, 'record')} over the limit."
         parts = {"fits": "green", "over": "red"}
         bars = [Bar(label, "over" if label == "over" else "fits", count) for label, count in rows]
         yield Chart("Lengths against --max-tokens", text, parts, bars, "records")
@@ -134,11 +134,11 @@ def _codes(counts: Counts) -> Chart:
     keys = [(severity, code) for severity, codes in counts.findings.items() for code in codes]
     keys.sort(key=lambda each: (harm.rank(*each), -counts.findings[each[0]][each[1]], each[1]))
     bars = [Bar(code, severity, counts.findings[severity][code]) for severity, code in keys]
-    words = "Findings in the dataset, the most harmful first." if bars else "No findings."
-    words += f" {len(bars) - _CODES:,} more codes are not shown." if len(bars) > _CODES else ""
+    text = "Findings in the dataset, the most harmful first." if bars else "No findings."
+    text += f" {len(bars) - _CODES:,} more codes are not shown." if len(bars) > _CODES else ""
     severities = {bar.part for bar in bars[:_CODES]}
     parts = {str(name): colour for name, colour in _SEVERITIES.items() if name in severities}
-    return Chart("Findings by code", words, parts, bars[:_CODES], "findings", is_horizontal=True)
+    return Chart("Findings by code", text, parts, bars[:_CODES], "findings", is_horizontal=True)
 
 
 def _replies_chart(counts: Counts) -> Chart:
@@ -155,9 +155,9 @@ def _replies_chart(counts: Counts) -> Chart:
     colours = {"in a record": "green", "rewritten": "amber", "elsewhere": "grey", "lost": "red"}
     parts = {name: colour for name, colour in colours.items() if any(bar.part == name for bar in bars)}
     lost_count = sum(replies.lost.values()) - elsewhere
-    words = f"{pluralize(replies.logged, 'reply', 'replies')} logged, {lost_count:,} lost."
-    words += f" In another session's record: {elsewhere:,}." if elsewhere else ""
-    return Chart("Logged replies", words, parts, bars, "replies", is_horizontal=True)
+    text = f"{pluralize(replies.logged, 'reply', 'replies')} logged, {lost_count:,} lost."
+    text += f" In another session's record: {elsewhere:,}." if elsewhere else ""
+    return Chart("Logged replies", text, parts, bars, "replies", is_horizontal=True)
 
 
 def _kinds(result: ResultFolder, counts: Counts) -> Chart:
@@ -165,8 +165,8 @@ def _kinds(result: ResultFolder, counts: Counts) -> Chart:
     for row in result.rows(REDACTIONS, "kind", "count"):
         totals[row["kind"]] += _int(result, REDACTIONS, row["count"])
     bars = [Bar(kind, "found", count) for kind, count in sorted(totals.items(), key=lambda each: (-each[1], each[0]))]
-    words = secrets(counts)
-    return Chart("Secrets and personal data", words, {"found": "red"}, bars[:_KINDS], "found", is_horizontal=True)
+    text = secrets(counts)
+    return Chart("Secrets and personal data", text, {"found": "red"}, bars[:_KINDS], "found", is_horizontal=True)
 
 
 def _int(result: ResultFolder, name: str, value: str) -> int:
@@ -277,9 +277,9 @@ def sizes(values: Iterable[int]) -> list[tuple[str, int]]:
     return [(_range(at), counts[at]) for at in range(min(counts), max(counts) + 1)]
 
 
-def shares(values: Iterable[int], most: int) -> list[tuple[str, int]]:
-    """Count the values in each tenth of ``most``, and above it."""
-    counts = Counter(_SHARES if value > most else max(0, -(-value * _SHARES // most) - 1) for value in values)
+def shares(values: Iterable[int], limit: int) -> list[tuple[str, int]]:
+    """Count the values in each tenth of ``limit``, and above it."""
+    counts = Counter(_SHARES if value > limit else max(0, -(-value * _SHARES // limit) - 1) for value in values)
     labels = [f"{10 * at}-{10 * at + 10} %" for at in range(_SHARES)]
     return [*((name, counts[at]) for at, name in enumerate(labels)), ("over", counts[_SHARES])]
 

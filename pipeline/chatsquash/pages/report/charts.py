@@ -42,7 +42,7 @@ class Bar(NamedTuple):
     label: str
     part: str
     number: int
-    words: str = ""
+    explanation: str = ""
     """Explanation of the label, for the table."""
 
 
@@ -97,12 +97,12 @@ def _labels(chart: Chart) -> dict[str, str]:
 
 def _table(chart: Chart) -> Html:
     counts = {(bar.label, bar.part): bar.number for bar in chart.bars}
-    words = {bar.label: f": {bar.words}" for bar in chart.bars if bar.words}
+    explanation = {bar.label: f": {bar.explanation}" for bar in chart.bars if bar.explanation}
     head = tag("tr", tag("td"), *(tag("th", bounded(part), scope="col") for part in chart.parts))
     rows = [
         tag(
             "tr",
-            tag("th", bounded(label), words.get(label), scope="row"),
+            tag("th", bounded(label), explanation.get(label), scope="row"),
             *(tag("td", f"{counts.get((label, part), 0):,}") for part in chart.parts),
         )
         for label in dict.fromkeys(bar.label for bar in chart.bars)
@@ -143,10 +143,10 @@ def _longest(chart: Chart) -> int:
 
 def _ticks(chart: Chart) -> list[int]:
     """Return integer ticks from 0 to about the longest bar, in round steps."""
-    most, step = max(1, _longest(chart)), 1
-    while most // step > _STEPS:
+    longest, step = max(1, _longest(chart)), 1
+    while longest // step > _STEPS:
         step = step * 5 // 2 if str(step)[0] == "2" else step * 2
-    return list(range(0, most + 1, step))
+    return list(range(0, longest + 1, step))
 
 
 def _channels(chart: Chart, labels: list[str]) -> dict[str, Any]:
@@ -173,9 +173,9 @@ NAME = 160
 """Maximum bytes of a name."""
 
 
-def bounded(text: str, most: int = NAME) -> str:
-    """Shorten a text to ``most`` bytes; an ellipsis marks the cut."""
-    beginning, remaining = cut(text, most)
+def bounded(text: str, limit: int = NAME) -> str:
+    """Shorten a text to ``limit`` bytes; an ellipsis marks the cut."""
+    beginning, remaining = cut(text, limit)
     return f"{beginning}…" if remaining else beginning
 
 
@@ -184,15 +184,15 @@ _SHAPE = (
     *("d", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry"),
     *("width", "height", "transform"),
 )
-_LOOK = (
+_STYLE = (
     *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap"),
     *("stroke-linejoin", "stroke-miterlimit", "opacity", "display", "visibility"),
     *("font-family", "font-size", "font-weight", "font-style", "text-anchor", "dominant-baseline"),
 )
-_ATTRIBUTES = frozenset((*_SHAPE, *_LOOK))
+_ATTRIBUTES = frozenset((*_SHAPE, *_STYLE))
 _VALUE = re.compile(r"[\w\s.,#%()+-]*")
 _ELSEWHERE = re.compile("url|script|expression|import", re.IGNORECASE)
-_USUAL = {("opacity", "1"), ("stroke-width", "1"), ("font-style", "normal")}
+_DEFAULTS = {("opacity", "1"), ("stroke-width", "1"), ("font-style", "normal")}
 
 
 def sanitize(svg: str, sizes: Mapping[str, str], label: str) -> Html:
@@ -207,8 +207,8 @@ def sanitize(svg: str, sizes: Mapping[str, str], label: str) -> Html:
         label: The accessible name of the image.
     """
     root = ET.fromstring(svg)  # noqa: S314 - written by vl-convert, which escapes what it is given
-    wide, high = (re.sub(r"[^\d.]", "", root.get(name, "")) for name in ("width", "height"))
-    box = {"viewBox": f"0 0 {wide} {high}", "width": wide, "height": high}
+    width, height = (re.sub(r"[^\d.]", "", root.get(name, "")) for name in ("width", "height"))
+    box = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
     return tag("svg", *_inside(root, sizes), role="img", aria_label=label, **box)
 
 
@@ -236,5 +236,5 @@ def _attributes(element: ET.Element) -> Iterator[tuple[str, str]]:
         attributes[name.strip()] = value.strip()
     for name, value in attributes.items():
         is_safe = _VALUE.fullmatch(value) and not _ELSEWHERE.search(value)
-        if name in _ATTRIBUTES and is_safe and (name, value) not in _USUAL:
+        if name in _ATTRIBUTES and is_safe and (name, value) not in _DEFAULTS:
             yield name, value

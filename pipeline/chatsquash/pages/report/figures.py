@@ -102,8 +102,8 @@ def figures(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterat
     yield Figure("logged tokens", _number(sum(token_sums)), f"{token_sums[0]:,} in, {token_sums[1]:,} out")
     for severity, codes in counts.findings.items():
         yield Figure(f"findings: {severity}", _number(sum(codes.values())), _top_codes(codes), severity)
-    grave = "error" if counts.secrets.found > counts.secrets.replaced else ""
-    yield Figure("secrets found", _number(counts.secrets.found), secrets(counts), grave)
+    secret_severity = "error" if counts.secrets.found > counts.secrets.replaced else ""
+    yield Figure("secrets found", _number(counts.secrets.found), secrets(counts), secret_severity)
     yield Figure("e-mail addresses replaced", _number(counts.addresses))
 
 

@@ -94,7 +94,7 @@ function mark(name, ranges) {
   CSS.highlights.set(name, new Highlight(...ranges));
 }
 
-function report() {
+function showCount() {
   const shown = sessions.filter((each) => !each.hidden).length;
   const sessionCount = `${count(shown)} of ${count(sessions.length)} sessions`;
   const many = hits.length < MOST ? count(hits.length) : `${count(MOST)} or more`;
@@ -113,7 +113,7 @@ function search() {
   }
   mark("found", hits);
   mark("here", []);
-  report();
+  showCount();
 }
 
 function go(step) {
@@ -125,7 +125,7 @@ function go(step) {
   const { top, bottom } = hits[here].getBoundingClientRect();
   if (top < 0 || bottom > innerHeight) scrollBy(0, (top + bottom - innerHeight) / 2);
   mark("here", [hits[here]]);
-  report();
+  showCount();
 }
 
 function unfold(inside, open) {

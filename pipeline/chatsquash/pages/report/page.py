@@ -37,10 +37,10 @@ def page(content: Content) -> bytes:
 
 
 def _header(content: Content) -> Html:
-    parts = {name: name.capitalize() for name in ("summary", "charts", "findings", "sessions")}
-    parts = {"first": "Fix first", **parts}
-    links = (tag("li", tag("a", name, href=f"#{part}")) for part, name in parts.items())
-    return tag("header", tag("h1", content.title), tag("nav", tag("ul", *links), aria_label="Parts"))
+    sections = {name: name.capitalize() for name in ("summary", "charts", "findings", "sessions")}
+    sections = {"first": "Fix first", **sections}
+    links = (tag("li", tag("a", name, href=f"#{part}")) for part, name in sections.items())
+    return tag("header", tag("h1", content.title), tag("nav", tag("ul", *links), aria_label="Sections"))
 
 
 def _sections(content: Content) -> list[Html]:

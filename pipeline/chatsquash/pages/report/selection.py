@@ -119,9 +119,9 @@ def _long(rows: pl.DataFrame, ranking: list[int]) -> set[int]:
     known = rows["characters"].drop_nulls()
     if len(known) <= BY_CHANCE:
         return set()
-    half = known.sort().to_list()[len(known) // 2]
+    median = known.sort().to_list()[len(known) // 2]
     sizes = dict(zip(ranking, rows["characters"][ranking], strict=True))
-    return {at for at in ranking[:BY_CHANCE] if sizes[at] >= _LONG * half}
+    return {at for at in ranking[:BY_CHANCE] if sizes[at] >= _LONG * median}
 
 
 def _why(row: dict[str, Any], long: set[int], is_all: bool, is_by_chance: bool) -> Iterator[str]:
@@ -168,11 +168,11 @@ class Findings:
 
     def _select(self) -> list[FindingRow]:
         """Select the findings that fit on the page: the first of each code."""
-        most = _most_of_each(self.codes.values(), _MOST_FINDINGS)
+        limit = _most_of_each(self.codes.values(), _MOST_FINDINGS)
         selection: dict[tuple[Severity, str], list[FindingRow]] = defaultdict(list)
         for each in self._all():
             of_code = selection[each["severity"], each["code"]]
-            if len(of_code) < most:
+            if len(of_code) < limit:
                 of_code.append(each)
         return [each for of_code in selection.values() for each in of_code]
 
@@ -194,15 +194,15 @@ class Findings:
         return findings, counts
 
 
-def _most_of_each(counts: Iterable[int], most: int) -> int:
-    """Return the limit per kind that keeps the sum within ``most``."""
-    remaining, ascending = most, sorted(counts)
+def _most_of_each(counts: Iterable[int], limit: int) -> int:
+    """Return the limit per kind that keeps the sum within ``limit``."""
+    remaining, ascending = limit, sorted(counts)
     for at, size in enumerate(ascending):
         share = remaining // (len(ascending) - at)
         if size > share:
             return share
         remaining -= size
-    return most
+    return limit
 
 
 def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame:

@@ -29,12 +29,12 @@ _OTHERS = 12
 def session(number: int, item: PageSession) -> Html:
     """Render a session, collapsed, in at most ``MOST`` bytes."""
     facts = item.facts
-    known = (facts.get("format"), facts.get("model"))
+    labels = (facts.get("format"), facts.get("model"))
     summary = tag(
         "summary",
         tag("h3", f"{number}. ", bounded(facts["session"]), dir="auto"),
         tag("span", bounded(facts["log"]), class_="quiet", dir="auto"),
-        tag("span", ", ".join(bounded(each) for each in known if each), class_="quiet", dir="auto"),
+        tag("span", ", ".join(bounded(each) for each in labels if each), class_="quiet", dir="auto"),
         tag("span", "; ".join(item.reasons), class_="why"),
     )
     log_section = tag("section", *log(item), class_="log")
@@ -119,7 +119,7 @@ def _severity(finding: Mapping[str, Any]) -> Html:
     return tag("b", bounded(finding["code"]), class_=f"severity-{finding['severity']}")
 
 
-def _conversation(number: int, item: PageSession, most: int) -> Iterator[Html]:
+def _conversation(number: int, item: PageSession, limit: int) -> Iterator[Html]:
     yield tag("h4", "Conversation")
     if item.record is None:
         facts = item.facts
@@ -128,17 +128,17 @@ def _conversation(number: int, item: PageSession, most: int) -> Iterator[Html]:
         return
     names = tools(item.record)
     if names:
-        most -= len(names.encode())
-        if most > MOST // 3:
+        limit -= len(names.encode())
+        if limit > MOST // 3:
             yield names
         else:
-            most += len(names.encode())
+            limit += len(names.encode())
     notes: dict[int, Sequence[Child]] = {}
     for finding in item.findings:
         if isinstance(at := finding.get("message"), int) and finding.get("record") == item.place:
             notes[at] = [*notes.get(at, ()), tag("span", _severity(finding), f" {bounded(finding['text'], _TEXT)}")]
     showing = Showing(place=item.place, prefix=f"s{number}-", notes=notes, medium=item.medium)
-    yield from fitting(item.record, showing, most - _SPARE)
+    yield from fitting(item.record, showing, limit - _SPARE)
 
 
 _MOST = 12_000
