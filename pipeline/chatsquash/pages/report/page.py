@@ -75,8 +75,8 @@ def _figure(figure: Figure) -> Html:
 
 def _sessions(content: Content) -> list[Html]:
     count = len(content.sessions)
-    rest = "; ten more are a random sample" if count < content.total else ""
-    figure = f"{count:,} of {content.total:,}: those with lost replies, errors or secrets, and the longest{rest}."
+    rest = ", then a random sample of ten" if count < content.total else ""
+    figure = f"{count:,} of {content.total:,} sessions: first those with lost replies, errors or secrets and the longest{rest}."
     search = tag(
         "form",
         tag("label", "Search sessions ", tag("input", type="search", id="q", autocomplete="off")),
