@@ -76,7 +76,7 @@ def tag(name: str, /, *children: Child, **attributes: Any) -> Html:
     ``True`` writes it without a value.
 
     Raises:
-        ValueError: An attribute runs or styles something, or a URL leads to another host.
+        ValueError: An attribute runs or styles something, or a URL does not lead to this page or server.
     """
     assert _NAME.fullmatch(name), name
     if name in _RAW:
@@ -116,7 +116,7 @@ def _attribute(key: str, value: Any) -> str:
     if value is True:
         return f" {name}"
     if name in _URLS and not _URL.fullmatch(str(value)):
-        raise ValueError(f"{name}: the URL leads to another host")
+        raise ValueError(f"{name}: the URL does not lead to this page or server")
     return f' {name}="{text(str(value)).translate(_QUOTES)}"'
 
 
@@ -131,7 +131,7 @@ def script(content: str) -> Html:
 
 
 def module(url: str) -> Html:
-    """Return a module script served under a URL; raises ``ValueError`` for other hosts."""
+    """Return a module script served under a URL; raises ``ValueError`` for a URL outside the server."""
     return Html(f'<script type="module" src="{tag("a", href=url)[9:-6]}"></script>')
 
 

@@ -76,7 +76,7 @@ def _figure(figure: Figure) -> Html:
 def _sessions(content: Content) -> list[Html]:
     count = len(content.sessions)
     rest = ", then a random sample of ten" if count < content.total else ""
-    figure = f"{count:,} of {content.total:,} sessions: first those with lost replies, errors or secrets and the longest{rest}."
+    selection = f"first those with lost replies, errors or secrets and the longest{rest}"
     search = tag(
         "form",
         tag("label", "Search sessions ", tag("input", type="search", id="q", autocomplete="off")),
@@ -100,4 +100,9 @@ def _sessions(content: Content) -> list[Html]:
         hidden=True,
     )
     items = (session(number, each) for number, each in enumerate(content.sessions, 1))
-    return [tag("p", figure), search, keys, tag("div", *items, id="all")]
+    return [
+        tag("p", f"{count:,} of {content.total:,} sessions: {selection}."),
+        search,
+        keys,
+        tag("div", *items, id="all"),
+    ]
