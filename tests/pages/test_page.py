@@ -203,7 +203,7 @@ def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_
     outcomes = [outcome for _, _, outcome in rows]
     assert outcomes[0] == "earlier than the entry that became the record; the record contains its reply"
     assert outcomes[1] == "this entry became the record; the record contains its reply"
-    assert outcomes[2].startswith("left out (bad-line): not a JSON object")
+    assert outcomes[2].startswith("skipped (bad-line): not a JSON object")
     assert outcomes[3].startswith("later than the entry that became the record; its reply is lost: ")
     assert WHY["short-tail"] in outcomes[3]
     assert page.count("SIDE") == 0  # which stands in no record
@@ -298,7 +298,7 @@ def test_ten_thousand_sessions_are_no_more_than_five_megabytes(tmp_path):
     assert max(map(len, sessions)) <= MOST
     assert min(map(len, sessions)) > 0.7 * MOST
     assert 2_500_000 < len(page) < 5_000_000
-    assert "some of each code" in page.decode()
+    assert "examples of each code" in page.decode()
 
 
 TAKEN = [
