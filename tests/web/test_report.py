@@ -113,7 +113,7 @@ def test_a_page_with_room_for_some_findings_says_how_many_the_result_has(browser
         shown = after(page, "f-count", lambda: page.select_option("#f-code", "bad-line"))
         rows = page.locator("#f-rows tbody tr:visible").count()
         assert shown == f"{rows:,} of 2,000 findings are on this page"
-        shown = after(page, "f-count", lambda: page.fill("#f-text", "no JSON"))
+        shown = after(page, "f-count", lambda: page.fill("#f-text", "not a JSON object"))
         assert shown == f"{rows:,} of {held:,} findings on this page"
 
 
