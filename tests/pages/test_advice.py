@@ -64,7 +64,7 @@ def test_the_most_harmful_findings_come_first_and_are_no_more_than_five(tmp_path
 @cases(
     "code, expected",
     ("a secret", "secret-found", "Convert with --redact secrets"),
-    ("replies", "replies-lost", "1 of 8 logged replies are in no record.Convert with --complete, which keeps them."),
+    ("replies", "replies-lost", "1 of 8 logged replies are not in any record.Convert with --complete to keep them."),
     ("a truncated reply", "reply-truncated", "Convert with --loss weight"),
 )
 def test_each_says_what_remedies_it(tmp_path, code, expected):

@@ -9,7 +9,7 @@ from tests.conftest import cases
 
 
 def chart(*labels, **others):
-    given = {"lies": True, **others}
+    given = {"is_horizontal": True, **others}
     return Chart(
         "Title <b>",
         "Told.",
@@ -32,7 +32,7 @@ def test_a_chart_has_its_numbers_as_a_table_and_no_style():
     assert '<th scope="row">b</th><td>2</td><td>0</td>' in page
     assert 'role="img" aria-label="Title &lt;b&gt;: the table below has its numbers"' in page
     assert figure(chart("a", "b")) == page
-    assert figure(chart("a", "b", lies=False)) != page
+    assert figure(chart("a", "b", is_horizontal=False)) != page
 
 
 def test_without_bars_there_are_words():
@@ -60,7 +60,7 @@ def test_labels_are_short_and_different():
 )
 @pytest.mark.parametrize("lies", [True, False])
 def test_a_label_of_a_log_is_text(bad, lies):
-    page = figure(chart(bad, "other", lies=lies))
+    page = figure(chart(bad, "other", is_horizontal=lies))
     assert set(re.findall(r"<([a-z0-9]+)", page)) <= set(
         "figure figcaption h3 p ul li span svg g path line rect text details summary table thead tbody tr th td".split()
     )

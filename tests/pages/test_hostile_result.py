@@ -157,7 +157,7 @@ def test_a_number_of_very_many_digits_is_refused(out):
 
 def test_a_log_that_may_expand_without_end_is_not_read(out):
     change(out / "run.json", ("options", "max_expanded"), 1 << 62)
-    assert "The run let logs expand further than is usual" in report(out).read_text("utf-8")
+    assert "The run raised the limits for decompressed logs" in report(out).read_text("utf-8")
 
 
 def test_what_lies_beside_the_page_stays(out):
@@ -188,7 +188,7 @@ def test_long_names_of_tools_leave_the_page_small(tmp_path, length):
     convert(tmp_path / "logs", tmp_path / "out", Options(workers=1))
     page = report(tmp_path / "out").read_bytes()
     assert len(page) < 500_000
-    assert b"15 calls of 15 tools" in page
+    assert b"15 calls to 15 tools" in page
 
 
 LONG = {

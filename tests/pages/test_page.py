@@ -178,7 +178,7 @@ def test_what_is_told_of_the_log_holds_nothing_that_the_run_replaced(tmp_path):
     key = b"a key for the tests of pages"
     page = converted(tmp_path / "logs", tmp_path / "out", anonymize_key=key, on_invalid="keep", trace_replies=True)
     assert mail.encode() not in page
-    assert b"The run does not tell the path of the log" in page
+    assert b"The run did not record the path of the log" in page
     assert b'<p class="quiet" dir="auto">b.jsonl</p>' in page
     assert b"<td>3</td>" in page
 
@@ -201,10 +201,10 @@ def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_
         ("4", "2026-01-13 11:00:00"),
     ]
     outcomes = [outcome for _, _, outcome in rows]
-    assert outcomes[0] == "earlier than the entry of the record; the record holds its reply"
-    assert outcomes[1] == "the record is made of it; the record holds its reply"
-    assert outcomes[2].startswith("left out (bad-line): not a JSON object")
-    assert outcomes[3].startswith("later than the entry of the record; its reply is lost: ")
+    assert outcomes[0] == "earlier than the entry that became the record; the record contains its reply"
+    assert outcomes[1] == "this entry became the record; the record contains its reply"
+    assert outcomes[2].startswith("skipped (bad-line): not a JSON object")
+    assert outcomes[3].startswith("later than the entry that became the record; its reply is lost: ")
     assert WHY["short-tail"] in outcomes[3]
     assert page.count("SIDE") == 0  # which stands in no record
 
@@ -212,14 +212,14 @@ def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_
 def test_logs_of_all_formats_that_did_not_change_are_told(tmp_path):
     page = converted(ROOT / "sample_logs", tmp_path / "out").decode()
     assert page.count('class="entries"') == page.count('class="session"') == 50
-    assert "not what it was" not in page
+    assert "has changed since" not in page
 
 
 @cases(
     "change, told",
-    ("a log that is gone", lambda log: log.unlink(), "The log is not there any more"),
-    ("a log that changed", lambda log: log.write_bytes(log.read_bytes() + b"\n"), "not what it was"),
-    ("a log that is a folder", lambda log: (log.unlink(), log.mkdir()), "The log is not there any more"),
+    ("a log that is gone", lambda log: log.unlink(), "The log was not found"),
+    ("a log that changed", lambda log: log.write_bytes(log.read_bytes() + b"\n"), "has changed since"),
+    ("a log that is a folder", lambda log: (log.unlink(), log.mkdir()), "The log was not found"),
 )
 def test_what_is_no_longer_there_is_said(tmp_path, change, told):
     log = write_log(tmp_path / "logs/a.jsonl")
@@ -231,7 +231,7 @@ def test_what_is_no_longer_there_is_said(tmp_path, change, told):
 def test_a_session_without_a_record_says_why(tmp_path):
     write_log(tmp_path / "logs/a.jsonl", "no JSON")
     page = converted(tmp_path / "logs", tmp_path / "out").decode()
-    assert "There is no record: unknown-format." in page
+    assert "This session has no record: unknown-format." in page
     hold_to_the_policy(page.encode())
 
 
@@ -273,7 +273,7 @@ def test_the_sample_logs_have_all_parts(tmp_path, monkeypatch):
         assert title in said
     assert parsed.elements.count("svg") == 6
     assert 'class="session"' in page.decode()
-    assert "by chance" in said
+    assert "random sample" in said
 
 
 def test_ten_thousand_sessions_are_no_more_than_five_megabytes(tmp_path):
@@ -298,7 +298,7 @@ def test_ten_thousand_sessions_are_no_more_than_five_megabytes(tmp_path):
     assert max(map(len, sessions)) <= MOST
     assert min(map(len, sessions)) > 0.7 * MOST
     assert 2_500_000 < len(page) < 5_000_000
-    assert "some of each code" in page.decode()
+    assert "examples of each code" in page.decode()
 
 
 TAKEN = [

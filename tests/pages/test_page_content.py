@@ -31,7 +31,7 @@ def test_each_reason_has_its_turn_and_ten_come_by_chance():
     rows += [{"findings_error": 3, "characters": 1}, {"characters": 5000}, {}]
     picked = pick_sessions(table(*rows), Counter({("102.jsonl", "s102"): 2}))
     assert len(picked) == MOST
-    assert sum(each.why[-1] == "by chance" for each in picked) == BY_CHANCE
+    assert sum(each.why[-1] == "random sample" for each in picked) == BY_CHANCE
     assert [each.facts["session"] for each in picked[:4]] == ["s99", "s100", "s102", "s101"]
     assert reasons(picked, "s99")[0] == "100 lost replies"
     assert reasons(picked, "s100") == ["3 errors", "1 character"]

@@ -57,15 +57,17 @@ def test_of_several_records_the_main_one_is_shown_and_the_others_are_named(tmp_p
     assert "to left</pre>" not in page
     other = others.partition(" ")[0]
     told = entries(page)
-    assert told["1"].startswith("earlier than the entry of the record; ")
-    assert told["2"] == f"earlier than the entry of the record; made of it, too: {other}; {other} holds its reply"
-    assert told["4"] == "the record is made of it; the record holds its reply"
+    assert told["1"].startswith("earlier than the entry that became the record; ")
+    assert (
+        told["2"] == f"earlier than the entry that became the record; also used for {other}; {other} contains its reply"
+    )
+    assert told["4"] == "this entry became the record; the record contains its reply"
 
 
 def test_with_one_record_entries_are_told_by_where_they_stand(tmp_path):
     told = entries(branched(tmp_path))
-    assert told["2"] == f"earlier than the entry of the record; its reply is lost: {WHY['branch']}"
-    assert told["4"] == "the record is made of it; the record holds its reply"
+    assert told["2"] == f"earlier than the entry that became the record; its reply is lost: {WHY['branch']}"
+    assert told["4"] == "this entry became the record; the record contains its reply"
 
 
 def test_what_an_entry_adds_is_told_in_words(tmp_path):
@@ -84,12 +86,12 @@ def test_a_reply_for_which_another_record_stands_is_not_lost(tmp_path):
     for name in "ab":
         write_log(tmp_path / f"logs/{name}.jsonl", log_line("one", session_id=name))
     page = page_of(tmp_path / "logs", tmp_path / "out", duplicates="exact", trace_replies=True)
-    assert value(page, "replies logged") == ("2", "1 in records, 1 for which another record stands")
-    assert fact(page, "replies") == ["1 logged, none lost", "1 logged, none lost; another record stands for 1"]
-    assert "2 replies logged, 0 lost. For 1 another record stands." in page
+    assert value(page, "logged replies") == ("2", "1 in records, 1 in another session's record")
+    assert fact(page, "replies") == ["1 logged, none lost", "1 logged, none lost; 1 in another session's record"]
+    assert "2 replies logged, 0 lost. In another session's record: 1." in page
     assert reasons(page) == ["", "no record"]
     assert 'class="key red"' not in page
-    assert "its reply is in no record of this session: its record duplicates another one" in page
+    assert "its reply is not in any record of this session: its record duplicates another one" in page
 
 
 def named_line(model):
@@ -106,7 +108,7 @@ def test_the_summary_says_which_run_it_is(tmp_path):
     assert fact(page, "options") == ["--reasoning drop, --no-anonymize, --exclude x y"]
     assert fact(page, "models") == ["M (1)"]
     other = page_of(tmp_path / "logs", tmp_path / "other")
-    assert fact(other, "options") == ["as by default"]
+    assert fact(other, "options") == ["defaults"]
 
 
 def test_the_files_of_records_are_counted_as_convert_counts_them(tmp_path):
@@ -132,7 +134,7 @@ def test_a_small_set_is_shown_without_reasons_that_tell_nothing(tmp_path):
     assert reasons(page) == [""] * 3
     for name in ("a", "b", "c"):
         assert f'<span class="quiet" dir="auto">{tmp_path}/logs/{name}/s1.jsonl</span>' in page
-    assert "3 of 3: those with lost replies, errors, secrets, the longest." in page
+    assert "3 of 3 sessions: first those with lost replies, errors or secrets and the longest." in page
 
 
 def test_those_that_are_longer_than_most_are_called_long(tmp_path):
@@ -140,7 +142,7 @@ def test_those_that_are_longer_than_most_are_called_long(tmp_path):
         write_log(tmp_path / f"logs/{n:02}.jsonl", log_line("x" * (5_000 if n == 7 else 100), session_id=f"{n:02}"))
     told = reasons(page_of(tmp_path / "logs", tmp_path / "out"))
     assert [each for each in told if "longest" in each] == ["one of the longest, 5,005 characters"]
-    assert sum("by chance" in each for each in told) == 10
+    assert sum("random sample" in each for each in told) == 10
 
 
 @cases(

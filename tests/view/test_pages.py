@@ -257,7 +257,7 @@ def test_of_calls_that_a_page_does_not_show_none_is_made(here, monkeypatch):
     reader = _opened(here, user("go"), *turns)
     answer = reader.of(0)
     hold(answer)
-    assert "parts more of this message" in answer.text
+    assert "more parts of this message" in answer.text
     assert "all texts of this message" in answer.text
     assert len(made) * 4_000 * len("&lt;") < 2 * MOST
 

@@ -113,7 +113,7 @@ def test_a_page_with_room_for_some_findings_says_how_many_the_result_has(browser
         shown = after(page, "f-count", lambda: page.select_option("#f-code", "bad-line"))
         rows = page.locator("#f-rows tbody tr:visible").count()
         assert shown == f"{rows:,} of 2,000 findings are on this page"
-        shown = after(page, "f-count", lambda: page.fill("#f-text", "not a JSON"))
+        shown = after(page, "f-count", lambda: page.fill("#f-text", "not a JSON object"))
         assert shown == f"{rows:,} of {held:,} findings on this page"
 
 
@@ -121,9 +121,9 @@ def test_a_page_with_room_for_some_findings_says_how_many_the_result_has(browser
 def test_search_finds_and_opens_what_is_folded(request, reports, name, word):
     with reports(request.getfixturevalue(name)) as page:
         found = after(page, "q-count", lambda: page.fill("#q", word))
-        assert re.search(r"^[\d,]+ of [\d,]+ sessions, (1 place|[\d,]+ places)$", found)
+        assert re.search(r"^[\d,]+ of [\d,]+ sessions, (1 match|[\d,]+ matches)$", found)
         page.press("#q", "Enter")
-        assert re.search(r"^[\d,]+ of [\d,]+ sessions, place 1 of [\d,]+$", told(page, "q-count"))
+        assert re.search(r"^[\d,]+ of [\d,]+ sessions, match 1 of [\d,]+$", told(page, "q-count"))
         hit = page.evaluate("""() => {
           const [range] = CSS.highlights.get("here");
           const { top, bottom } = range.getBoundingClientRect();
@@ -158,8 +158,8 @@ def test_keys_lead_through_sessions_and_fold(either, reports):
             page.keyboard.press(key)
             assert page.evaluate("document.activeElement.id") == focused
             page.keyboard.press("Escape")
-        page.get_by_text("Keys", exact=True).click()
-        page.get_by_label("single keys work").uncheck()
+        page.get_by_text("Keyboard shortcuts", exact=True).click()
+        page.get_by_label("Enable single-key shortcuts").uncheck()
         page.keyboard.press("/")
         assert page.evaluate("document.activeElement.id") == "keys"
 

@@ -1,1 +1,1 @@
-"""HTML of texts and records, and the report page."""
+"""Render texts and records as HTML, and build the report page; the viewer and its server are in ``view``."""

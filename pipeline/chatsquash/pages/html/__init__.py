@@ -1,1 +1,1 @@
-"""What pages show of conversations: the one place where text of a log becomes HTML."""
+"""Escape text of logs and render records as HTML; no other package creates HTML from log text."""

@@ -1,4 +1,4 @@
-"""HTML as a type of its own, made of text only by escaping it, and the content security policy of a page."""
+"""An HTML type that text enters only through escaping, and the content security policy of a page."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _QUOTES = str.maketrans({'"': "&quot;", "'": "&#39;"})
 _FLAG = "\U0001f3f4"
 _HIDDEN = re.compile(
-    # The property Default_Ignorable_Code_Point but for joiners, of which Python tells nothing.
+    # Default_Ignorable_Code_Point without joiners; unicodedata does not expose this property.
     "[\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f"
     "\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\uffff\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a"
     "\\U000e0000-\\U000e0fff"
-    # Controls, other signs of format without a shape, divided lines, surrogates, and a braille sign without dots.
+    # Control characters, invisible format characters, line separators, surrogates, and the blank braille pattern.
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u2800\\ud800-\\udfff\\U00013430-\\U0001343f"
-    # The flags of three regions, which are one sign and stay.
+    # The flags of England, Scotland and Wales are tag sequences that form a single visible character.
     f"{_FLAG}](?:(?<={_FLAG})\\U000e0067\\U000e0062(?:\\U000e0065\\U000e006e\\U000e0067|\\U000e0073\\U000e0063\\U000e0074"
     "|\\U000e0077\\U000e006c\\U000e0073)\\U000e007f)?"
 )
-"""What controls, hides or reorders text. Joiners of scripts and emoji, and spaces of any width, stay."""
+"""Characters that control, hide or reorder text, without joiners of scripts and emoji and without spaces."""
 _SELECTORS = ("\ufe0e", "\ufe0f")
-"""What makes the character before it an emoji, or none."""
+"""Variation selectors, which request text or emoji presentation of the preceding character."""
 _EMOJI = re.compile(
     "[\\xa9\\xae\\u203c\\u2049\\u2122\\u2139\\u2190-\\u21ff\\u2300-\\u23ff\\u24c2\\u25a0-\\u27bf\\u2900-\\u297f"
     "\\u2b00-\\u2bff\\u3030\\u303d\\u3297\\u3299\\U0001f000-\\U0001faff]"
@@ -37,31 +37,31 @@ _FORBIDDEN = re.compile("on.*|style|srcdoc", re.IGNORECASE)
 _EMPTY = frozenset(("br", "col", "hr", "img", "input", "link", "meta"))
 _URLS = frozenset(("action", "formaction", "href", "src"))
 _URL = re.compile(r"#[^\s]*|\?[^\s]*|/(?![/\\])[^\s\\]*|data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*|\.?")
-"""Places of this page or this server, and images; nothing that runs, and no other host."""
-_OUTSIDE = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)
-"""Other hosts, to which a link of a log leads if somebody follows it."""
+"""Locations on this page or server, and data URLs of images: no scripts and no other hosts."""
+_EXTERNAL = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)
+"""Web and mail addresses that a link in a log may lead to."""
 _RAW = frozenset(("script", "style"))
 
 
 class Html(str):
-    """HTML that may stand on a page as it is.  Only this package and constants of ours make it."""
+    """HTML that is safe to put on a page; created only by this package and from constants."""
 
     __slots__ = ()
 
 
 Child = Html | str | int | None
-"""What an element may hold: a text is escaped, ``None`` is nothing."""
+"""Content of an element: text is escaped, ``None`` is ignored."""
 
 
 def text(value: str) -> Html:
-    """A text as HTML: special characters as entities, and what controls, hides or reorders text as visible escapes."""
+    """Escape text: special characters become entities, and invisible or reordering ones become visible escapes."""
     if type(value) is Html:
         return value
     lines = value.replace("\r\n", "\n")
-    return Html(_HIDDEN.sub(_visible, lines).translate(_SPECIAL))
+    return Html(_HIDDEN.sub(_escape_hidden, lines).translate(_SPECIAL))
 
 
-def _visible(match: re.Match[str]) -> str:
+def _escape_hidden(match: re.Match[str]) -> str:
     sign, before = match[0], match.start() - 1
     is_emoji = sign[0] == _FLAG
     if sign in _SELECTORS and before >= 0:
@@ -70,86 +70,90 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def tag(name: str, /, *children: Child, **attributes: Any) -> Html:
-    """An element.
+    """Return an element.
 
-    Attributes are words of Python: ``class_``, ``data_code``; ``None`` and ``False`` leave one out, ``True`` gives it
-    no value.  Raises ``ValueError`` for an attribute that runs or styles something, and for a URL that leads elsewhere.
+    Attributes are keyword arguments such as ``class_`` and ``data_code``; ``None`` and ``False`` omit the attribute,
+    ``True`` writes it without a value.
+
+    Raises:
+        ValueError: An attribute runs or styles something, or a URL does not lead to this page or server.
     """
     assert _NAME.fullmatch(name), name
     if name in _RAW:
-        raise ValueError(f"<{name}> is made by policy.py alone, which hashes it")
-    opened = "".join([f"<{name}", *(_attribute(key, value) for key, value in attributes.items()), ">"])
+        raise ValueError(f"<{name}>: use script(), module() or style() instead of tag()")
+    start_tag = "".join([f"<{name}", *(_attribute(key, value) for key, value in attributes.items()), ">"])
     if name in _EMPTY:
         assert not children, name
-        return Html(opened)
-    return Html(f"{opened}{together(children)}</{name}>")
+        return Html(start_tag)
+    return Html(f"{start_tag}{together(children)}</{name}>")
 
 
 def together(children: Iterable[Child]) -> Html:
-    """Texts and elements one behind the other."""
+    """Concatenate texts and elements."""
     return Html(
         "".join(text(str(child)) if type(child) is not Html else child for child in children if child is not None)
     )
 
 
 def outside_link(url: str, *children: Child) -> Html:
-    """Return a link of a text to another host, which learns nothing of this page; its target is its title.
+    """Return a link to another host, without a referrer and with the address as its title.
 
-    Raises ``ValueError`` for all but http, https and mailto.
+    Raises ``ValueError`` for schemes other than http, https and mailto.
     """
-    if not _OUTSIDE.fullmatch(url):
+    if not _EXTERNAL.fullmatch(url):
         raise ValueError(f"{url} is not a web or mail address")
-    named = tag("a", *children, title=url, rel="noopener noreferrer nofollow")
+    anchor = tag("a", *children, title=url, rel="noopener noreferrer nofollow")
     quoted = text(url).translate(_QUOTES)
-    return Html(f'<a href="{quoted}"{named[2:]}')
+    return Html(f'<a href="{quoted}"{anchor[2:]}')
 
 
 def _attribute(key: str, value: Any) -> str:
     name = key.rstrip("_").replace("_", "-")
     if not _ATTRIBUTE.fullmatch(name) or _FORBIDDEN.fullmatch(name):
-        raise ValueError(f"{name} is not an attribute of a page of ours")
+        raise ValueError(f"{name} is not an allowed attribute")
     if value is None or value is False:
         return ""
     if value is True:
         return f" {name}"
     if name in _URLS and not _URL.fullmatch(str(value)):
-        raise ValueError(f"{name} leads elsewhere")
+        raise ValueError(f"{name}: the URL does not lead to this page or server")
     return f' {name}="{text(str(value)).translate(_QUOTES)}"'
 
 
 def source(package: str, name: str) -> str:
-    """A script or a style sheet that comes with us."""
+    """Read a script or style sheet of the package."""
     return (files(package) / name).read_text(encoding="utf-8")
 
 
 def script(content: str) -> Html:
-    """A module that stands in the page."""
-    return Html(f'<script type="module">{_ours(content, "script")}</script>')
+    """Return an inline module script."""
+    return Html(f'<script type="module">{_check_content(content, "script")}</script>')
 
 
 def module(url: str) -> Html:
-    """A module that the server of the page sends; for its other places this raises as ``tag``."""
+    """Return a module script served under a URL; raises ``ValueError`` for a URL outside the server."""
     return Html(f'<script type="module" src="{tag("a", href=url)[9:-6]}"></script>')
 
 
 def style(content: str) -> Html:
-    """A style sheet that stands in the page."""
-    return Html(f"<style>{_ours(content, 'style')}</style>")
+    """Return an inline style sheet."""
+    return Html(f"<style>{_check_content(content, 'style')}</style>")
 
 
-def _ours(content: str, name: str) -> str:
-    if f"</{name}" in content.lower() or "<!--" in content or "\r" in content:  # which the page would read otherwise
-        raise ValueError(f"the {name} ends before its end")
+def _check_content(content: str, name: str) -> str:
+    # A browser would end the element early or normalize the line ends, so that the hash would not match.
+    if f"</{name}" in content.lower() or "<!--" in content or "\r" in content:
+        raise ValueError(f"the {name} contains a closing tag, a comment or a carriage return")
     return content
 
 
 def hashed(content: str) -> str:
-    """What a policy says of a script or a style sheet that may stand in the page."""
+    """Return the policy source that allows an inline script or style sheet."""
     return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
 def of_page(scripts: Iterable[str], styles: Iterable[str]) -> str:
-    """The policy of a page that is one file: nothing is loaded, sent, framed or run but these."""
+    """Return the policy of a self-contained page, which allows only these scripts and styles and inline images."""
     directives = {
         "default-src": "'none'",
         "script-src": " ".join(map(hashed, scripts)),
@@ -162,5 +166,5 @@ def of_page(scripts: Iterable[str], styles: Iterable[str]) -> str:
 
 
 def meta(policy: str) -> Html:
-    """The policy as it stands in the head of a page that no server sends."""
+    """Return the policy as a meta element, for a page that is opened as a file."""
     return tag("meta", http_equiv="Content-Security-Policy", content=policy)

@@ -1,4 +1,4 @@
-"""A record as HTML: who says what, calls with their results beside them, long things folded, all of it bounded."""
+"""Render a record as HTML: messages by role, calls paired with their results, long texts collapsed, size limited."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from chatsquash.records.line import StoredRecord
 from chatsquash.records.reading import RESULTS, call_arguments, message_calls
 
 _OPENING = 90
-"""Characters of a call's arguments that its line shows."""
+"""Characters of a call's arguments that are shown on its line."""
 _NAME = 120
-"""Characters of a role, a name or an id that are shown."""
+"""Maximum characters of a role, a name or an id."""
 _TOOLS = 200
-"""Tools whose names are listed."""
-_LITTLE = 400
-"""Bytes of a text that are shown where texts are large."""
-_ENDING = 0.35
-"""The share of what fits that is of the end of a conversation."""
-_OPEN = 400
-"""Characters of a result that is shown open."""
+"""Maximum number of tool names that are listed."""
+_SMALL_TEXT = 400
+"""Bytes shown per text when texts are large."""
+_END_SHARE = 0.35
+"""Share of the space that is reserved for the end of a conversation."""
+_SHORT_RESULT = 400
+"""Maximum characters of a result that is shown expanded."""
 _WORDS = {"tool": "tool result", "function": "tool result", "developer": "system"}
 _KNOWN = ("system", "user", "assistant", "tool")
 
 
 def size(count: int) -> str:
-    """Bytes as people read them."""
+    """Format a number of bytes with a unit."""
     if count < 1000:
         return f"{count} B"
     for unit in ("KB", "MB", "GB"):
@@ -47,104 +47,107 @@ def size(count: int) -> str:
 
 
 def medium(part: Json) -> Html:
-    """A part that is no text as its type and size."""
+    """Render a non-text part as its type and size."""
     try:
         image = media.picture(part)
     except media.NoPictureError:
         kind = chat.media_type(part) or (part.get("type") if isinstance(part, dict) else None) or "part"
-        sized = f", {size(len(jsonio.dumps(part)))}" if not isinstance(part, dict) or len(part) > 1 else ""
-        return tag("p", f"{_short(str(kind))}{sized}", class_="medium")
+        suffix = f", {size(len(jsonio.dumps(part)))}" if not isinstance(part, dict) or len(part) > 1 else ""
+        return tag("p", f"{_short(str(kind))}{suffix}", class_="medium")
     return tag("p", f"{image.name.rpartition('.')[2]} image, {size(len(image.data))}", class_="medium")
 
 
 def _plain(kind: str, text: str) -> Html:
-    """A text as it stands; what it is says how it looks.  The first line feed is none of the text."""
+    """Render a text verbatim, with ``kind`` as its class."""
+    # HTML ignores a line feed at the start of <pre>; without it, one of the text would be lost.
     return tag("pre", Html("\n"), text, class_=kind, dir="auto")
 
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """How a record is shown."""
+    """Options for rendering a record."""
 
     place: str = ""
-    """Where all of it is, as ``FILE:ROW``; what is cut says so."""
+    """Location of the complete record, as ``FILE:ROW``; named where text is cut."""
     prefix: str = "m"
-    """What the ids of messages begin with: ``m3`` is the message with index 3 of the file."""
+    """Prefix of message ids: ``m3`` is the message with index 3 in the file."""
     text: int | None = 2048
-    """The bytes of a text that are shown; ``None`` for all."""
+    """Bytes shown per text; ``None`` for all."""
     article: int | None = 12_000
-    """The bytes of a message about which no more of it is shown; ``None`` for all."""
+    """Size in characters of HTML after which the rest of a message is cut; ``None`` for no limit."""
     parts: int = 20
-    """The parts of one content that are no text, and are shown."""
+    """Maximum number of non-text parts per content."""
     notes: Mapping[int, Sequence[Child]] = field(default_factory=dict)
-    """What is said of a message, such as findings, by its index in the file."""
+    """Notes on messages, such as findings, by index in the file."""
     trained: AbstractSet[int] | None = None
-    """The messages that are trained on, by their indices in the file; ``None``: only flags say so."""
+    """Indices in the file of the messages that are trained on; ``None`` if only flags are known."""
     medium: Callable[[Json], Html] = medium
-    """Makes HTML of a part of a content that is no text."""
+    """Renders a non-text part."""
     is_open: Callable[[str], bool] = lambda arguments: False  # noqa: ARG005
-    """Whether a call with these arguments is unfolded."""
+    """Whether a call with these arguments is expanded."""
     body: Callable[[str, str], Html] = _plain
-    """Makes HTML of a text, cut to size, that is ``said``, ``thought``, ``call`` or ``result``."""
+    """Renders a text that has been cut to size; its kind is ``said``, ``thought``, ``call`` or ``result``."""
 
 
-def articles(record: StoredRecord, showing: Showing, less: Showing | None = None, most: int = 0) -> Iterator[Html]:
-    """The messages of a record, one by one; a result stands beside its call, not in its own place.
+def articles(record: StoredRecord, showing: Showing, reduced: Showing | None = None, limit: int = 0) -> Iterator[Html]:
+    """Yield the messages of a record; a result is rendered with its call.
 
-    ``less`` is how those are shown that stand behind ``most`` characters of HTML.
+    After ``limit`` characters of HTML, messages are rendered with the options ``reduced``.
     """
-    answered = answers(record.messages)
-    beside = set(answered.values())
-    made = 0
+    results = answers(record.messages)
+    result_indices = set(results.values())
+    length = 0
     for at in range(len(record.messages)):
-        if at not in beside:
-            article = _article(record, at, answered, less if less and made > most else showing)
-            made += len(article)
+        if at not in result_indices:
+            article = _article(record, at, results, reduced if reduced and length > limit else showing)
+            length += len(article)
             yield article
 
 
 def tools(record: StoredRecord) -> Html | None:
-    """The names of a record's tools, folded; ``None`` where it has none."""
-    defined = record.tools if isinstance(record.tools, list) else []
-    if not defined:
+    """Render the names of a record's tools, collapsed; ``None`` if there are no tools."""
+    definitions = record.tools if isinstance(record.tools, list) else []
+    if not definitions:
         return None
-    names = [_short(_tool_name(tool)) for tool in defined[:_TOOLS]]
-    more = [f"{len(defined) - _TOOLS:,} more"] if len(defined) > _TOOLS else []
-    shown = (tag("li", name, dir="auto") for name in [*names, *more])
+    names = [_short(_tool_name(tool)) for tool in definitions[:_TOOLS]]
+    more = [f"{len(definitions) - _TOOLS:,} more"] if len(definitions) > _TOOLS else []
+    items = (tag("li", name, dir="auto") for name in [*names, *more])
     return _details(
-        f"{len(defined):,} tool{'' if len(defined) == 1 else 's'}", tag("ul", *shown, class_="names"), class_="tools"
+        f"{len(definitions):,} tool{'' if len(definitions) == 1 else 's'}",
+        tag("ul", *items, class_="names"),
+        class_="tools",
     )
 
 
-def fitting(record: StoredRecord, showing: Showing, most: int) -> list[Html]:
-    """As many articles as so many bytes hold: those of the beginning, most of them, and those of the end."""
-    fitted = _fitting(record, showing, most)
-    if len(fitted) < 4 <= len(record.messages):  # since some are large
-        fitted = _fitting(record, replace(showing, text=_LITTLE, article=8 * _LITTLE), most)
-    return fitted
+def fitting(record: StoredRecord, showing: Showing, limit: int) -> list[Html]:
+    """Return the articles that fit into ``limit`` bytes: mainly from the beginning, and some from the end."""
+    items = _fit_articles(record, showing, limit)
+    if len(items) < 4 <= len(record.messages):  # a few large messages take all the space
+        items = _fit_articles(record, replace(showing, text=_SMALL_TEXT, article=8 * _SMALL_TEXT), limit)
+    return items
 
 
-def _fitting(record: StoredRecord, showing: Showing, most: int) -> list[Html]:
-    answered = answers(record.messages)
-    beside = set(answered.values())
-    places = [at for at in range(len(record.messages)) if at not in beside]
+def _fit_articles(record: StoredRecord, showing: Showing, limit: int) -> list[Html]:
+    results = answers(record.messages)
+    result_indices = set(results.values())
+    places = [at for at in range(len(record.messages)) if at not in result_indices]
     first, last = deque[Html](), deque[Html]()
-    begin, end, left = 0, len(places), most
-    while begin < end:
-        is_first = left > most * _ENDING or not first
-        article = _article(record, places[begin if is_first else end - 1], answered, showing)
-        left -= len(article.encode())
-        if left < 0:
+    start, end, remaining = 0, len(places), limit
+    while start < end:
+        is_first = remaining > limit * _END_SHARE or not first
+        article = _article(record, places[start if is_first else end - 1], results, showing)
+        remaining -= len(article.encode())
+        if remaining < 0:
             break
         if is_first:
             first.append(article)
-            begin += 1
+            start += 1
         else:
             last.appendleft(article)
             end -= 1
-    if begin == end:
+    if start == end:
         return [*first, *last]
-    between = f"… {end - begin:,} of {len(places):,} turns are not shown here{_where(showing)}"
+    between = f"… {end - start:,} of {len(places):,} turns are not shown here{_location(showing)}"
     return [*first, tag("p", between, class_="cut"), *last]
 
 
@@ -153,44 +156,44 @@ def _tool_name(tool: Json) -> str:
     return chat.tool_name(tool) or chat.tool_name(inner) or "?"
 
 
-def _article(record: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing) -> Html:
+def _article(record: StoredRecord, at: int, results: Mapping[tuple[int, int], int], showing: Showing) -> Html:
     message, number = record.messages[at], _number(record, at)
     role = message["role"]
-    known = "tool" if role in RESULTS else {"developer": "system"}.get(role, role)
-    calls = deque(_calls(record, at, answered, showing))
-    parts = [*_bounded(_said(message, showing), calls, showing), *_notes(number, showing)]
+    style_class = "tool" if role in RESULTS else {"developer": "system"}.get(role, role)
+    calls = deque(_calls(record, at, results, showing))
+    parts = [*_bounded(_content(message, showing), calls, showing), *_notes(number, showing)]
     return tag(
         "article",
         _head(message, number, showing),
         *(parts or [tag("p", "empty", class_="medium")]),
-        class_=f"message {known if known in _KNOWN else 'other'}",
+        class_=f"message {style_class if style_class in _KNOWN else 'other'}",
         id=_id(record, at, showing),
     )
 
 
-def _bounded(said: Iterator[Html], calls: deque[Callable[[], Html]], showing: Showing) -> Iterator[Html]:
-    """The parts of a message, as far as it is shown; of calls that are not, no HTML is made."""
+def _bounded(content: Iterator[Html], calls: deque[Callable[[], Html]], showing: Showing) -> Iterator[Html]:
+    """Yield the parts of a message up to its size limit; calls beyond it are not rendered."""
     seen = 0
-    for part in chain(said, (calls.popleft()() for _ in range(len(calls)))):
+    for part in chain(content, (calls.popleft()() for _ in range(len(calls)))):
         yield part
         seen += len(part)
         if showing.article is not None and seen > showing.article:
-            if rest := sum(1 for _ in said) + len(calls):
-                yield tag("p", f"… {rest:,} parts more of this message{_where(showing)}", class_="cut")
+            if rest := sum(1 for _ in content) + len(calls):
+                yield tag("p", f"… {rest:,} more parts of this message{_location(showing)}", class_="cut")
             return
 
 
-def _where(showing: Showing) -> str:
+def _location(showing: Showing) -> str:
     return f" ({showing.place})" if showing.place else ""
 
 
 def _number(record: StoredRecord, at: int) -> int:
-    """Where a message stands in the file."""
+    """Return the index of a message in the file."""
     return record.places[at] if record.places else at
 
 
 def _id(record: StoredRecord, at: int, showing: Showing) -> str | None:
-    """What leads to a message; of those that are one message of the file, to the first."""
+    """Return the id of a message; of several that are one message in the file, only the first has one."""
     number = _number(record, at)
     is_first = at == 0 or _number(record, at - 1) != number
     return f"{showing.prefix}{number}" if is_first else None
@@ -198,18 +201,18 @@ def _id(record: StoredRecord, at: int, showing: Showing) -> str | None:
 
 def _head(message: Message, number: int, showing: Showing) -> Html:
     role = _WORDS.get(message["role"], message["role"])
-    beside = (_short(value) for name in ("name", "tool_call_id") if isinstance(value := message.get(name), str))
+    names = (_short(value) for name in ("name", "tool_call_id") if isinstance(value := message.get(name), str))
     return tag(
         "header",
         tag("a", f"{number:,}", class_="number", href=f"#{showing.prefix}{number}"),
         tag("h4", _short(role), dir="auto"),
-        *(tag("span", value, class_="name", dir="auto") for value in beside if value),
+        *(tag("span", value, class_="name", dir="auto") for value in names if value),
         _training(message, number, showing),
     )
 
 
 def _training(message: Message, number: int, showing: Showing) -> Html | None:
-    """Whether a message is trained on, as far as it is known."""
+    """Return a label for whether a message is trained on, if it is known."""
     if showing.trained is not None and number in showing.trained:
         return tag("span", "trained on", class_="training")
     is_reply = showing.trained is not None and message["role"] == "assistant"
@@ -220,30 +223,30 @@ def _is_untrained(message: Message) -> bool:
     return any(message.get(flag) is no or message.get(flag) == no for flag, (no, _) in FLAGS.items() if flag in message)
 
 
-def _said(message: Message, showing: Showing) -> Iterator[Html]:
-    """What a message says, in the order in which it is said: reasoning, text, media."""
+def _content(message: Message, showing: Showing) -> Iterator[Html]:
+    """Yield the content of a message: reasoning, text, media."""
     if thought := reasoning.text(message):
         yield _details(f"reasoning, {size(_bytes(thought))}", *_body("thought", thought, showing), class_="thought")
-    if said := chat.joined_text(message):
-        yield from _result(said, showing) if message["role"] in RESULTS else _body("said", said, showing)
+    if content := chat.joined_text(message):
+        yield from _result(content, showing) if message["role"] in RESULTS else _body("said", content, showing)
     parts = [part for part in chat.other_parts(message) if not reasoning.is_part(part)]
     members = dict(message)
     parts += [{"type": name, name: members[name]} for name in media.MEMBERS if members.get(name)]
     yield from map(showing.medium, parts[: showing.parts])
     if len(parts) > showing.parts:
-        yield tag("p", f"… {len(parts) - showing.parts:,} parts more{_where(showing)}", class_="cut")
+        yield tag("p", f"… {len(parts) - showing.parts:,} more parts{_location(showing)}", class_="cut")
 
 
 def _calls(
-    record: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing
+    record: StoredRecord, at: int, results: Mapping[tuple[int, int], int], showing: Showing
 ) -> Iterator[Callable[[], Html]]:
-    """What makes each call with its result."""
+    """Yield a function per call that renders it with its result."""
     for number, call in enumerate(message_calls(record.messages[at])):
-        yield partial(_pair, record, call, answered.get((at, number)), showing)
+        yield partial(_pair, record, call, results.get((at, number)), showing)
 
 
 def _pair(record: StoredRecord, call: dict[str, Any], result: int | None, showing: Showing) -> Html:
-    return tag("div", _call(call, showing), _beside(record, result, showing), class_="pair")
+    return tag("div", _call(call, showing), _call_result(record, result, showing), class_="pair")
 
 
 def _call(call: dict[str, Any], showing: Showing) -> Html:
@@ -258,20 +261,20 @@ def _call(call: dict[str, Any], showing: Showing) -> Html:
     )
 
 
-def _beside(record: StoredRecord, result: int | None, showing: Showing) -> Html:
-    """The result of a call."""
+def _call_result(record: StoredRecord, result: int | None, showing: Showing) -> Html:
+    """Render the result of a call."""
     if result is None:
         return tag("p", "no result", class_="unanswered")
     message = record.messages[result]
-    parts = [*_said(message, showing), *_notes(_number(record, result), showing)] or [
-        tag("p", "an empty result", class_="medium")
+    parts = [*_content(message, showing), *_notes(_number(record, result), showing)] or [
+        tag("p", "empty result", class_="medium")
     ]
     return tag("div", *parts, class_="answer", id=_id(record, result, showing))
 
 
 def _result(text: str, showing: Showing) -> Iterator[Html]:
     title = f"result, {size(_bytes(text))}"
-    yield _details(title, *_body("result", text, showing), class_="result", open=len(text) <= _OPEN)
+    yield _details(title, *_body("result", text, showing), class_="result", open=len(text) <= _SHORT_RESULT)
 
 
 def _notes(number: int, showing: Showing) -> Iterator[Html]:
@@ -280,28 +283,28 @@ def _notes(number: int, showing: Showing) -> Iterator[Html]:
 
 
 def _body(kind: str, text: str, showing: Showing) -> Iterator[Html]:
-    """A text, of which no more is shown than is wanted."""
-    beginning, left = cut(text, showing.text)
+    """Yield a text up to its limit, and a note with the size of the rest."""
+    beginning, remaining = cut(text, showing.text)
     yield showing.body(kind, beginning)
-    if left:
-        yield tag("p", f"… {size(left)} more{_where(showing)}", class_="cut")
+    if remaining:
+        yield tag("p", f"… {size(remaining)} more{_location(showing)}", class_="cut")
 
 
-def cut(text: str, most: int | None) -> tuple[str, int]:
-    """The beginning of a text that has so many bytes, and the bytes of the rest."""
-    if most is None:
+def cut(text: str, limit: int | None) -> tuple[str, int]:
+    """Return the first ``limit`` bytes of a text, and the number of bytes that follow."""
+    if limit is None:
         return text, 0
-    beginning = text[:most]
-    if _bytes(beginning) > most:
-        beginning = _within(beginning, most)
+    beginning = text[:limit]
+    if _bytes(beginning) > limit:
+        beginning = _truncate(beginning, limit)
     return beginning, _bytes(text[len(beginning) :])
 
 
-def _within(text: str, most: int) -> str:
-    """As many characters as so many bytes hold."""
+def _truncate(text: str, limit: int) -> str:
+    """Return the longest prefix that fits into ``limit`` bytes."""
     for at, character in enumerate(text):
-        most -= _bytes(character)
-        if most < 0:
+        limit -= _bytes(character)
+        if limit < 0:
             return text[:at]
     return text
 
@@ -319,13 +322,14 @@ def _short(text: str) -> str:
 
 
 Place = tuple[int, int]
-"""The index of a message, and which of its calls it is."""
+"""The index of a message, and the index of a call in it."""
 
 
 def answers(messages: list[Any]) -> dict[Place, int]:
-    """Of each call that is answered the index of the message that does.
+    """Map each call with a result to the index of the result.
 
-    A result answers the first open call with its id; one without an id, the first open call of the message before.
+    A result belongs to the first open call with its id; a result without an id belongs to the first open call of the
+    preceding assistant message.
     """
     result_of: dict[Place, int] = {}
     by_id: dict[str | bytes, deque[Place]] = defaultdict(deque)
@@ -346,9 +350,9 @@ def answers(messages: list[Any]) -> dict[Place, int]:
     return result_of
 
 
-def _next(waiting: deque[Place], answered: dict[Place, int]) -> Place | None:
+def _next(waiting: deque[Place], results: dict[Place, int]) -> Place | None:
     while waiting:
         place = waiting.popleft()
-        if place not in answered:
+        if place not in results:
             return place
     return None

@@ -1,4 +1,4 @@
-"""The page of a result: what its sessions show is read from its folder and its logs, and the page written beside it."""
+"""Create the report page of a result from its folder and the logs that it was converted from."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from chatsquash.results.verify import filesystem_path, log_differences
 from chatsquash.storage.commit import RUN
 
 PAGE = "report.html"
-_NEEDED = ("altair", "vl_convert")
+_PACKAGES = ("altair", "vl_convert")
 
 
 def refuse(output: str | PathLike[str]) -> None:
-    """Raise ``UsageError`` where no report can be written: what draws charts is missing, or its place is taken."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+    """Raise ``UsageError`` if no report can be written: chart packages are missing, or another file has its name."""
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise UsageError(f"a report needs {' and '.join(missing)}: pip install 'chatsquash[report]'")
     refuse_remote(fspath(output))
@@ -53,11 +53,17 @@ def refuse(output: str | PathLike[str]) -> None:
 
 
 def report(output: str | PathLike[str], observe: Observer | None = None) -> Path:
-    """Write ``report.html`` into an output folder, for its owner alone; gives its path.
+    """Write ``report.html`` into an output folder, readable only by its owner, and return its path.
 
-    It follows from the folder and from the logs that ``run.json`` names.  ``observe`` is told how much of the records
-    is read.  Raises ``UsageError`` for a folder without a
-    result, for one that a run is writing to, and where the packages of the extra ``report`` are missing.
+    The page depends only on the folder and on the logs that are named in ``run.json``.
+
+    Args:
+        output: The output folder of a finished run.
+        observe: Called with the number of bytes read since the last call, and the bytes of all record files.
+
+    Raises:
+        UsageError: The folder contains no result, a run is writing to it, or the packages of the extra ``report`` are
+            missing.
     """
     refuse(output)
     out = Path(fspath(output))
@@ -67,40 +73,40 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
 
 
 def content(result: ResultFolder, observe: Observer | None = None) -> Content:
-    """What the page of a result shows."""
+    """Return the content of the page of a result."""
     counts = result.typed_counts("seen")
     rows = table(result, observe)
     findings = Findings(result)
-    picked = pick_sessions(rows, findings.secrets)
+    picks = pick_sessions(rows, findings.secrets)
     return Content(
         title=figures.title(counts, rows),
         first=advice(result, counts),
         run=[*figures.run(result, rows)],
         figures=[*figures.figures(result, counts, rows)],
         charts=[*result_charts(result, counts, rows)],
-        findings=findings.shown,
+        findings=findings.selected,
         code_counts=findings.codes,
-        sessions=[*sessions(result, picked, findings)],
+        sessions=[*sessions(result, picks, findings)],
         total=counts.sessions.seen,
     )
 
 
-def sessions(result: ResultFolder, picked: list[Pick], findings: Findings) -> Iterator[PageSession]:
-    """What the page shows of the sessions that were chosen."""
-    stored = records(result, [each.facts for each in picked])
-    findings_of, counts = findings.of({each.key for each in picked}, set(map(str, stored)))
-    logged = entries(result, picked)
-    for each in picked:
+def sessions(result: ResultFolder, picks: list[Pick], findings: Findings) -> Iterator[PageSession]:
+    """Yield the page content of the selected sessions."""
+    session_records = records(result, [each.facts for each in picks])
+    findings_of, counts = findings.of({each.key for each in picks}, set(map(str, session_records)))
+    entries_of = entries(result, picks)
+    for each in picks:
         place = place_of(each.facts)
         yield PageSession(
             facts=each.facts,
-            chosen=each.why,
-            record=stored[place] if place else None,
+            reasons=each.why,
+            record=session_records[place] if place else None,
             findings=findings_of.get(each.key, []),
             count=counts[each.key],
-            entries=logged[each.key],
+            entries=entries_of[each.key],
             others=each.others,
-            medium=sized,
+            medium=describe_part,
         )
 
 
@@ -108,7 +114,7 @@ _IMAGE = re.compile(rf"{FOLDER}/[A-Za-z0-9]+\.[a-z]+")
 
 
 def records(result: ResultFolder, places: Iterable[dict[str, Any]]) -> dict[Place, StoredRecord]:
-    """The records at places of the session table; raises ``UsageError`` where one does not stand there."""
+    """Read records by their rows of the session table; raises ``UsageError`` if one is not in its place."""
     by_file: dict[str, list[Place]] = defaultdict(list)
     for facts in places:
         if (place := place_of(facts)) is not None:
@@ -121,27 +127,27 @@ def records(result: ResultFolder, places: Iterable[dict[str, Any]]) -> dict[Plac
 
 
 def place_of(facts: dict[str, Any]) -> Place | None:
-    """Where the record of a line of the session table stands; ``None`` for one without."""
+    """Return the place of the record of a session table row; ``None`` if it has no record."""
     return None if facts["file"] is None else Place(facts["file"], facts["row"], facts["offset"])
 
 
 def _read(result: ResultFolder, place: Place, data: bytes) -> StoredRecord:
     try:
         value = parse(data)
-        stored = record(value)
+        session_record = record(value)
     except NotARecordError:
         raise damage(result.folder, place.file) from None
-    _with_sizes(result, value, stored)
-    return native(stored)
+    _add_sizes(result, value, session_record)
+    return native(session_record)
 
 
-def _with_sizes(result: ResultFolder, value: Json, stored: StoredRecord) -> None:
-    """Put sizes into the parts that stand for images in files of their own."""
+def _add_sizes(result: ResultFolder, value: Json, session_record: StoredRecord) -> None:
+    """Add file sizes to the placeholders of images that are in separate files."""
     images = value.get("images")
     if not isinstance(images, list):
         return
     number = count()
-    for message in stored.messages:
+    for message in session_record.messages:
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
             if part == {"type": "image"}:
@@ -159,61 +165,61 @@ def _size_of(result: ResultFolder, images: list[Json], at: int) -> int | None:
     return status.st_size if status else None
 
 
-def sized(part: Json) -> Html:
-    """A part that is no text as its size, also where a file holds it."""
+def describe_part(part: Json) -> Html:
+    """Render a non-text part as its size, also if it is in a separate file."""
     if isinstance(part, dict) and isinstance(part.get(_SIZE), int):
         return tag("p", f"image, {size(part[_SIZE])}", class_="medium")
     return medium(part)
 
 
 _LARGEST = 64 << 20
-"""Bytes of a log that is read."""
+"""Maximum bytes of a log."""
 _ALL = 512 << 20
-"""Bytes of all logs that are read."""
+"""Maximum bytes of all logs together."""
 _LAST, _OTHERS = 40, 20
-"""Entries that are shown: the last ones, and others that are not in the record."""
+"""Maximum number of entries shown: the last ones, and earlier ones that are not in the record."""
 _READING = ("cleaning", "reading", "bounds", "sessions")
-"""The groups of options that say how a log was read."""
-_UNREAD = ("unreadable-log", "unreadable-archive")
+"""The groups of options that affect how a log is read."""
+_UNREADABLE = ("unreadable-log", "unreadable-archive")
 _EXPANSION = ("max_expansion", "max_expanded")
 _ROLES = ("system", "user", "tool", "function", "A", "Ac", "At", "Act")
-_READ = ("selected", "superseded", "cut")
-_ASK = "chatsquash inspect shows them"
+_READ_OUTCOMES = ("selected", "superseded", "cut")
+_INSPECT_HINT = "its entries can be listed with chatsquash inspect"
 
 
 class _Traces(NamedTuple):
-    """What reports tell of lines, by file and line."""
+    """Entries of reports about log lines, by file and line."""
 
     replies: dict[tuple[str, int | None], list[ReplyRow]]
-    """A file of an agent may have all replies on one line."""
+    """Several per line, because an agent may write a complete session on one line."""
     rejected: dict[tuple[str, int | None], RejectedRow]
 
 
-def entries(result: ResultFolder, picked: Iterable[Pick]) -> dict[Key, Entries]:
-    """The entries of sessions; of those that cannot be told, why."""
+def entries(result: ResultFolder, picks: Iterable[Pick]) -> dict[Key, Entries]:
+    """Return the log entries of sessions, or the reason why they are unavailable."""
     by_log: dict[str, list[Pick]] = defaultdict(list)
-    for each in picked:
+    for each in picks:
         by_log[each.key[0]].append(each)
-    traced = _traces(result, set(by_log))
+    traces = _read_traces(result, set(by_log))
     options = _reading_options(result)
-    inputs, left = result.inputs(by_log), _ALL
+    inputs, remaining = result.inputs(by_log), _ALL
     entries_of: dict[Key, Entries] = {}
     for log, sessions in by_log.items():
-        path, size, why = _readable(log, inputs[log], options, left)
+        path, size, why = _check_log(log, inputs[log], options, remaining)
         rows_of: dict[str, list[dict[str, Any]]] = {}
         if path:
-            left -= size
-            rows_of, why = _inspected(path, options, {each.key[1] for each in sessions})
+            remaining -= size
+            rows_of, why = _inspect_entries(path, options, {each.key[1] for each in sessions})
         for each in sessions:
-            rows = [_row(each, row, traced) for row in rows_of.get(each.key[1], [])]
-            shown = _select_rows(rows)
-            told_why = why or "The log does not hold this session."
-            entries_of[each.key] = Entries(shown, len(rows) - len(shown), told_why, log.rpartition("/")[2])
+            rows = [_row(each, row, traces) for row in rows_of.get(each.key[1], [])]
+            selected = _select_rows(rows)
+            reason = why or "The log does not contain this session."
+            entries_of[each.key] = Entries(selected, len(rows) - len(selected), reason, log.rpartition("/")[2])
     return entries_of
 
 
 def _reading_options(result: ResultFolder) -> Options:
-    """The options by which the logs were read; raises ``UsageError`` for what are none."""
+    """Return the options that the logs were read with; raises ``UsageError`` if they are invalid."""
     try:
         options = Options(**parse_options(result.options, _READING), anonymize=False)
         refuse_wrong(options)
@@ -222,38 +228,39 @@ def _reading_options(result: ResultFolder) -> Options:
     return options
 
 
-def _readable(log: str, inputs: list[Input], options: Options, left: int) -> tuple[str, int, str]:
-    """The path of a log that can be read, and its bytes; empty where it cannot, and why."""
+def _check_log(log: str, inputs: list[Input], options: Options, remaining: int) -> tuple[str, int, str]:
+    """Return the path and size of a log, or an empty path and the reason why it is not read."""
     path = Path(filesystem_path(log))
-    if why := _untouched(log, inputs, options):
-        return "", 0, f"{why}: {_ASK}."
+    if why := _skip_reason(log, inputs, options):
+        return "", 0, f"{why}: {_INSPECT_HINT}."
     if not path.is_file():
-        return "", 0, "The log is not there any more, seen from this folder."
+        return "", 0, "The log was not found from the current folder."
     size = path.stat().st_size
-    if size > min(left, _LARGEST):
-        return "", 0, f"The log is large: {_ASK}."
+    if size > min(remaining, _LARGEST):
+        return "", 0, f"The log is too large for this page: {_INSPECT_HINT}."
     if any(log_differences(log, [each.xxh3_128 for each in inputs], options)):
-        return "", 0, "The log is not what it was when it was converted."
+        return "", 0, "The log has changed since it was converted."
     return str(path), size, ""
 
 
-def _untouched(log: str, inputs: list[Input], options: Options) -> str:
-    """Why a log is not so much as looked for; empty where it is."""
+def _skip_reason(log: str, inputs: list[Input], options: Options) -> str:
+    """Return the reason why a log is not opened; empty if it may be."""
     if is_remote(log):
         return "The log is in a store"
     if not inputs or any(each.path_digest for each in inputs):
-        return "The run does not tell the path of the log"
-    if any(getattr(options, name) > getattr(Options(), name) for name in _EXPANSION):  # a small file may be endless
-        return "The run let logs expand further than is usual"
+        return "The run did not record the path of the log"
+    # With raised limits, a small compressed log could expand almost without end.
+    if any(getattr(options, name) > getattr(Options(), name) for name in _EXPANSION):
+        return "The run raised the limits for decompressed logs"
     return ""
 
 
-def _inspected(path: str, options: Options, sessions: set[str]) -> tuple[dict[str, list[dict[str, Any]]], str]:
-    """The entries of these sessions of a log."""
+def _inspect_entries(path: str, options: Options, sessions: set[str]) -> tuple[dict[str, list[dict[str, Any]]], str]:
+    """Return the entries of these sessions in a log, and the reason if it cannot be read."""
     entries_of: dict[str, list[dict[str, Any]]] = {}
     try:
         for session in inspect_as_json([path], options):
-            if session["left_out"] in _UNREAD:
+            if session["left_out"] in _UNREADABLE:
                 return entries_of, f"The log cannot be read ({session['findings'][-1]['text']})."
             if session["session"] in sessions:
                 entries_of[session["session"]] = session["entries"]
@@ -264,27 +271,27 @@ def _inspected(path: str, options: Options, sessions: set[str]) -> tuple[dict[st
     return entries_of, ""
 
 
-def _row(picked: Pick, entry: dict[str, Any], traced: _Traces) -> dict[str, Any]:
-    log, line = picked.key[0], entry["line"]
+def _row(pick: Pick, entry: dict[str, Any], traces: _Traces) -> dict[str, Any]:
+    log, line = pick.key[0], entry["line"]
     roles = [each if each.partition("*")[0] in _ROLES else "other" for each in entry["roles"]]
     reply = entry["reply"] if entry["reply"] in (None, *_ROLES) else "other"
-    rejected = traced.rejected.get((log, line))
+    rejected = traces.rejected.get((log, line))
     return {
         **entry,
         "roles": roles,
         "reply": reply,
-        "outcome": _outcome(picked, line, entry["outcome"]),
-        "others": [_place(each) for each in picked.others if each["line"] == line],
-        "replies": traced.replies.get((log, line), []),
+        "outcome": _outcome(pick, line, entry["outcome"]),
+        "others": [_place(each) for each in pick.others if each["line"] == line],
+        "replies": traces.replies.get((log, line), []),
         "reason": rejected["reason"] if rejected else None,
     }
 
 
-def _outcome(picked: Pick, line: int, outcome: str) -> str:
-    """What became of an entry, as seen from the record that is shown: others may be made of other lines."""
-    own = picked.facts["line"]
-    if outcome not in _READ or own is None or own == line or not picked.others:
-        return "selected" if outcome in _READ and own == line else outcome
+def _outcome(pick: Pick, line: int, outcome: str) -> str:
+    """Return the outcome of an entry relative to the displayed record; other records may use other lines."""
+    own = pick.facts["line"]
+    if outcome not in _READ_OUTCOMES or own is None or own == line or not pick.others:
+        return "selected" if outcome in _READ_OUTCOMES and own == line else outcome
     return "superseded" if line < own else "cut"
 
 
@@ -293,18 +300,18 @@ def _place(row: dict[str, Any]) -> str:
 
 
 def _select_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The entries that are shown: the last ones, and before them those that are not simply in the record."""
+    """Select the last entries, and before them those with replies missing from the record."""
     first, last = rows[:-_LAST], rows[-_LAST:]
-    others = [each for each in first if each["outcome"] != "superseded" or any(map(_is_not_carried, each["replies"]))]
+    others = [each for each in first if each["outcome"] != "superseded" or any(map(_is_missing, each["replies"]))]
     return [*others[:_OTHERS], *last]
 
 
-def _is_not_carried(reply: ReplyRow) -> bool:
+def _is_missing(reply: ReplyRow) -> bool:
     return reply["status"] != "carried"
 
 
-def _traces(result: ResultFolder, logs: set[str]) -> _Traces:
-    """What became of the replies of logs, where that was traced, and why lines could not be read."""
+def _read_traces(result: ResultFolder, logs: set[str]) -> _Traces:
+    """Read the outcomes of replies and the reasons of rejected lines for these logs."""
     replies: dict[tuple[str, int | None], list[ReplyRow]] = defaultdict(list)
     for row in result.objects(REPLIES, ReplyRow):
         if row["file"] in logs:

@@ -1,4 +1,4 @@
-"""What to do first about a result: its most harmful findings, each with what remedies it."""
+"""The most harmful findings of a result, each with its remedy."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from chatsquash.results.output import ResultFolder
 from chatsquash.results.types import Counts
 
 _MOST = 5
-_LOST = "replies-lost"
+_REPLIES_LOST = "replies-lost"
 _SIGNS: dict[str, str] = {"error": "\u2716", "warning": "\u25b2", "info": "\u25cf"}
-"""A sign for each severity, so that none is told by its colour alone."""
+"""A symbol per severity, so that readers do not depend on colours."""
 
 
 class Advice(NamedTuple):
-    """A thing to do."""
+    """A finding to fix."""
 
     severity: Severity
     code: str
     number: str
     meaning: str
     remedy: str
-    """With options in backticks; empty if there is none."""
+    """Text with options in backticks; empty if there is no remedy."""
 
 
 def advice(result: ResultFolder, counts: Counts) -> list[Advice]:
-    """Return what to do first, the most harmful first; nothing about an ``info``."""
+    """Return the most harmful errors and warnings, in order of harm."""
     findings = [
         (severity, code, count)
         for severity, codes in counts.findings.items()
@@ -47,26 +47,27 @@ def advice(result: ResultFolder, counts: Counts) -> list[Advice]:
 
 def _advice(result: ResultFolder, counts: Counts, severity: Severity, code: str, count: int) -> Advice:
     meaning, remedy = explanations.meaning(code), explanations.remedy(code)
-    if code == _LOST:
-        lost = sum(counts.replies.lost.values()) - counts.replies.lost.get(ELSEWHERE, 0)
-        meaning = f"{lost:,} of {pluralize(counts.replies.logged, 'logged reply', 'logged replies')} are in no record."
+    if code == _REPLIES_LOST:
+        lost_count = sum(counts.replies.lost.values()) - counts.replies.lost.get(ELSEWHERE, 0)
+        replies = pluralize(counts.replies.logged, "logged reply", "logged replies")
+        meaning = f"{lost_count:,} of {replies} are not in any record."
         if more_replies(result.counts, option := _option(result)):
-            remedy = f"Convert with `{option}`, which keeps them."
+            remedy = f"Convert with `{option}` to keep them."
     return Advice(severity, code, pluralize(count, "finding"), meaning, remedy)
 
 
 def _option(result: ResultFolder) -> str:
-    """The option that writes more replies."""
-    chosen = {name: result.options.get(name) for name in ("conversations", "sessions_by")}
-    named = {name: value if isinstance(value, str) else None for name, value in chosen.items()}
-    return option_for_more(named["conversations"], named["sessions_by"], join=bool(result.options.get("join")))
+    """Return the option that writes more replies."""
+    values = {name: result.options.get(name) for name in ("conversations", "sessions_by")}
+    texts = {name: value if isinstance(value, str) else None for name, value in values.items()}
+    return option_for_more(texts["conversations"], texts["sessions_by"], join=bool(result.options.get("join")))
 
 
-def advice_list(given: Sequence[Advice]) -> Html:
-    """The things to do first, as HTML."""
-    if not given:
-        return tag("p", "Nothing needs attention: there are no errors and no warnings.")
-    return tag("ol", *map(_item, given), class_="first")
+def advice_list(items: Sequence[Advice]) -> Html:
+    """Render the findings to fix first."""
+    if not items:
+        return tag("p", "Nothing needs attention: no errors or warnings.")
+    return tag("ol", *map(_item, items), class_="first")
 
 
 def _item(advice: Advice) -> Html:
@@ -83,31 +84,31 @@ _TEXT = 600
 
 
 def is_secret(severity: Severity, code: str) -> bool:
-    """Whether a finding is about something that must not get out."""
+    """Whether a finding reports a secret that must not be published."""
     return harm.rank(severity, code)[0] == 0
 
 
 def label(severity: Severity, code: str, *, is_link: bool = False) -> Html:
-    """A code with the sign and the word of its severity; a link leads to its findings."""
+    """Render a code with the symbol and name of its severity, optionally as a link to its findings."""
     name: Html = tag("code", bounded(code))
     if is_link:
         name = tag("a", name, href=f"#{anchor(severity, code)}")
-    said = f" secret, {severity}: " if is_secret(severity, code) else f" {severity}: "
+    prefix = f" secret, {severity}: " if is_secret(severity, code) else f" {severity}: "
     return tag(
         "b",
         tag("span", _SIGNS[severity], class_="sign", aria_hidden="true"),
-        said,
+        prefix,
         name,
         class_=f"severity-{severity}",
     )
 
 
 def anchor(severity: Severity, code: str) -> str:
-    """The id of the group of a finding."""
+    """Return the id of the group of a code."""
     plain = "".join(char if char.isalnum() and char.isascii() else "-" for char in bounded(code))
     return f"c-{severity}-{plain}"
 
 
 def with_code(text: str) -> list[Html | str]:
-    """A text whose parts in backticks are code."""
+    """Split a text at backticks and render the quoted parts as code."""
     return [tag("code", part) if at % 2 else part for at, part in enumerate(text.split("`"))]

@@ -1,4 +1,4 @@
-"""What the charts of a result show, with days and sizes put into as few bars as a chart has room for."""
+"""Compute the charts of a result, with days and sizes grouped into as few bars as fit."""
 
 from __future__ import annotations
 
@@ -21,20 +21,17 @@ from chatsquash.results.types import Counts
 if TYPE_CHECKING:
     import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
-
 _SOURCES = ("blue", "teal", "violet", "pink", "olive", "brown", "sky", "plum")
-"""Colours of sources: none that says how grave something is."""
+"""Colours of sources, without those used for severities."""
 _OTHERS = "others"
 _TOOLS, _CODES, _KINDS = 15, 25, 20
 _DIGITS = 18
-"""Digits of a number in a table, at most."""
+"""Maximum digits of a number in a table."""
 _SEVERITIES: dict[Severity, str] = {"error": "red", "warning": "amber", "info": "blue"}
 
 
 class _Tool(NamedTuple):
-    """How a tool was used."""
+    """Usage of a tool."""
 
     tool: str
     calls: int
@@ -43,15 +40,15 @@ class _Tool(NamedTuple):
 
 
 def result_charts(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterator[Chart]:
-    """What the charts show; ``table`` has the characters of records, too."""
+    """Yield the charts; ``table`` is the session table with the lengths of records."""
     yield _by_day(table)
-    written = table.filter(table["file"].is_not_null())
-    yield _spread("Turns per record", "turns of the assistant", written["turns"], "green")
-    yield _spread("Characters per record", "characters of all texts", written["characters"], "blue")
+    records = table.filter(table["file"].is_not_null())
+    yield _histogram("Turns per record", "assistant turns", records["turns"], "green")
+    yield _histogram("Characters per record", "characters of text", records["characters"], "blue")
     yield from _tokens(result, table)
     yield _tools(result)
     yield _codes(counts)
-    yield _became(counts)
+    yield _replies_chart(counts)
     yield _kinds(result, counts)
 
 
@@ -60,19 +57,18 @@ def _by_day(table: pl.DataFrame) -> Chart:
     pairs = [(day[:10], source or "?") for day, source in rows.select("start", "format").iter_rows() if day]
     pairs = [(day, source) for day, source in pairs if is_day(day)]
     period = periods(day for day, _ in pairs)
-    most = [source for source, _ in Counter(source for _, source in pairs).most_common(len(_SOURCES))]
-    parts = dict(zip(sorted(most), _SOURCES, strict=False))
+    frequent = [source for source, _ in Counter(source for _, source in pairs).most_common(len(_SOURCES))]
+    parts = dict(zip(sorted(frequent), _SOURCES, strict=False))
     sources = {source: source if source in parts else _OTHERS for _, source in pairs}
     if _OTHERS in sources.values():
-        parts[_OTHERS] = "grey"  # which is last, and stands on top of the others
+        parts[_OTHERS] = "grey"  # inserted last, so that it is drawn on top
     counts = Counter((period.of(day), sources[source]) for day, source in pairs)
     undated = len(rows) - len(pairs)
-    why = "" if period.name == "day" else ", since there are too many days for a bar each"
-    text = f"By source, and by {period.name} of the first request{why}."
-    text += (
-        f" A label such as … {period.label(period.gap)} stands for all before it that have none." if period.gap else ""
-    )
-    text += f" {pluralize(undated, 'record')} without a time." if undated else ""
+    why = "" if period.name == "day" else ", because there are too many days for one bar each"
+    text = f"By source and by {period.name} of the first request{why}."
+    if period.gap:
+        text += f" A label such as … {period.label(period.gap)} covers the run of periods without records up to it."
+    text += f" Without a time: {pluralize(undated, 'record')}." if undated else ""
     bars = [
         Bar(label, source, counts[at, source])
         for at, label in period.axis()
@@ -82,29 +78,30 @@ def _by_day(table: pl.DataFrame) -> Chart:
     return Chart(f"Records per {period.name}", text, parts, bars, "records")
 
 
-def _spread(title: str, what: str, values: pl.Series, colour: str) -> Chart:
+def _histogram(title: str, unit: str, values: pl.Series, colour: str) -> Chart:
     known = values.drop_nulls().sort()
     if known.is_empty():
         return Chart(title, "There are no records.", {}, [], "records")
-    text = f"{what}: half of the records have {int(known[len(known) // 2]):,} or fewer, the longest {int(known[-1]):,}."
+    half, longest = int(known[len(known) // 2]), int(known[-1])
+    text = f"{unit}: half of the records have {half:,} or fewer, the longest has {longest:,}."
     bars = [Bar(label, "records", count) for label, count in sizes(known.to_list())]
     return Chart(title, text[0].upper() + text[1:], {"records": colour}, bars, "records")
 
 
 def _tokens(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
     known = table["tokens"].drop_nulls()
-    most = result.options.get("max_tokens")
-    if not isinstance(most, int) or most < 1:
-        most = None
+    limit = result.options.get("max_tokens")
+    if not isinstance(limit, int) or limit < 1:
+        limit = None
     if known.is_empty():
         text = "No tokens were counted: convert with --tokenizer."
         yield Chart("Tokens per record", text, {}, [], "records")
         return
-    yield _spread("Tokens per record", "tokens as the tokenizer counts them", known, "violet")
-    if most:
-        rows = shares(known.to_list(), most)
+    yield _histogram("Tokens per record", "tokens counted by the tokenizer", known, "violet")
+    if limit:
+        rows = shares(known.to_list(), limit)
         over = rows[-1][1]
-        text = f"How much of {most:,} tokens the records have; {pluralize(over, 'record')} over it."
+        text = f"Lengths of records as shares of {limit:,} tokens; {pluralize(over, 'record')} over the limit."
         parts = {"fits": "green", "over": "red"}
         bars = [Bar(label, "over" if label == "over" else "fits", count) for label, count in rows]
         yield Chart("Lengths against --max-tokens", text, parts, bars, "records")
@@ -114,14 +111,14 @@ def _tools(result: ResultFolder) -> Chart:
     rows = result.rows(TOOLS, "tool", "calls", "failed", "unanswered")
     name = "Tools"
     if TOOLS not in result.outputs:
-        return Chart(name, "The run counted no tools (--no-tool-report).", {}, [], "calls")
+        return Chart(name, "The run did not count tool calls (--no-tool-report).", {}, [], "calls")
     known = [_Tool(row["tool"], *(_int(result, TOOLS, row[name]) for name in _Tool._fields[1:])) for row in rows]
     known = sorted((each for each in known if each.calls), key=lambda each: (-each.calls, each.tool))
     calls, failed = sum(each.calls for each in known), sum(each.failed for each in known)
     if not known:
         return Chart(name, "No record calls a tool.", {}, [], "calls")
-    text = f"{pluralize(calls, 'call')} of {pluralize(len(known), 'tool')}; {failed:,} failed."
-    text += f" The {_TOOLS} that are called most." if len(known) > _TOOLS else ""
+    text = f"{pluralize(calls, 'call')} to {pluralize(len(known), 'tool')}; {failed:,} failed."
+    text += f" The {_TOOLS} most frequent are shown." if len(known) > _TOOLS else ""
     parts = {"answered": "green", "failed": "red", "unanswered": "grey"}
     bars = [
         Bar(each.tool, part, number)
@@ -130,37 +127,37 @@ def _tools(result: ResultFolder) -> Chart:
             parts, (each.calls - each.failed - each.unanswered, each.failed, each.unanswered), strict=True
         )
     ]
-    return Chart(name, text, parts, bars, "calls", lies=True)
+    return Chart(name, text, parts, bars, "calls", is_horizontal=True)
 
 
 def _codes(counts: Counts) -> Chart:
     keys = [(severity, code) for severity, codes in counts.findings.items() for code in codes]
     keys.sort(key=lambda each: (harm.rank(*each), -counts.findings[each[0]][each[1]], each[1]))
-    ranked = [Bar(code, severity, counts.findings[severity][code]) for severity, code in keys]
-    words = "The findings of the dataset, the most harmful first." if ranked else "There are none."
-    words += f" {len(ranked) - _CODES:,} codes more." if len(ranked) > _CODES else ""
-    shown = {bar.part for bar in ranked[:_CODES]}
-    parts = {str(name): colour for name, colour in _SEVERITIES.items() if name in shown}
-    return Chart("Findings by code", words, parts, ranked[:_CODES], "findings", lies=True)
+    bars = [Bar(code, severity, counts.findings[severity][code]) for severity, code in keys]
+    text = "Findings in the dataset, the most harmful first." if bars else "No findings."
+    text += f" {len(bars) - _CODES:,} more codes are not shown." if len(bars) > _CODES else ""
+    severities = {bar.part for bar in bars[:_CODES]}
+    parts = {str(name): colour for name, colour in _SEVERITIES.items() if name in severities}
+    return Chart("Findings by code", text, parts, bars[:_CODES], "findings", is_horizontal=True)
 
 
-def _became(counts: Counts) -> Chart:
+def _replies_chart(counts: Counts) -> Chart:
     replies = counts.replies
-    lost = sorted(replies.lost.items(), key=lambda each: (-each[1], each[0]))
+    losses = sorted(replies.lost.items(), key=lambda each: (-each[1], each[0]))
     elsewhere = replies.lost.get(ELSEWHERE, 0)
     bars = [
         Bar("in a record", "in a record", replies.carried),
-        Bar("rewritten", "rewritten", replies.rewritten, "a record has it in another wording"),
+        Bar("rewritten", "rewritten", replies.rewritten, "a record contains it with different wording"),
         Bar("in another session's record", "elsewhere", elsewhere, WHY[ELSEWHERE]),
-        *(Bar(why, "lost", count, WHY.get(why, "")) for why, count in lost[:_KINDS] if why != ELSEWHERE),
+        *(Bar(why, "lost", count, WHY.get(why, "")) for why, count in losses[:_KINDS] if why != ELSEWHERE),
     ]
     bars = [bar for bar in bars if bar.number]
     colours = {"in a record": "green", "rewritten": "amber", "elsewhere": "grey", "lost": "red"}
     parts = {name: colour for name, colour in colours.items() if any(bar.part == name for bar in bars)}
-    gone = sum(replies.lost.values()) - elsewhere
-    words = f"{pluralize(replies.logged, 'reply', 'replies')} logged, {gone:,} lost."
-    words += f" For {elsewhere:,} another record stands." if elsewhere else ""
-    return Chart("What became of the logged replies", words, parts, bars, "replies", lies=True)
+    lost_count = sum(replies.lost.values()) - elsewhere
+    text = f"{pluralize(replies.logged, 'reply', 'replies')} logged, {lost_count:,} lost."
+    text += f" In another session's record: {elsewhere:,}." if elsewhere else ""
+    return Chart("Logged replies", text, parts, bars, "replies", is_horizontal=True)
 
 
 def _kinds(result: ResultFolder, counts: Counts) -> Chart:
@@ -168,8 +165,8 @@ def _kinds(result: ResultFolder, counts: Counts) -> Chart:
     for row in result.rows(REDACTIONS, "kind", "count"):
         totals[row["kind"]] += _int(result, REDACTIONS, row["count"])
     bars = [Bar(kind, "found", count) for kind, count in sorted(totals.items(), key=lambda each: (-each[1], each[0]))]
-    words = secrets(counts)
-    return Chart("Secrets and what else is private", words, {"found": "red"}, bars[:_KINDS], "found", lies=True)
+    text = secrets(counts)
+    return Chart("Secrets and personal data", text, {"found": "red"}, bars[:_KINDS], "found", is_horizontal=True)
 
 
 def _int(result: ResultFolder, name: str, value: str) -> int:
@@ -179,43 +176,43 @@ def _int(result: ResultFolder, name: str, value: str) -> int:
 
 
 def secrets(counts: Counts) -> str:
-    """How many secrets were found, and replaced."""
+    """Describe how many secrets were found and replaced."""
     if not counts.secrets.found:
-        return "No secret in a record."
+        return "No secrets in records."
     records = pluralize(counts.secrets.records, "record")
     return f"{counts.secrets.found:,} in {records}, {counts.secrets.replaced:,} replaced."
 
 
 _BARS = 120
-"""Bars of a chart over time; where days are more, they are put together."""
-_SHOWN = 4
-"""Periods without days in a row that are shown each."""
+"""Maximum bars of a chart over time; more days are grouped into longer periods."""
+_SHORT_GAP = 4
+"""Maximum consecutive empty periods that are shown individually."""
 _SINGLE = 12
-"""Values next to each other that have a bar each."""
+"""Maximum range of values with one bar per value."""
 _SHARES = 10
 
 
 class Period(NamedTuple):
-    """A unit of time: days of one have the same number, and its neighbours have those before and behind."""
+    """A unit of time, with consecutive numbers for consecutive periods."""
 
     name: str
     of: Callable[[str], int]
     label: Callable[[int], str]
     known: tuple[int, ...] = ()
-    """Those that have days, in order."""
+    """Sorted numbers of the periods that contain days."""
 
     @property
     def gap(self) -> int | None:
-        """The last of the first ones that are left out, for an example; ``None`` where all have room."""
+        """The last period of the first gap, as an example; ``None`` if there is no gap."""
         return next((last for last in self._gaps() if last is not None), None)
 
     def _gaps(self) -> Iterator[int | None]:
-        """Before each but the first, the last that is left out; ``None`` where none is."""
+        """For each period after the first, the last one of the gap before it, or ``None``."""
         for before, at in pairwise(self.known):
-            yield at - 1 if at - before - 1 > _SHOWN else None
+            yield at - 1 if at - before - 1 > _SHORT_GAP else None
 
     def axis(self) -> Iterator[tuple[int, str]]:
-        """All of them with their labels, also those without days; many such in a row are one, called by its last."""
+        """Yield all periods with labels; a long run of empty ones is combined and labelled with its last."""
         yield from ((at, self.label(at)) for at in self.known[:1])
         for (before, at), gap in zip(pairwise(self.known), self._gaps(), strict=True):
             if gap is None:
@@ -226,7 +223,7 @@ class Period(NamedTuple):
 
 
 def _week(day: str) -> int:
-    """Which week it is; the first day of all was a Monday."""
+    """Return the number of the week; day 1 of the proleptic calendar is a Monday."""
     return (date.fromisoformat(day).toordinal() - 1) // 7
 
 
@@ -241,7 +238,7 @@ _UNITS = (
 
 
 def periods(days: Iterable[str]) -> Period:
-    """The period of days that gives no more bars than a chart has room for."""
+    """Return the shortest period for which the bars fit on a chart."""
     known = set(days)
     for unit in _UNITS:
         period = unit._replace(known=tuple(sorted({unit.of(day) for day in known})))
@@ -251,12 +248,12 @@ def periods(days: Iterable[str]) -> Period:
 
 
 def days(times: pl.Series) -> list[str]:
-    """The days of times that are told as dates."""
+    """Return the dates of times, without values that are not dates."""
     return [day[:10] for day in times.drop_nulls().to_list() if is_day(day[:10])]
 
 
 def is_day(day: str) -> bool:
-    """Whether a text is a date."""
+    """Whether a text is an ISO date."""
     try:
         date.fromisoformat(day)
     except ValueError:
@@ -265,9 +262,9 @@ def is_day(day: str) -> bool:
 
 
 def sizes(values: Iterable[int]) -> list[tuple[str, int]]:
-    """How many there are of each value; where these are many, from 1 to below 2, 2 to below 5, 5 to below 10 and so on.
+    """Count values, one by one or, for a wide range, in steps of 1, 2, 5, 10, 20, 50 and so on.
 
-    Empty ends are left out.
+    Steps start at the smallest value and end at the largest.
     """
     known = Counter(values)
     if not known:
@@ -280,15 +277,15 @@ def sizes(values: Iterable[int]) -> list[tuple[str, int]]:
     return [(_range(at), counts[at]) for at in range(min(counts), max(counts) + 1)]
 
 
-def shares(values: Iterable[int], most: int) -> list[tuple[str, int]]:
-    """How many values there are in each tenth of ``most``, and above it."""
-    counts = Counter(_SHARES if value > most else max(0, -(-value * _SHARES // most) - 1) for value in values)
-    named = [f"{10 * at}-{10 * at + 10} %" for at in range(_SHARES)]
-    return [*((name, counts[at]) for at, name in enumerate(named)), ("over", counts[_SHARES])]
+def shares(values: Iterable[int], limit: int) -> list[tuple[str, int]]:
+    """Count the values in each tenth of ``limit``, and above it."""
+    counts = Counter(_SHARES if value > limit else max(0, -(-value * _SHARES // limit) - 1) for value in values)
+    labels = [f"{10 * at}-{10 * at + 10} %" for at in range(_SHARES)]
+    return [*((name, counts[at]) for at, name in enumerate(labels)), ("over", counts[_SHARES])]
 
 
 def _step(value: int) -> int:
-    """Which of 0, 1, 2, 5, 10, 20, 50 and so on is the last that is no larger, by its place."""
+    """Return the index of the largest step (0, 1, 2, 5, 10, 20, 50, ...) that is at most ``value``."""
     at = 0
     while _edge(at + 1) <= value:
         at += 1

@@ -1,4 +1,4 @@
-"""Charts as SVG without styles or scripts, drawn when the page is made, and texts cut to the room a page has."""
+"""Render charts as static SVG without styles or scripts, and shorten texts to fit the page."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from chatsquash.pages.html.markup import Html, tag, text
 from chatsquash.pages.html.record import cut
 
 _WIDTH = 328
-"""The pixels of a chart: it fits a screen of 360 pixels as it is."""
+"""Width of a chart in pixels, which fits a screen of 360 pixels without scaling."""
 _HEIGHT, _ROW = 150, 17
 _LABEL = 28
-"""Characters of a label; tools may have any name."""
-_MEASURED, _DRAWN = 13, 11
-"""The size of letters that room is made for, and their own: a reader's font may be wider than that of the measure."""
+"""Maximum characters of a label; tool names can be arbitrarily long."""
+_LAYOUT_FONT_SIZE, _FONT_SIZE = 13, 11
+"""Font sizes for layout and for display; layout reserves more space because a reader's font may be wider."""
 _STEPS, _THOUSANDS = 4, 10_000
-"""Steps of an axis, at most, and the number from which on it tells thousands."""
+"""Maximum steps of an axis, and the number from which its labels use SI prefixes."""
 _LETTER = 7
-"""The pixels that a letter takes."""
+"""Estimated width of a letter in pixels."""
 
 _AXES: dict[str, Any] = {
     "labelColor": "var(--ink)",
@@ -31,47 +31,49 @@ _AXES: dict[str, Any] = {
     "domainColor": "var(--line)",
     "tickColor": "var(--line)",
     "gridColor": "var(--line)",
-    "labelFontSize": _MEASURED,
-    "titleFontSize": _MEASURED,
+    "labelFontSize": _LAYOUT_FONT_SIZE,
+    "titleFontSize": _LAYOUT_FONT_SIZE,
 }
 
 
 class Bar(NamedTuple):
-    """How many there are of something; bars of one label are stacked."""
+    """One part of a bar; parts with the same label are stacked."""
 
     label: str
     part: str
     number: int
-    words: str = ""
-    """What the label means, for the table."""
+    explanation: str = ""
+    """Explanation of the label, for the table."""
 
 
 class Chart(NamedTuple):
-    """A chart, and what it says in words."""
+    """A chart with a description."""
 
     title: str
     text: str
     parts: dict[str, str]
-    """What bars are made of, each with the name of its colour."""
+    """The parts of bars, with the names of their colours."""
     bars: Sequence[Bar]
-    what: str
-    """What is counted, for the axis."""
-    lies: bool = False
-    """Whether bars lie, so that their labels can be long."""
+    unit: str
+    """Unit of the counts, as the axis title."""
+    is_horizontal: bool = False
+    """Whether bars are horizontal, which leaves space for long labels."""
 
 
 def figure(chart: Chart) -> Html:
-    """A chart with its numbers as a table; without bars the words alone."""
+    """Render a chart and a table of its numbers; without bars, only the description."""
     heading = tag("h3", chart.title)
     if not chart.bars:
         return tag("figure", tag("figcaption", heading, tag("p", chart.text)))
-    drawn = sanitize(_svg(chart), {f"{_MEASURED}px": f"{_DRAWN}px"}, f"{chart.title}: the table below has its numbers")
+    svg = sanitize(
+        _svg(chart), {f"{_LAYOUT_FONT_SIZE}px": f"{_FONT_SIZE}px"}, f"{chart.title}: the table below has its numbers"
+    )
     table = tag("details", tag("summary", "as a table"), _table(chart))
-    return tag("figure", tag("figcaption", heading, tag("p", chart.text), _legend(chart)), drawn, table)
+    return tag("figure", tag("figcaption", heading, tag("p", chart.text), _legend(chart)), svg, table)
 
 
 def _legend(chart: Chart) -> Html | None:
-    """What the colours mean; nothing where there is one."""
+    """Render the legend; ``None`` for a single colour."""
     if len(chart.parts) < 2:
         return None
     keys = (tag("li", tag("span", class_=f"key {colour}"), bounded(part)) for part, colour in chart.parts.items())
@@ -79,14 +81,14 @@ def _legend(chart: Chart) -> Html | None:
 
 
 def _labels(chart: Chart) -> dict[str, str]:
-    """What is written at bars: short, and different where labels are."""
+    """Shorten labels to fit the chart and keep them distinct."""
     labels: dict[str, str] = {}
     for label in dict.fromkeys(bar.label for bar in chart.bars):
-        shown = escape(label[:_LABEL])
-        short = shown if len(shown) <= _LABEL else f"{shown[: _LABEL - 1]}…"
-        taken = set(labels.values())
+        escaped_label = escape(label[:_LABEL])
+        short = escaped_label if len(escaped_label) <= _LABEL else f"{escaped_label[: _LABEL - 1]}…"
+        existing = set(labels.values())
         number = 2
-        while short in taken:
+        while short in existing:
             short = f"{short[: _LABEL - 4]} ({number})"
             number += 1
         labels[label] = short
@@ -95,12 +97,12 @@ def _labels(chart: Chart) -> dict[str, str]:
 
 def _table(chart: Chart) -> Html:
     counts = {(bar.label, bar.part): bar.number for bar in chart.bars}
-    words = {bar.label: f": {bar.words}" for bar in chart.bars if bar.words}
+    explanation = {bar.label: f": {bar.explanation}" for bar in chart.bars if bar.explanation}
     head = tag("tr", tag("td"), *(tag("th", bounded(part), scope="col") for part in chart.parts))
     rows = [
         tag(
             "tr",
-            tag("th", bounded(label), words.get(label), scope="row"),
+            tag("th", bounded(label), explanation.get(label), scope="row"),
             *(tag("td", f"{counts.get((label, part), 0):,}") for part in chart.parts),
         )
         for label in dict.fromkeys(bar.label for bar in chart.bars)
@@ -115,24 +117,24 @@ def _svg(chart: Chart) -> str:
     labels = _labels(chart)
     parts = list(chart.parts)
     data = [{"label": labels[bar.label], "place": parts.index(bar.part), "count": bar.number} for bar in chart.bars]
-    drawn = (
+    specification = (
         alt.Chart(alt.InlineData(values=data))
         .mark_bar(stroke="var(--page)", strokeWidth=0.5)
         .encode(**_channels(chart, list(labels.values())))
         .properties(
             width=_WIDTH,
-            height=_ROW * len(labels) if chart.lies else _HEIGHT,
+            height=_ROW * len(labels) if chart.is_horizontal else _HEIGHT,
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
         )
         .configure(font="sans-serif", background="transparent", padding=2)
         .configure_view(stroke=None)
         .configure_axis(**_AXES)
     )
-    return str(vl_convert.vegalite_to_svg(drawn.to_dict()))
+    return str(vl_convert.vegalite_to_svg(specification.to_dict()))
 
 
 def _longest(chart: Chart) -> int:
-    """The longest bar, with all its parts."""
+    """Return the length of the longest stacked bar."""
     sums = Counter[str]()
     for bar in chart.bars:
         sums[bar.label] += bar.number
@@ -140,41 +142,41 @@ def _longest(chart: Chart) -> int:
 
 
 def _ticks(chart: Chart) -> list[int]:
-    """Whole numbers from 0 to about the longest bar, a round step apart."""
-    most, step = max(1, _longest(chart)), 1
-    while most // step > _STEPS:
+    """Return integer ticks from 0 to about the longest bar, in round steps."""
+    longest, step = max(1, _longest(chart)), 1
+    while longest // step > _STEPS:
         step = step * 5 // 2 if str(step)[0] == "2" else step * 2
-    return list(range(0, most + 1, step))
+    return list(range(0, longest + 1, step))
 
 
 def _channels(chart: Chart, labels: list[str]) -> dict[str, Any]:
-    """What says where bars are, how long, and in which colour."""
+    """Return the encodings of position, length and colour."""
     import altair as alt
 
     is_short = len(labels) * (1 + max(map(len, labels))) * _LETTER < _WIDTH - 40
-    angle = 0 if chart.lies or is_short else -90
+    angle = 0 if chart.is_horizontal or is_short else -90
     ticks = _ticks(chart)
     along = alt.Axis(values=ticks, format="~s" if ticks[-1] >= _THOUSANDS else ",d")
-    across = alt.Axis(labelOverlap=not chart.lies, labelLimit=180, labelAngle=angle)
+    across = alt.Axis(labelOverlap=not chart.is_horizontal, labelLimit=180, labelAngle=angle)
     reach = alt.Scale(domain=[0, max(ticks[-1], _longest(chart))], nice=False)
-    counts: dict[str, Any] = {"title": chart.what, "axis": along, "scale": reach}
+    counts: dict[str, Any] = {"title": chart.unit, "axis": along, "scale": reach}
     names: dict[str, Any] = {"sort": labels, "title": None, "axis": across}
     colours = [f"var(--{colour})" for colour in chart.parts.values()]
     scale = alt.Scale(domain=list(range(len(colours))), range=colours)
     look = {"color": alt.Color("place:N", scale=scale, legend=None), "order": alt.Order("place:Q")}
-    if chart.lies:
+    if chart.is_horizontal:
         return {**look, "x": alt.X("count:Q", **counts), "y": alt.Y("label:N", **names)}
     return {**look, "x": alt.X("label:N", **names), "y": alt.Y("count:Q", **counts)}
 
 
 NAME = 160
-"""Bytes of a name that are shown."""
+"""Maximum bytes of a name."""
 
 
-def bounded(text: str, most: int = NAME) -> str:
-    """The beginning of a text, with a mark where it is cut."""
-    beginning, left = cut(text, most)
-    return f"{beginning}…" if left else beginning
+def bounded(text: str, limit: int = NAME) -> str:
+    """Shorten a text to ``limit`` bytes; an ellipsis marks the cut."""
+    beginning, remaining = cut(text, limit)
+    return f"{beginning}…" if remaining else beginning
 
 
 _ELEMENTS = frozenset(("g", "path", "line", "rect", "text", "circle"))
@@ -182,26 +184,31 @@ _SHAPE = (
     *("d", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry"),
     *("width", "height", "transform"),
 )
-_LOOK = (
+_STYLE = (
     *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap"),
     *("stroke-linejoin", "stroke-miterlimit", "opacity", "display", "visibility"),
     *("font-family", "font-size", "font-weight", "font-style", "text-anchor", "dominant-baseline"),
 )
-_ATTRIBUTES = frozenset((*_SHAPE, *_LOOK))
+_ATTRIBUTES = frozenset((*_SHAPE, *_STYLE))
 _VALUE = re.compile(r"[\w\s.,#%()+-]*")
 _ELSEWHERE = re.compile("url|script|expression|import", re.IGNORECASE)
-_USUAL = {("opacity", "1"), ("stroke-width", "1"), ("font-style", "normal")}
+_DEFAULTS = {("opacity", "1"), ("stroke-width", "1"), ("font-style", "normal")}
 
 
-def sanitize(drawn: str, sizes: Mapping[str, str], label: str) -> Html:
-    """The SVG that Vega drew, as an image with a label; ``sizes`` are those of letters that take the place of others.
+def sanitize(svg: str, sizes: Mapping[str, str], label: str) -> Html:
+    """Convert an SVG from Vega to safe HTML.
 
-    Attributes ``style`` become attributes of their own; elements and attributes that a chart does not need are left
-    out, and so are values that would load something.
+    Declarations in ``style`` become attributes.  Elements and attributes that charts do not need are removed, as are
+    values that could load something.
+
+    Args:
+        svg: The SVG document.
+        sizes: Replacements of font sizes.
+        label: The accessible name of the image.
     """
-    root = ET.fromstring(drawn)  # noqa: S314 - written by vl-convert, which escapes what it is given
-    wide, high = (re.sub(r"[^\d.]", "", root.get(name, "")) for name in ("width", "height"))
-    box = {"viewBox": f"0 0 {wide} {high}", "width": wide, "height": high}
+    root = ET.fromstring(svg)  # noqa: S314 - written by vl-convert, which escapes what it is given
+    width, height = (re.sub(r"[^\d.]", "", root.get(name, "")) for name in ("width", "height"))
+    box = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
     return tag("svg", *_inside(root, sizes), role="img", aria_label=label, **box)
 
 
@@ -222,12 +229,12 @@ def _inside(element: ET.Element, sizes: Mapping[str, str]) -> Iterator[Html]:
 
 
 def _attributes(element: ET.Element) -> Iterator[tuple[str, str]]:
-    """The attributes that a chart needs; those of ``style`` come first, since others count less."""
-    named = dict(element.attrib)
-    for declaration in named.pop("style", "").split(";"):
+    """Yield the safe attributes of an element; declarations in ``style`` override attributes."""
+    attributes = dict(element.attrib)
+    for declaration in attributes.pop("style", "").split(";"):
         name, _, value = declaration.partition(":")
-        named[name.strip()] = value.strip()
-    for name, value in named.items():
+        attributes[name.strip()] = value.strip()
+    for name, value in attributes.items():
         is_safe = _VALUE.fullmatch(value) and not _ELSEWHERE.search(value)
-        if name in _ATTRIBUTES and is_safe and (name, value) not in _USUAL:
+        if name in _ATTRIBUTES and is_safe and (name, value) not in _DEFAULTS:
             yield name, value

@@ -1,4 +1,4 @@
-"""The findings of a result by their codes, the most harmful first, with examples folded and what filters them."""
+"""Render the findings of a result by code, the most harmful first, with collapsed examples and filters."""
 
 from __future__ import annotations
 
@@ -15,82 +15,85 @@ from chatsquash.pages.report.charts import bounded
 from chatsquash.results.types import FindingRow
 
 _LONGEST = 400
-"""Bytes of a finding's text that are shown."""
+"""Maximum bytes of a finding's text."""
 _CODES = 200
-"""Codes that can be chosen."""
+"""Maximum number of codes in the filter."""
 _CHUNK = 50
-"""Rows that a browser lays out together, once they are near what is seen."""
+"""Rows per table body; a browser skips the layout of bodies that are far from the viewport."""
 _ALL = "reports/findings.jsonl"
 _MOST = 1_100_000
-"""Bytes of all groups."""
+"""Maximum bytes of all groups."""
 
 Codes = Mapping[tuple[Severity, str], int]
-"""How many findings there are by severity and code."""
+"""Numbers of findings by severity and code."""
 
 
 class _Group(NamedTuple):
-    """The findings of a code."""
+    """The findings with one code."""
 
     severity: Severity
     code: str
     number: int
     rows: list[Html]
-    """The examples."""
+    """Examples as table rows."""
 
 
 def groups(findings: Sequence[FindingRow], code_counts: Codes, links: Mapping[str, str]) -> Html:
-    """The findings with what filters them; ``links`` leads from records to sessions of the page.
+    """Render the findings and their filters.
 
-    ``code_counts`` also has those for which the page has no room.
+    Args:
+        findings: The findings that are shown as examples.
+        code_counts: The numbers of all findings, including those that are not shown.
+        links: Ids of sessions on the page, by record or by log and session.
     """
     if not code_counts:
         return tag("p", "No findings.")
-    made = _fitting(findings, code_counts, links)
-    shown, total = sum(len(group.rows) for group in made), sum(code_counts.values())
-    shown_count = tag("output", _count(shown, total), id="f-count", for_="f-text f-severity f-code", data_all=total)
-    listed = tag("div", *map(_group, made), id="f-rows")
-    return tag("div", _filters(code_counts), tag("p", shown_count), _rest(shown, total), listed)
+    page_groups = _fit_groups(findings, code_counts, links)
+    on_page, total = sum(len(group.rows) for group in page_groups), sum(code_counts.values())
+    shown_count = tag("output", _count(on_page, total), id="f-count", for_="f-text f-severity f-code", data_all=total)
+    group_list = tag("div", *map(_group, page_groups), id="f-rows")
+    return tag("div", _filters(code_counts), tag("p", shown_count), _rest(on_page, total), group_list)
 
 
-def _fitting(findings: Sequence[FindingRow], code_counts: Codes, links: Mapping[str, str]) -> list[_Group]:
-    """The groups for which there is room, the most harmful first."""
+def _fit_groups(findings: Sequence[FindingRow], code_counts: Codes, links: Mapping[str, str]) -> list[_Group]:
+    """Return the groups that fit on the page, the most harmful first."""
     by_code: dict[tuple[Severity, str], list[FindingRow]] = defaultdict(list)
     for finding in findings:
         by_code[finding["severity"], finding["code"]].append(finding)
-    made: list[_Group] = []
-    left = _MOST
+    page_groups: list[_Group] = []
+    remaining = _MOST
     for severity, code in sorted(code_counts, key=lambda key: (harm.rank(*key), key[1])):
         group = _Group(severity, code, code_counts[severity, code], [])
-        left -= len(_group(group).encode())
-        if left < 0:
+        remaining -= len(_group(group).encode())
+        if remaining < 0:
             break
-        made.append(group)
+        page_groups.append(group)
         for finding in by_code[severity, code]:
             row = _row(finding, links)
-            left -= len(row.encode())
-            if left < 0:
+            remaining -= len(row.encode())
+            if remaining < 0:
                 break
             group.rows.append(row)
-    return made
+    return page_groups
 
 
 def _group(group: _Group) -> Html:
-    said, remedy = explanations.meaning(group.code), explanations.remedy(group.code)
+    meaning, remedy = explanations.meaning(group.code), explanations.remedy(group.code)
     summary = tag(
         "summary",
         label(group.severity, group.code),
         tag("span", pluralize(group.number, "finding"), class_="count"),
-        tag("span", *with_code(said), class_="quiet") if said else None,
+        tag("span", *with_code(meaning), class_="quiet") if meaning else None,
     )
     more = group.number - len(group.rows)
-    explain = tag("code", f"chatsquash explain {bounded(group.code)}") if said else None
+    explain = tag("code", f"chatsquash explain {bounded(group.code)}") if meaning else None
     head = tag("tr", *(tag("th", name, scope="col") for name in ("Session", "Where", "Finding")))
     chunks = (tag("tbody", *group.rows[at : at + _CHUNK]) for at in range(0, len(group.rows), _CHUNK))
     return tag(
         "details",
         summary,
         tag("p", *with_code(remedy), class_="remedy") if remedy else None,
-        tag("p", explain, " says more.", class_="quiet") if explain else None,
+        tag("p", "Details: ", explain, class_="quiet") if explain else None,
         tag("table", tag("thead", head), *chunks, class_="findings"),
         tag("p", f"… {more:,} more in ", tag("code", _ALL), class_="cut") if more > 0 else None,
         id=anchor(group.severity, group.code),
@@ -105,11 +108,11 @@ def _filters(code_counts: Codes) -> Html:
     for (severity, code), count in code_counts.items():
         severities[severity] += count
         codes[bounded(code)] += count
-    ordered = {name: severities[name] for name in ("error", "warning", "info") if severities[name]}
+    by_severity = {name: severities[name] for name in ("error", "warning", "info") if severities[name]}
     return tag(
         "form",
         tag("label", "Text ", tag("input", type="search", id="f-text", autocomplete="off")),
-        tag("label", "Severity ", _select("f-severity", ordered)),
+        tag("label", "Severity ", _select("f-severity", by_severity)),
         tag("label", "Code ", _select("f-code", dict(sorted(codes.items())[:_CODES]))),
         id="filters",
         role="search",
@@ -118,16 +121,22 @@ def _filters(code_counts: Codes) -> Html:
     )
 
 
-def _count(shown: int, total: int) -> str:
-    """As the script says it of what it filters."""
-    return f"{total:,} of {total:,} findings" if shown == total else f"{shown:,} of {total:,} findings are on this page"
+def _count(on_page: int, total: int) -> str:
+    """Return the count in the wording that page.js uses after filtering."""
+    return (
+        f"{total:,} of {total:,} findings"
+        if on_page == total
+        else f"{on_page:,} of {total:,} findings are on this page"
+    )
 
 
-def _rest(shown: int, total: int) -> Html | None:
-    if shown == total:
+def _rest(on_page: int, total: int) -> Html | None:
+    if on_page == total:
         return None
-    figure = f"The page holds {shown:,} of {total:,}, the most harmful first and some of each code; "
-    return tag("p", figure, tag("code", _ALL), " has all.", class_="quiet")
+    figure = (
+        f"This page shows {on_page:,} of {total:,}, the most harmful first, with examples of each code. All are in "
+    )
+    return tag("p", figure, tag("code", _ALL), ".", class_="quiet")
 
 
 def _row(finding: FindingRow, links: Mapping[str, str]) -> Html:
@@ -145,6 +154,6 @@ def _row(finding: FindingRow, links: Mapping[str, str]) -> Html:
 
 
 def _select(name: str, choices: Mapping[str, int]) -> Html:
-    """Choices, and how many findings of all there are of each."""
+    """Render a filter whose choices have the numbers of all findings."""
     options = (tag("option", f"{each} ({count:,})", value=each, data_all=count) for each, count in choices.items())
     return tag("select", tag("option", "all", value=""), *options, id=name)

@@ -1,4 +1,4 @@
-// Filters the findings, searches and folds the sessions, and lets keys do all of it.
+// Filters findings, searches, expands and collapses sessions, and handles keyboard shortcuts.
 const by = (id) => document.getElementById(id);
 const later = (act) => {
   let waiting;
@@ -21,7 +21,7 @@ const rows = groups.flatMap((group) =>
   })),
 );
 
-// How many findings the whole result has of what was chosen: the page may hold some of them only.
+// Return how many findings of the complete result match; the page may contain only some of them.
 function inResult(text, severity, code) {
   const chosen = (id) => Number(by(id).selectedOptions[0].dataset.all);
   if (text || (severity && code)) return null;
@@ -48,9 +48,9 @@ function filter() {
   }
   const all = Number(by("f-count").dataset.all);
   const total = inResult(text, severity, code);
-  const isWhole = rows.length === all;
-  const of = isWhole ? all : total ?? rows.length;
-  const where = isWhole ? "findings" : total === null ? "findings on this page" : "findings are on this page";
+  const isComplete = rows.length === all;
+  const of = isComplete ? all : total ?? rows.length;
+  const where = isComplete ? "findings" : total === null ? "findings on this page" : "findings are on this page";
   by("f-count").textContent = `${count(shown)} of ${count(of)} ${where}`;
 }
 
@@ -73,20 +73,20 @@ function textOf(session) {
   return texts.get(session);
 }
 
-function places(session, wanted) {
-  const found = [];
+function matchesIn(session, query) {
+  const ranges = [];
   const walk = document.createTreeWalker(session, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode() && hits.length + found.length < MOST) {
+  while (walk.nextNode() && hits.length + ranges.length < MOST) {
     const lower = walk.currentNode.data.toLowerCase();
     const text = lower.length === walk.currentNode.data.length ? lower : walk.currentNode.data;
-    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+    for (let at = text.indexOf(query); at >= 0; at = text.indexOf(query, at + query.length)) {
       const range = new Range();
       range.setStart(walk.currentNode, at);
-      range.setEnd(walk.currentNode, at + wanted.length);
-      found.push(range);
+      range.setEnd(walk.currentNode, at + query.length);
+      ranges.push(range);
     }
   }
-  return found;
+  return ranges;
 }
 
 function mark(name, ranges) {
@@ -94,26 +94,26 @@ function mark(name, ranges) {
   CSS.highlights.set(name, new Highlight(...ranges));
 }
 
-function say() {
+function showCount() {
   const shown = sessions.filter((each) => !each.hidden).length;
-  const told = `${count(shown)} of ${count(sessions.length)} sessions`;
+  const sessionCount = `${count(shown)} of ${count(sessions.length)} sessions`;
   const many = hits.length < MOST ? count(hits.length) : `${count(MOST)} or more`;
-  const places = hits.length === 1 ? "1 place" : `${many} places`;
-  const place = here < 0 ? places : `place ${count(here + 1)} of ${many}`;
-  by("q-count").textContent = hits.length ? `${told}, ${place}` : told;
+  const matches = hits.length === 1 ? "1 match" : `${many} matches`;
+  const place = here < 0 ? matches : `match ${count(here + 1)} of ${many}`;
+  by("q-count").textContent = hits.length ? `${sessionCount}, ${place}` : sessionCount;
 }
 
 function search() {
-  const wanted = by("q").value.trim().toLowerCase();
+  const query = by("q").value.trim().toLowerCase();
   hits = [];
   here = -1;
   for (const session of sessions) {
-    session.hidden = wanted !== "" && !textOf(session).includes(wanted);
-    if (wanted && !session.hidden) hits.push(...places(session, wanted));
+    session.hidden = query !== "" && !textOf(session).includes(query);
+    if (query && !session.hidden) hits.push(...matchesIn(session, query));
   }
   mark("found", hits);
   mark("here", []);
-  say();
+  showCount();
 }
 
 function go(step) {
@@ -125,7 +125,7 @@ function go(step) {
   const { top, bottom } = hits[here].getBoundingClientRect();
   if (top < 0 || bottom > innerHeight) scrollBy(0, (top + bottom - innerHeight) / 2);
   mark("here", [hits[here]]);
-  say();
+  showCount();
 }
 
 function unfold(inside, open) {
@@ -144,7 +144,7 @@ function step(by) {
   next.scrollIntoView({ block: "start" });
 }
 
-// A link to a place opens what it is folded in.
+// Expand the elements that contain the target of a link.
 function arrive() {
   const target = location.hash.length > 1 && by(location.hash.slice(1));
   if (!target) return;

@@ -1,4 +1,4 @@
-"""The page as one file that loads nothing."""
+"""Assemble the report as a self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from chatsquash.pages.report.findings import groups
 from chatsquash.pages.report.sessions import Content, Figure, session
 
 _RUN = 1_000
-"""Bytes of what is said of the run."""
+"""Maximum bytes of a description of the run."""
 _KEYS = {
-    "/": "search the sessions",
-    "n, p": "next and previous place that was found",
+    "/": "search sessions",
+    "n, p": "next and previous match",
     "j, k": "next and previous session",
-    "u": "unfold or fold all of a session",
-    "f": "filter the findings",
+    "u": "expand or collapse a session",
+    "f": "filter findings",
 }
 
 
 def page(content: Content) -> bytes:
-    """The page: its bytes follow from what it shows alone."""
+    """Render the page; the same content always gives the same bytes."""
     code = source("chatsquash.pages.report", "page.js")
     sheet = source("chatsquash.pages.html", "base.css") + source("chatsquash.pages.report", "page.css")
     head = tag(
@@ -37,19 +37,19 @@ def page(content: Content) -> bytes:
 
 
 def _header(content: Content) -> Html:
-    parts = {name: name.capitalize() for name in ("summary", "charts", "findings", "sessions")}
-    parts = {"first": "To do first", **parts}
-    links = (tag("li", tag("a", name, href=f"#{part}")) for part, name in parts.items())
-    return tag("header", tag("h1", content.title), tag("nav", tag("ul", *links), aria_label="Parts"))
+    sections = {name: name.capitalize() for name in ("summary", "charts", "findings", "sessions")}
+    sections = {"first": "Fix first", **sections}
+    links = (tag("li", tag("a", name, href=f"#{part}")) for part, name in sections.items())
+    return tag("header", tag("h1", content.title), tag("nav", tag("ul", *links), aria_label="Sections"))
 
 
 def _sections(content: Content) -> list[Html]:
     links: dict[str, str] = {}
-    for number, shown in enumerate(content.sessions, 1):
-        links |= {shown.place: f"s{number}", f"{shown.facts['log']}\n{shown.facts['session']}": f"s{number}"}
+    for number, item in enumerate(content.sessions, 1):
+        links |= {item.place: f"s{number}", f"{item.facts['log']}\n{item.facts['session']}": f"s{number}"}
     links.pop("", None)
     return [
-        _section("first", "To do first", advice_list(content.first)),
+        _section("first", "Fix first", advice_list(content.first)),
         _section("summary", "Summary", _run(content), tag("dl", *map(_figure, content.figures), class_="figures")),
         _section("charts", "Charts", tag("div", *map(figure, content.charts), class_="charts")),
         _section("findings", "Findings", groups(content.findings, content.code_counts, links)),
@@ -62,7 +62,7 @@ def _section(name: str, title: str, *inside: Html) -> Html:
 
 
 def _run(content: Content) -> Html:
-    """What tells this run from others."""
+    """Render the description of the run."""
     pairs = (tag("div", tag("dt", name), tag("dd", bounded(value, _RUN), dir="auto")) for name, value in content.run)
     return tag("dl", *pairs, class_="facts run")
 
@@ -74,17 +74,17 @@ def _figure(figure: Figure) -> Html:
 
 
 def _sessions(content: Content) -> list[Html]:
-    shown = len(content.sessions)
-    rest = ", and ten by chance" if shown < content.total else ""
-    figure = f"{shown:,} of {content.total:,}: those with lost replies, errors, secrets, the longest{rest}."
+    count = len(content.sessions)
+    rest = ", then a random sample of ten" if count < content.total else ""
+    selection = f"first those with lost replies, errors or secrets and the longest{rest}"
     search = tag(
         "form",
-        tag("label", "Search the sessions ", tag("input", type="search", id="q", autocomplete="off")),
+        tag("label", "Search sessions ", tag("input", type="search", id="q", autocomplete="off")),
         tag("button", "Previous", type="button", id="q-previous"),
         tag("button", "Next", type="button", id="q-next"),
-        tag("button", "Unfold all", type="button", id="unfold"),
-        tag("button", "Fold all", type="button", id="fold"),
-        tag("output", f"{shown:,} of {shown:,} sessions", id="q-count", for_="q"),
+        tag("button", "Expand all", type="button", id="unfold"),
+        tag("button", "Collapse all", type="button", id="fold"),
+        tag("output", f"{count:,} of {count:,} sessions", id="q-count", for_="q"),
         id="search",
         role="search",
         aria_label="Sessions",
@@ -92,12 +92,17 @@ def _sessions(content: Content) -> list[Html]:
     )
     keys = tag(
         "details",
-        tag("summary", "Keys"),
-        tag("label", tag("input", type="checkbox", id="keys", checked=True), " single keys work"),
+        tag("summary", "Keyboard shortcuts"),
+        tag("label", tag("input", type="checkbox", id="keys", checked=True), " Enable single-key shortcuts"),
         tag("dl", *(tag("div", tag("dt", tag("kbd", key)), tag("dd", what)) for key, what in _KEYS.items())),
         class_="keys",
         id="keys-told",
         hidden=True,
     )
-    folded = (session(number, each) for number, each in enumerate(content.sessions, 1))
-    return [tag("p", figure), search, keys, tag("div", *folded, id="all")]
+    items = (session(number, each) for number, each in enumerate(content.sessions, 1))
+    return [
+        tag("p", f"{count:,} of {content.total:,} sessions: {selection}."),
+        search,
+        keys,
+        tag("div", *items, id="all"),
+    ]

@@ -1,4 +1,4 @@
-"""The sessions most worth a look: chosen from the session table with record lengths, and from the findings."""
+"""Select the sessions most worth a look, by lost replies, errors, secrets and length."""
 
 from __future__ import annotations
 
@@ -23,41 +23,36 @@ from chatsquash.storage.commit import RUN
 
 if TYPE_CHECKING:
     import polars as pl
-if TYPE_CHECKING:
-    import polars as pl
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MOST = 50
 BY_CHANCE = 10
 _SEED = 20_260
-"""What the ten by chance follow from, so that the same sessions are shown each time."""
+"""Seed of the random sample, so that the same sessions are selected each time."""
 _LONG = 2
-"""How many times as long as half of all a record is that is long."""
+"""Factor above the median from which a record counts as long."""
 Key = tuple[str, str]
 """A session: its log and its id."""
 
 
 class Pick(NamedTuple):
-    """A session that was chosen."""
+    """A selected session."""
 
     facts: dict[str, Any]
-    """The line of the session table about the record that is shown."""
+    """The session table row of the displayed record."""
     why: list[str]
     others: list[dict[str, Any]]
-    """The lines about its other records."""
+    """The rows of its other records."""
 
     @property
     def key(self) -> Key:
-        """What it is known by."""
+        """The log and the id of the session."""
         return self.facts["log"], self.facts["session"]
 
 
 def pick_sessions(table: pl.DataFrame, secrets: Counter[Key]) -> list[Pick]:
-    """The sessions: in turns the next by lost replies, errors, secrets and length, then ten by chance.
+    """Select sessions by lost replies, errors, secrets and length in turn, then ten at random.
 
-    Sessions that are there for several reasons say so; where some reasons have too few, others have more.
+    A session lists every reason that applies to it.  If a reason has too few sessions, the others get more.
     """
     import polars as pl
 
@@ -66,34 +61,34 @@ def pick_sessions(table: pl.DataFrame, secrets: Counter[Key]) -> list[Pick]:
         {"key": list(keys), "secrets": list(keys.values())}, schema={"key": pl.String, "secrets": pl.Int64}
     )
     key = pl.concat_str(["log", "session"], separator="\n").alias("key")
-    # Of all rows only what they are chosen by, since the other columns take most of the memory.
+    # Only the columns that are used for the selection, because the others take most of the memory.
     keyed = table.select(key, _rank(), "replies_lost", "findings_error", "characters").with_row_index("row_of_table")
     rows = keyed.sort("rank", maintain_order=True).unique("key", keep="first", maintain_order=True)
     rows = rows.sort("row_of_table").with_row_index("at")
     rows = rows.join(counts, on="key", how="left", maintain_order="left")
-    ranked = {
+    rankings = {
         name: rows.filter(pl.col(name) > 0).sort(name, "at", descending=[True, False]).head(MOST)["at"].to_list()
         for name in ("replies_lost", "findings_error", "secrets", "characters")
     }
     is_all = len(rows) <= MOST
-    picked = list(dict.fromkeys(_in_turns(list(ranked.values()))))[: MOST - BY_CHANCE]
-    rest = set(range(len(rows))) - set(picked)
+    by_reason = list(dict.fromkeys(_round_robin(list(rankings.values()))))[: MOST - BY_CHANCE]
+    rest = set(range(len(rows))) - set(by_reason)
     digests = rows["key"].to_list()
     chance = sorted(rest, key=lambda at: (xxh3_64_intdigest(digests[at].encode("utf-8", "replace"), _SEED), at))[
         :BY_CHANCE
     ]
-    taken = rows[[*picked, *chance]]
-    others = _others(table, keyed, taken)
-    facts = table[taken["row_of_table"]].with_columns(taken["at"], taken["secrets"]).to_dicts()
-    long = _long(rows, ranked["characters"])
+    selection = rows[[*by_reason, *chance]]
+    others = _others(table, keyed, selection)
+    facts = table[selection["row_of_table"]].with_columns(selection["at"], selection["secrets"]).to_dicts()
+    long = _long(rows, rankings["characters"])
     return [
-        Pick(each, [*_why(each, long, is_all, at >= len(picked))], others[key])
-        for at, (each, key) in enumerate(zip(facts, taken["key"], strict=True))
+        Pick(each, [*_why(each, long, is_all, at >= len(by_reason))], others[key])
+        for at, (each, key) in enumerate(zip(facts, selection["key"], strict=True))
     ]
 
 
 def _rank() -> pl.Expr:
-    """Which record of a session is shown: that of its main conversation before all others."""
+    """Rank the records of a session: the main conversation first, then other records, then none."""
     import polars as pl
 
     is_main = pl.col("kind").is_null() | (pl.col("kind") == "main")
@@ -101,37 +96,37 @@ def _rank() -> pl.Expr:
     return pl.when(has_none).then(2).when(is_main).then(0).otherwise(1).alias("rank")
 
 
-def _others(table: pl.DataFrame, keyed: pl.DataFrame, taken: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """By their keys, the other records of the sessions that are shown."""
+def _others(table: pl.DataFrame, keyed: pl.DataFrame, selection: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Return the other records of the selected sessions by key."""
     import polars as pl
 
-    same = keyed.filter(pl.col("key").is_in(taken["key"].to_list()) & (pl.col("rank") < 2))
-    same = same.filter(~pl.col("row_of_table").is_in(taken["row_of_table"].to_list()))
+    same = keyed.filter(pl.col("key").is_in(selection["key"].to_list()) & (pl.col("rank") < 2))
+    same = same.filter(~pl.col("row_of_table").is_in(selection["row_of_table"].to_list()))
     rows = table[same["row_of_table"]].select("file", "row", "line", "kind", "sample").to_dicts()
-    others: dict[str, list[dict[str, Any]]] = {key: [] for key in taken["key"]}
+    others: dict[str, list[dict[str, Any]]] = {key: [] for key in selection["key"]}
     for key, row in zip(same["key"], rows, strict=True):
         others[key].append(row)
     return others
 
 
-def _in_turns(lists: list[list[int]]) -> Iterator[int]:
+def _round_robin(lists: list[list[int]]) -> Iterator[int]:
     for place in range(max(map(len, lists))):
         yield from (each[place] for each in lists if place < len(each))
 
 
-def _long(rows: pl.DataFrame, ranked: list[int]) -> set[int]:
-    """The longest sessions, as far as they are longer than most."""
+def _long(rows: pl.DataFrame, ranking: list[int]) -> set[int]:
+    """Return the longest sessions, if they are clearly longer than the median."""
     known = rows["characters"].drop_nulls()
     if len(known) <= BY_CHANCE:
         return set()
-    half = known.sort().to_list()[len(known) // 2]
-    sizes = dict(zip(ranked, rows["characters"][ranked], strict=True))
-    return {at for at in ranked[:BY_CHANCE] if sizes[at] >= _LONG * half}
+    median = known.sort().to_list()[len(known) // 2]
+    sizes = dict(zip(ranking, rows["characters"][ranking], strict=True))
+    return {at for at in ranking[:BY_CHANCE] if sizes[at] >= _LONG * median}
 
 
 def _why(row: dict[str, Any], long: set[int], is_all: bool, is_by_chance: bool) -> Iterator[str]:
-    if lost := row["replies_lost"]:
-        yield pluralize(lost, "lost reply", "lost replies")
+    if lost_count := row["replies_lost"]:
+        yield pluralize(lost_count, "lost reply", "lost replies")
     if errors := row["findings_error"]:
         yield pluralize(errors, "error")
     if secrets := row["secrets"]:
@@ -143,11 +138,11 @@ def _why(row: dict[str, Any], long: set[int], is_all: bool, is_by_chance: bool) 
     elif row["characters"] is not None and not is_all:
         yield pluralize(row["characters"], "character")
     if is_by_chance and not is_all:
-        yield "by chance"
+        yield "random sample"
 
 
 _MOST_FINDINGS = 1500
-"""Findings that the page may hold."""
+"""Maximum number of findings on the page."""
 _OF_SESSION = 60
 _SEVERITIES = ("error", "warning", "info")
 _SECRETS = "secret-found"
@@ -159,32 +154,32 @@ class Findings:
     def __init__(self, result: ResultFolder) -> None:
         self._result = result
         self.codes: Counter[tuple[Severity, str]] = Counter()
-        """How many there are by severity and code."""
+        """Numbers of findings by severity and code."""
         self.secrets: Counter[Key] = Counter()
-        """Sessions in whose records secrets were found."""
+        """Numbers of kinds of secrets by session."""
         for each in self._all():
             self.codes[each["severity"], each["code"]] += 1
             if each["code"] == _SECRETS:
                 self.secrets[each["file"] or "", each["session"] or ""] += 1
-        self.shown = self._select()
+        self.selected = self._select()
 
     def _all(self) -> Iterable[FindingRow]:
         return self._result.objects(FINDINGS, FindingRow)
 
     def _select(self) -> list[FindingRow]:
-        """Those that the page has room for: the first of each code."""
-        most = _most_of_each(self.codes.values(), _MOST_FINDINGS)
-        taken: dict[tuple[Severity, str], list[FindingRow]] = defaultdict(list)
+        """Select the findings that fit on the page: the first of each code."""
+        limit = _most_of_each(self.codes.values(), _MOST_FINDINGS)
+        selection: dict[tuple[Severity, str], list[FindingRow]] = defaultdict(list)
         for each in self._all():
-            of_code = taken[each["severity"], each["code"]]
-            if len(of_code) < most:
+            of_code = selection[each["severity"], each["code"]]
+            if len(of_code) < limit:
                 of_code.append(each)
-        return [each for of_code in taken.values() for each in of_code]
+        return [each for of_code in selection.values() for each in of_code]
 
     def of(self, keys: set[Key], places: set[str]) -> tuple[dict[Key, list[FindingRow]], Counter[Key]]:
-        """The first findings of sessions, and how many each has; ``places`` are those of records that are shown.
+        """Return the first findings of sessions, and the number of findings of each.
 
-        A session with several records has those of the one that is shown, and those of no record.
+        Findings of records that are not in ``places``, the records on the page, are ignored.
         """
         findings: dict[Key, list[FindingRow]] = defaultdict(list)
         counts: Counter[Key] = Counter()
@@ -199,22 +194,22 @@ class Findings:
         return findings, counts
 
 
-def _most_of_each(counts: Iterable[int], most: int) -> int:
-    """How many of each kind there may be, so that all together are no more than ``most``."""
-    left, ordered = most, sorted(counts)
-    for at, wanted in enumerate(ordered):
-        share = left // (len(ordered) - at)
-        if wanted > share:
+def _most_of_each(counts: Iterable[int], limit: int) -> int:
+    """Return the limit per kind that keeps the sum within ``limit``."""
+    remaining, ascending = limit, sorted(counts)
+    for at, size in enumerate(ascending):
+        share = remaining // (len(ascending) - at)
+        if size > share:
             return share
-        left -= wanted
-    return most
+        remaining -= size
+    return limit
 
 
 def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame:
-    """The session table with two columns more.
+    """Read the session table and add the columns ``characters`` and ``replies_elsewhere``.
 
-    ``characters`` are those of the record, and ``replies_elsewhere`` the replies for which another record stands;
-    ``replies_lost`` are the others.  Raises ``UsageError`` for a table that no run wrote.
+    ``characters`` is the length of the record, and ``replies_elsewhere`` counts replies in another session's record,
+    which are subtracted from ``replies_lost``.  Raises ``UsageError`` for a damaged table.
     """
     import polars as pl
 
@@ -225,15 +220,15 @@ def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame
     if len(frame) != len(elsewhere):
         raise damage(result.folder, SESSIONS)
     counts = pl.Series("replies_elsewhere", elsewhere, dtype=pl.Int64)
-    places = frame.select("file", "row")  # a join copies what it is of
-    measured = places.join(lengths(result, observe), on=["file", "row"], how="left", maintain_order="left")
-    if len(measured) != len(frame):
+    places = frame.select("file", "row")  # fewer columns, because a join copies them
+    with_lengths = places.join(lengths(result, observe), on=["file", "row"], how="left", maintain_order="left")
+    if len(with_lengths) != len(frame):
         raise damage(result.folder, SESSIONS)
-    return frame.with_columns(measured["characters"], counts, frame["replies_lost"] - counts)
+    return frame.with_columns(with_lengths["characters"], counts, frame["replies_lost"] - counts)
 
 
 def _elsewhere(result: ResultFolder, session: SessionRow) -> int:
-    """For how many of a session's replies another record stands; raises for a record where none can be."""
+    """Count a session's replies in other records; raises ``UsageError`` for an impossible place of a record."""
     file, row = session["file"], session["row"]
     if (file is None) != (not row) or (file is not None and file not in result.record_files):
         raise damage(result.folder, SESSIONS)
@@ -241,11 +236,11 @@ def _elsewhere(result: ResultFolder, session: SessionRow) -> int:
 
 
 Observer = Callable[[int, int], None]
-"""Told how many bytes more are read, and the bytes of all files."""
+"""Called with the number of bytes read since the last call, and the bytes of all record files."""
 
 
 def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame:
-    """Of each record its file, its row and its characters, as ``chatsquash stats`` counts them."""
+    """Return the file, row and characters of each record, counted as in ``chatsquash stats``."""
     import polars as pl
 
     schema = {"row": pl.Int64, "characters": pl.Int64}
@@ -261,7 +256,7 @@ def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFra
                 raise damage(result.folder, name) from None
             lengths_of_file.append((row.number, characters))
             if observe:
-                more = min(size - done, len(row.data) + 1)  # what is compressed has more than its file
+                more = min(size - done, len(row.data) + 1)  # a compressed file yields more bytes than its size
                 done += more
                 observe(more, total)
         of_file = pl.DataFrame(lengths_of_file, schema=schema, orient="row")

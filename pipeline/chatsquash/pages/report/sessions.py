@@ -1,4 +1,4 @@
-"""The content of the report as plain values, and its sessions: each a conversation beside its log entries."""
+"""The content of the report, and its sessions: each conversation next to its log entries."""
 
 from __future__ import annotations
 
@@ -17,73 +17,82 @@ from chatsquash.records.line import StoredRecord
 from chatsquash.results.types import FindingRow
 
 MOST = 60_000
-"""Bytes of a session."""
+"""Maximum bytes of a session."""
 _FINDINGS = 3_000
 _SPARE = 600
-"""Bytes of what encloses it."""
+"""Bytes reserved for the enclosing elements."""
 _TEXT, _LONG = 300, 2_000
 _OTHERS = 12
-"""Other records of a session that are named."""
+"""Maximum number of other records listed per session."""
 
 
-def session(number: int, shown: PageSession) -> Html:
-    """A session, folded; no more than ``MOST`` bytes."""
-    facts = shown.facts
-    known = (facts.get("format"), facts.get("model"))
+def session(number: int, item: PageSession) -> Html:
+    """Render a session, collapsed, in at most ``MOST`` bytes."""
+    facts = item.facts
+    labels = (facts.get("format"), facts.get("model"))
     summary = tag(
         "summary",
         tag("h3", f"{number}. ", bounded(facts["session"]), dir="auto"),
         tag("span", bounded(facts["log"]), class_="quiet", dir="auto"),
-        tag("span", ", ".join(bounded(each) for each in known if each), class_="quiet", dir="auto"),
-        tag("span", "; ".join(shown.chosen), class_="why"),
+        tag("span", ", ".join(bounded(each) for each in labels if each), class_="quiet", dir="auto"),
+        tag("span", "; ".join(item.reasons), class_="why"),
     )
-    beside = tag("section", *log(shown), class_="log")
-    above = tag("div", _facts(shown), *_findings(shown))
-    left = MOST - _SPARE - sum(len(each.encode()) for each in (summary, beside, above))
-    said = tag("section", *_conversation(number, shown, left), class_="conversation")
-    return tag("details", summary, above, tag("div", said, beside, class_="sides"), id=f"s{number}", class_="session")
+    log_section = tag("section", *log(item), class_="log")
+    header = tag("div", _facts(item), *_findings(item))
+    remaining = MOST - _SPARE - sum(len(each.encode()) for each in (summary, log_section, header))
+    conversation = tag("section", *_conversation(number, item, remaining), class_="conversation")
+    return tag(
+        "details",
+        summary,
+        header,
+        tag("div", conversation, log_section, class_="sides"),
+        id=f"s{number}",
+        class_="session",
+    )
 
 
-def _facts(shown: PageSession) -> Html:
-    facts = shown.facts
+def _facts(item: PageSession) -> Html:
+    facts = item.facts
     tokens = [facts.get(f"usage_{name}_tokens") or 0 for name in ("prompt", "completion")]
     values = {
         "log": facts["log"],
-        "record": shown.place or None,
+        "record": item.place or None,
         "time": " to ".join(each for each in (facts.get("start"), facts.get("end")) if each),
-        "other records": _others(shown),
+        "other records": _others(item),
         "turns": facts.get("turns"),
         "characters": facts.get("characters"),
-        "tokens as logged": f"{tokens[0]:,} in, {tokens[1]:,} out" if any(tokens) else None,
-        "tokens of the record": facts.get("tokens"),
+        "logged tokens": f"{tokens[0]:,} in, {tokens[1]:,} out" if any(tokens) else None,
+        "record tokens": facts.get("tokens"),
         "replies": _replies(facts),
-        "ended": facts.get("finish"),
+        "finish reason": facts.get("finish"),
     }
     pairs: list[Html] = []
     for name, value in values.items():
         if value or value == 0:
-            said = (
+            text = (
                 f"{value:,}"
                 if isinstance(value, int)
                 else bounded(str(value), _LONG if name == "other records" else _TEXT)
             )
-            pairs.append(tag("div", tag("dt", name), tag("dd", said, dir="auto")))
+            pairs.append(tag("div", tag("dt", name), tag("dd", text, dir="auto")))
     return tag("dl", *pairs, class_="facts")
 
 
 def _replies(facts: dict[str, Any]) -> str:
-    logged, lost, elsewhere = (facts.get(f"replies_{name}") or 0 for name in ("logged", "lost", "elsewhere"))
-    if not logged:
+    logged_count, lost_count, elsewhere = (
+        facts.get(f"replies_{name}") or 0 for name in ("logged", "lost", "elsewhere")
+    )
+    if not logged_count:
         return "none logged"
-    summary = f"{logged:,} logged, {f'{lost:,}' if lost else 'none'} lost"
-    return f"{summary}; another record stands for {elsewhere:,}" if elsewhere else summary
+    summary = f"{logged_count:,} logged, {f'{lost_count:,}' if lost_count else 'none'} lost"
+    return f"{summary}; {elsewhere:,} in another session's record" if elsewhere else summary
 
 
-def _others(shown: PageSession) -> str:
-    """The other records of a session, and what each is of."""
-    named = [f"{bounded(each['file'])}:{each['row']} ({_kind(each)})" for each in shown.others[:_OTHERS]]
-    more = [f"{len(shown.others) - _OTHERS:,} more"] if len(shown.others) > _OTHERS else []
-    return ", ".join([*named, *more])
+def _others(item: PageSession) -> str:
+    """List the other records of a session with their kinds."""
+    names = [f"{bounded(each['file'])}:{each['row']} ({_kind(each)})" for each in item.others[:_OTHERS]]
+    more = [f"{len(item.others) - _OTHERS:,} more"] if len(item.others) > _OTHERS else []
+    return ", ".join([*names, *more])
 
 
 def _kind(row: dict[str, Any]) -> str:
@@ -91,64 +100,64 @@ def _kind(row: dict[str, Any]) -> str:
     return f"{kind}, sample {row['sample']:,}" if row["sample"] else kind
 
 
-def _findings(shown: PageSession) -> Iterator[Html]:
-    if not shown.count:
+def _findings(item: PageSession) -> Iterator[Html]:
+    if not item.count:
         return
-    items: list[Html] = []
-    left = _FINDINGS
-    for finding in shown.findings:
-        item = tag("li", _severity(finding), f" {bounded(finding['text'], _TEXT)}", dir="auto")
-        left -= len(item.encode())
-        if left < 0:
+    rows: list[Html] = []
+    remaining = _FINDINGS
+    for finding in item.findings:
+        row = tag("li", _severity(finding), f" {bounded(finding['text'], _TEXT)}", dir="auto")
+        remaining -= len(row.encode())
+        if remaining < 0:
             break
-        items.append(item)
-    more = shown.count - len(items)
-    yield tag("ul", *items, tag("li", f"{more:,} more") if more else None, class_="found")
+        rows.append(row)
+    more = item.count - len(rows)
+    yield tag("ul", *rows, tag("li", f"{more:,} more") if more else None, class_="found")
 
 
 def _severity(finding: Mapping[str, Any]) -> Html:
     return tag("b", bounded(finding["code"]), class_=f"severity-{finding['severity']}")
 
 
-def _conversation(number: int, shown: PageSession, most: int) -> Iterator[Html]:
+def _conversation(number: int, item: PageSession, limit: int) -> Iterator[Html]:
     yield tag("h4", "Conversation")
-    if shown.record is None:
-        facts = shown.facts
-        why = f"There is no record: {bounded(facts.get('filtered') or facts.get('left_out') or 'left out')}."
+    if item.record is None:
+        facts = item.facts
+        why = f"This session has no record: {bounded(facts.get('filtered') or facts.get('left_out') or 'skipped')}."
         yield tag("p", why, class_="quiet")
         return
-    named = tools(shown.record)
-    if named:
-        most -= len(named.encode())
-        if most > MOST // 3:
-            yield named
+    names = tools(item.record)
+    if names:
+        limit -= len(names.encode())
+        if limit > MOST // 3:
+            yield names
         else:
-            most += len(named.encode())
+            limit += len(names.encode())
     notes: dict[int, Sequence[Child]] = {}
-    for finding in shown.findings:
-        if isinstance(at := finding.get("message"), int) and finding.get("record") == shown.place:
+    for finding in item.findings:
+        if isinstance(at := finding.get("message"), int) and finding.get("record") == item.place:
             notes[at] = [*notes.get(at, ()), tag("span", _severity(finding), f" {bounded(finding['text'], _TEXT)}")]
-    showing = Showing(place=shown.place, prefix=f"s{number}-", notes=notes, medium=shown.medium)
-    yield from fitting(shown.record, showing, most - _SPARE)
+    showing = Showing(place=item.place, prefix=f"s{number}-", notes=notes, medium=item.medium)
+    yield from fitting(item.record, showing, limit - _SPARE)
 
 
 _MOST = 12_000
-"""Bytes of the table."""
+"""Maximum bytes of the table."""
 _SMALL_TEXT = 300
 _REASONS = 3
-"""Other records of one entry that are named."""
+"""Maximum number of outcomes of replies listed per entry."""
 _OUTCOMES = {
-    "selected": "the record is made of it",
-    "superseded": "earlier than the entry of the record",
-    "cut": "later than the entry of the record",
-    "cleaned": "cleaning left it out",
+    "selected": "this entry became the record",
+    "superseded": "earlier than the entry that became the record",
+    "cut": "later than the entry that became the record",
+    "cleaned": "removed by cleaning",
 }
 _WITHOUT = {
-    "selected": "a record would be made of it",
-    "superseded": "earlier than the last entry that counts",
-    "cut": "later than the last entry that counts",
+    "selected": "this entry would have become the record",
+    "superseded": "earlier than the selected entry",
+    "cut": "later than the selected entry",
 }
-"""What became of an entry of a session without a record."""
+"""Outcomes of entries of a session without a record."""
 _REPLIES = {"A": "empty", "Ac": "text", "At": "calls", "Act": "text and calls"}
 _ROLES = {
     "tool": ("tool result", "tool results"),
@@ -160,47 +169,47 @@ _ROLES = {
 }
 
 
-def log(shown: PageSession) -> Iterator[Html]:
-    """The entries of a session's log, or why there are none."""
-    entries = shown.entries
+def log(item: PageSession) -> Iterator[Html]:
+    """Render the log entries of a session, or the reason why they are unavailable."""
+    entries = item.entries
     yield tag("h4", "Log entries")
     if not entries.rows:
-        yield tag("p", bounded(entries.why, _SMALL_TEXT) or "The log has none.", class_="quiet", dir="auto")
+        yield tag("p", bounded(entries.why, _SMALL_TEXT) or "The log has no entries.", class_="quiet", dir="auto")
         return
-    rows, left = _rows(shown, entries)
-    names = ("line", "time", "reply", "what became of it")
+    rows, remaining = _rows(item, entries)
+    names = ("line", "time", "reply", "outcome")
     head = tag("tr", *(tag("th", name, scope="col") for name in names))
     yield tag("p", bounded(entries.file), class_="quiet", dir="auto")
     yield tag("table", tag("thead", head), tag("tbody", *rows), class_="entries")
-    if left:
-        yield tag("p", f"… {left:,} entries more", class_="cut")
+    if remaining:
+        yield tag("p", f"… {remaining:,} more entries", class_="cut")
 
 
-def _rows(shown: PageSession, entries: Entries) -> tuple[list[Html], int]:
+def _rows(item: PageSession, entries: Entries) -> tuple[list[Html], int]:
     rows: list[Html] = []
-    left = _MOST
+    remaining = _MOST
     for entry in entries.rows:
-        row = _row(shown, entry)
-        left -= len(row.encode())
-        if left < 0:
-            return rows, entries.left + len(entries.rows) - len(rows)
+        row = _row(item, entry)
+        remaining -= len(row.encode())
+        if remaining < 0:
+            return rows, entries.remaining + len(entries.rows) - len(rows)
         rows.append(row)
-    return rows, entries.left
+    return rows, entries.remaining
 
 
-def _row(shown: PageSession, entry: dict[str, Any]) -> Html:
+def _row(item: PageSession, entry: dict[str, Any]) -> Html:
     sized = size(entry["bytes"] or 0)
     reply = f"{_REPLIES.get(entry['reply'], 'other')}, {sized}" if entry["reply"] else "none"
     if entry["kept"] is None:
         reply = sized
     adds = bounded(f"adds {', '.join(map(_role, entry['roles']))}", _SMALL_TEXT) if entry["roles"] else ""
-    became = "; ".join(_became(shown, entry))
+    outcome = "; ".join(_outcome_sentences(item, entry))
     return tag(
         "tr",
         tag("td", f"{entry['line']:,}"),
         tag("td", (entry["time"] or "-").partition(".")[0], title=entry["time"]),
         tag("td", reply, *_small(adds)),
-        tag("td", became, dir="auto"),
+        tag("td", outcome, dir="auto"),
     )
 
 
@@ -209,70 +218,70 @@ def _small(text: str) -> list[Child]:
 
 
 def _role(token: str) -> str:
-    """A role of a trace, such as ``tool*2``, in words."""
+    """Spell out a role of a trace, such as ``tool*2``."""
     name, _, count = token.partition("*")
     one, many = _ROLES.get(name, (name, name))
     return f"{count} {many}" if count else one
 
 
-def _became(shown: PageSession, entry: dict[str, Any]) -> Iterator[str]:
+def _outcome_sentences(item: PageSession, entry: dict[str, Any]) -> Iterator[str]:
     outcome = entry["outcome"]
-    words = _OUTCOMES if shown.record else _OUTCOMES | _WITHOUT
+    words = _OUTCOMES if item.record else _OUTCOMES | _WITHOUT
     if outcome in words:
         yield words[outcome]
     else:
         yield (
-            f"left out ({bounded(outcome)}): {bounded(entry['reason'], _TEXT)}" if entry["reason"] else bounded(outcome)
+            f"skipped ({bounded(outcome)}): {bounded(entry['reason'], _TEXT)}" if entry["reason"] else bounded(outcome)
         )
     if others := entry["others"]:
         more = f" and {len(others) - _OTHERS:,} more" if len(others) > _REASONS else ""
-        yield f"made of it, too: {', '.join(bounded(each) for each in others[:_OTHERS])}{more}"
-    fates = Counter((each["status"], each["why"], each["record"]) for each in entry["replies"])
-    for (status, why, record), count in fates.most_common(_REASONS):
-        yield _loss_sentence(why or "", count) if status == "lost" else _record_sentence(shown, status, record, count)
+        yield f"also used for {', '.join(bounded(each) for each in others[:_OTHERS])}{more}"
+    outcomes = Counter((each["status"], each["why"], each["record"]) for each in entry["replies"])
+    for (status, why, record), count in outcomes.most_common(_REASONS):
+        yield _loss_sentence(why or "", count) if status == "lost" else _record_sentence(item, status, record, count)
 
 
 def _loss_sentence(why: str, count: int) -> str:
-    """Why replies stand in no record of their session."""
-    where = "in no record of this session" if why == ELSEWHERE else "lost"
-    said = f"its reply is {where}" if count == 1 else f"{count:,} replies are {where}"
-    return f"{said}: {bounded(WHY.get(why, why))}"
+    """Return why replies are in no record of their session."""
+    where = "not in any record of this session" if why == ELSEWHERE else "lost"
+    text = f"its reply is {where}" if count == 1 else f"{count:,} replies are {where}"
+    return f"{text}: {bounded(WHY.get(why, why))}"
 
 
-def _record_sentence(shown: PageSession, status: str, record: str | None, count: int) -> str:
-    """Which record holds replies."""
-    where = "the record" if record in (None, shown.place) else bounded(record or "")
-    said = f"{where} holds {'its reply' if count == 1 else f'{count:,} replies'}"
-    return f"{said} in another wording" if status == "rewritten" else said
+def _record_sentence(item: PageSession, status: str, record: str | None, count: int) -> str:
+    """Return which record contains replies."""
+    where = "the record" if record in (None, item.place) else bounded(record or "")
+    text = f"{where} contains {'its reply' if count == 1 else f'{count:,} replies'}"
+    return f"{text} with different wording" if status == "rewritten" else text
 
 
 class Figure(NamedTuple):
-    """A number of the summary."""
+    """A figure of the summary."""
 
     name: str
     value: str
     details: str = ""
-    """What it is made of."""
+    """Breakdown of the value."""
     severity: str = ""
-    """Of findings."""
+    """Severity of the findings it counts, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What the log of a session holds."""
+    """The log entries of a session."""
 
     rows: Sequence[dict[str, Any]] = ()
-    """An entry each, as ``inspect`` tells of it, as seen from the record that is shown.
+    """Entries in the form of ``inspect``, with outcomes relative to the displayed record.
 
-    ``replies`` tell what became of its replies, where that was traced;
-    ``others`` are the records that are made of the same entry, and ``reason`` says why a line could not be read.
+    ``replies`` contains the outcomes of its replies if they were traced, ``others`` the other records made from the
+    same entry, and ``reason`` the reason why a line could not be read.
     """
-    left: int = 0
-    """Entries that are not shown."""
+    remaining: int = 0
+    """Number of entries that are not shown."""
     why: str = ""
-    """Why there are none."""
+    """Reason why there are no entries."""
     file: str = ""
-    """The name of the log."""
+    """File name of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,40 +289,40 @@ class PageSession:
     """A session worth a look."""
 
     facts: dict[str, Any]
-    """Its line of the session table."""
-    chosen: Sequence[str]
-    """Why it is worth that."""
+    """Its row of the session table."""
+    reasons: Sequence[str]
+    """Reasons for the selection."""
     record: StoredRecord | None
     findings: Sequence[Mapping[str, Any]] = ()
     count: int = 0
-    """How many findings it has."""
+    """Number of its findings."""
     entries: Entries = field(default_factory=Entries)
     others: Sequence[dict[str, Any]] = ()
-    """The lines of the session table about its other records."""
+    """Session table rows of its other records."""
     medium: Callable[[Json], Html] = medium
-    """Makes HTML of a part that is no text."""
+    """Renders a non-text part."""
 
     @property
     def place(self) -> str:
-        """Where its record stands; empty where it has none."""
+        """The place of its record as ``FILE:ROW``; empty without a record."""
         return f"{self.facts['file']}:{self.facts['row']}" if self.facts["file"] else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All that the page shows."""
+    """The content of the page."""
 
     title: str
     first: Sequence[Advice]
-    """What to do first."""
+    """Findings to fix first."""
     run: Sequence[tuple[str, str]]
-    """What tells this run from others, in words."""
+    """Names and values that identify the run."""
     figures: Sequence[Figure]
     charts: Sequence[Chart]
     findings: Sequence[FindingRow]
-    """Those that are shown, as ``reports/findings.jsonl`` has them."""
+    """The findings on the page, as in ``reports/findings.jsonl``."""
     code_counts: Mapping[tuple[Severity, str], int]
-    """How many there are, by severity and code."""
+    """Numbers of all findings by severity and code."""
     sessions: Sequence[PageSession]
     total: int
-    """How many sessions there are."""
+    """Number of sessions in the result."""

@@ -1,4 +1,4 @@
-"""Readable texts: indented JSON, syntax highlighting of diffs and code, folded tools, records as Markdown."""
+"""Readable texts: indented JSON, syntax highlighting of diffs and code, collapsed tools, records as Markdown."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _title(conversation: Conversation) -> str:
 
 
 def _about(conversation: Conversation) -> Html:
-    """Render the facts about a session, folded below a one-line summary."""
+    """Render the facts about a session, collapsed below a one-line summary."""
     values: dict[str, Child] = {
         "record": f"{conversation.place.file}:{conversation.place.row}" if conversation.place else "none"
     }
@@ -192,7 +192,7 @@ def message_url(conversation: Conversation, number: int) -> str:
 
 
 def toolbar(conversation: Conversation) -> Html:
-    """Render the toolbar: find, fold, copy and the keyboard shortcuts."""
+    """Render the toolbar: find, expand and collapse, copy and the keyboard shortcuts."""
     base = conversation.result, "s", conversation.at
     finding = tag(
         "form",
@@ -204,8 +204,8 @@ def toolbar(conversation: Conversation) -> Html:
         role="search",
     )
     buttons = [
-        tag("button", "Fold all", type="button", id="fold"),
-        tag("button", "Unfold all", type="button", id="unfold"),
+        tag("button", "Collapse all", type="button", id="fold"),
+        tag("button", "Expand all", type="button", id="unfold"),
         tag("button", "Copy as Markdown", type="button", data_copy=url(*base, "copy.md")),
         tag("button", "Copy as JSON", type="button", data_copy=url(*base, "copy.json")),
         tag("a", "Markdown", href=url(*base, "copy.md")),
@@ -214,7 +214,7 @@ def toolbar(conversation: Conversation) -> Html:
         tag("output", id="keys-told", class_="quiet", role="status"),
     ]
     keys = (
-        "Keys: J next prompt, K previous prompt, N next error, F next finding, U unfold all, Z fold all, / find, "
+        "Keys: J next prompt, K previous prompt, N next error, F next finding, U expand all, Z collapse all, / find, "
         "[ previous session, ] next session."
     )
     return tag(

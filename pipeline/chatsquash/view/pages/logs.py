@@ -105,7 +105,7 @@ def _message(conversation: Conversation, session_log: LoggedSession, row: Messag
 
 
 def _raw(conversation: Conversation, line: int, summary: Child, links: list[Child], id_: str | None) -> Html:
-    """Render a line of the log, which is loaded when it is unfolded."""
+    """Render a line of the log, which is loaded when it is expanded."""
     where = url(conversation.result, "s", conversation.at, "log", line, "raw")
     links = [*links, tag("a", "the original line", href=where)]
     shown_at = url(conversation.result, "s", conversation.at, "log", line, "shown")

@@ -99,7 +99,7 @@ def _messages(value: dict[str, Any], name: str) -> list[Message] | str:
 
 
 def _prompt(value: dict[str, Any], messages: list[Message] | str, place: str) -> Iterator[Html | None]:
-    """Render the prompt: the last message of the user open, everything before it folded."""
+    """Render the prompt: the last message of the user expanded, everything before it collapsed."""
     yield tools(value.get("tools"))
     if isinstance(messages, str):
         yield tag("p", escape(messages))

@@ -179,7 +179,7 @@ def _title(result: ViewerResult, query: SessionQuery, row: dict[str, Any], title
 def _children(
     result: ViewerResult, query: SessionQuery, children: list[dict[str, Any]], titles: dict[int, str]
 ) -> Html | None:
-    """Render the sub-agents of a session, folded."""
+    """Render the sub-agents of a session, collapsed."""
     if not children:
         return None
     items = [

@@ -1,4 +1,4 @@
-// A conversation: keys, folding, its own find, and lines of the log that are read when they are unfolded.
+// A conversation: keyboard shortcuts, expanding and collapsing, find, and log lines that are loaded when expanded.
 
 const main = document.getElementById("main");
 const bar = document.getElementById("find");
@@ -95,7 +95,7 @@ function say(text) {
   if (said) said.textContent = text;
 }
 
-// Folding
+// Expanding and collapsing
 
 function foldAll(open) {
   for (const each of document.querySelectorAll(".conversation details")) each.open = open;
