@@ -166,7 +166,7 @@ def test_tokens_are_those_of_the_whole_text_whatever_was_seen_before(added, sche
     counted = TokenCounts(whole.to_str().encode())
     for text in map("".join, texts):
         ids = whole.encode(text, add_special_tokens=False).ids
-        assert counted.spelled(text) == b"".join(each.to_bytes(4, "big") for each in ids)
+        assert counted.token_bytes(text) == b"".join(each.to_bytes(4, "big") for each in ids)
 
 
 def test_what_is_no_tokenizer_is_told():

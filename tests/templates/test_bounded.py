@@ -129,8 +129,8 @@ def test_a_record_is_slow_when_it_takes_a_tenth_of_its_time(tmp_path):
     made = template(tmp_path, "x", RenderBounds())
     for _ in range(20):
         assert made.given_up == ""
-        made.took(1.0)
-        made.took(1.1)
+        made.count_slow(1.0)
+        made.count_slow(1.1)
     assert made.given_up == "given up after 20 records that took over 1 s each (--render-time allows more)"
 
 

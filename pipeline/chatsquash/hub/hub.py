@@ -27,19 +27,19 @@ from chatsquash.hub.public import Repository
 
 TITLE = "chatsquash push"
 """The title of our commits, by which files of a former push are known."""
-_PATHS = 500
+_PATHS_PER_REQUEST = 500
 """Paths in one question."""
-_WORDS = {
+_REASONS = {
     401: "the Hub does not know the token: set HF_TOKEN anew, or log in by hf auth login",
     403: "the token does not allow it: it has to be one that may write there",
     404: "the Hub has no such thing, or does not show it to this token",
     409: "the dataset was changed meanwhile: push again",
     412: "the dataset was changed meanwhile: push again",
 }
-_AGAIN = "push again, and what was uploaded is not sent again"
+_RETRY = "push again, and what was uploaded is not sent again"
 
 
-class Remote(NamedTuple):
+class RemoteFile(NamedTuple):
     """A file that the dataset on the Hub has."""
 
     name: str
@@ -49,7 +49,7 @@ class Remote(NamedTuple):
     blob: str
 
 
-class There(NamedTuple):
+class RemoteDataset(NamedTuple):
     """The dataset on the Hub, as it was looked at."""
 
     private: bool
@@ -91,9 +91,9 @@ class Hub:
         """For as long as this lasts, the Hub may be asked."""
         return guarded_connection(self.endpoint)
 
-    def there(self) -> There | None:
+    def find_dataset(self) -> RemoteDataset | None:
         """What the Hub has; ``None`` where it has no such dataset."""
-        with self._words():
+        with self._translate_errors():
             try:
                 info = self._api.repo_info(**self._dataset)
             except errors.RepositoryNotFoundError as problem:
@@ -102,54 +102,54 @@ class Hub:
                 return None
             if info.id.casefold() != self._at.id.casefold():
                 raise UsageError(f"{self._at}: was moved: name the dataset as its page does now")
-            return self._branch_of(info)
+            return self._find_branch(info)
 
-    def _branch_of(self, info: Any) -> There:
+    def _find_branch(self, info: Any) -> RemoteDataset:
         is_private = info.private is True
         if self._at.revision is None:
-            return There(is_private, info.sha)
+            return RemoteDataset(is_private, info.sha)
         try:
-            return There(is_private, self._api.repo_info(**self._dataset, revision=self._at.revision).sha)
+            return RemoteDataset(is_private, self._api.repo_info(**self._dataset, revision=self._at.revision).sha)
         except errors.RevisionNotFoundError:
             if self._at.revision.startswith("refs/"):
                 raise UsageError(f"{self._at}: there is no such reference: open the pull request first") from None
-            return There(is_private, info.sha, has_branch=False)
+            return RemoteDataset(is_private, info.sha, has_branch=False)
 
-    def files(self, commit: str | None) -> list[Remote]:
+    def files(self, commit: str | None) -> list[RemoteFile]:
         """The files of a commit that have names as those meant for upload."""
         if commit is None:
             return []
-        with self._words():
+        with self._translate_errors():
             entries = self._api.list_repo_tree(**self._dataset, revision=commit, recursive=True)
             return [
-                Remote(each.path, each.size, each.lfs.sha256 if each.lfs else None, each.blob_id)
+                RemoteFile(each.path, each.size, each.lfs.sha256 if each.lfs else None, each.blob_id)
                 for each in entries
                 if isinstance(each, RepoFile) and is_public(each.path)
             ]
 
     def last_pushed(self, names: list[str], commit: str | None) -> list[str]:
         """Those of these files that a push of ours wrote last."""
-        with self._words():
+        with self._translate_errors():
             infos = [
                 each
-                for paths in (names[at : at + _PATHS] for at in range(0, len(names), _PATHS))
+                for paths in (names[at : at + _PATHS_PER_REQUEST] for at in range(0, len(names), _PATHS_PER_REQUEST))
                 for each in self._api.get_paths_info(**self._dataset, paths=paths, revision=commit, expand=True)
             ]
         return [each.path for each in infos if each.last_commit and each.last_commit.title == TITLE]
 
     def create(self, *, public: bool) -> None:
         """Make the dataset, empty."""
-        with self._words():
+        with self._translate_errors():
             self._api.create_repo(**self._dataset, private=not public)
 
-    def branch(self, commit: str | None) -> None:
+    def create_branch(self, commit: str | None) -> None:
         """Make the branch."""
-        with self._words():
+        with self._translate_errors():
             self._api.create_branch(**self._dataset, branch=self._at.revision, revision=commit)
 
     def upload(self, additions: list[CommitOperationAdd]) -> None:
         """Send what is large, but for what the Hub has; it is in no commit yet."""
-        with self._words():
+        with self._translate_errors():
             self._api.preupload_lfs_files(
                 **self._dataset,
                 additions=additions,
@@ -157,10 +157,10 @@ class Hub:
                 gitignore_content="",  # else one that is there could leave files out
             )
 
-    def commit(self, additions: list[CommitOperationAdd], gone: list[str], parent: str | None) -> None:
+    def commit(self, additions: list[CommitOperationAdd], stale: list[str], parent: str | None) -> None:
         """Add files that were uploaded, and delete others, at once, where the branch is still at ``parent``."""
-        deletions = [CommitOperationDelete(path_in_repo=name, is_folder=False) for name in gone]
-        with self._words():
+        deletions = [CommitOperationDelete(path_in_repo=name, is_folder=False) for name in stale]
+        with self._translate_errors():
             self._api.create_commit(
                 **self._dataset,
                 operations=[*additions, *deletions],
@@ -170,24 +170,24 @@ class Hub:
             )
 
     @contextmanager
-    def _words(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except ChatsquashError:
             raise
         except Exception as problem:  # noqa: BLE001 - each version of the library has its own, which quote what was sent
-            raise self._in_words(problem) from None
+            raise self._translate(problem) from None
 
-    def _in_words(self, problem: BaseException) -> ChatsquashError:
+    def _translate(self, problem: BaseException) -> ChatsquashError:
         chain = list(_causes(problem))
         if ours := next((each for each in chain if isinstance(each, ChatsquashError)), None):
             return ours
         status = next(filter(None, map(_status, chain)), None)
-        if status in _WORDS:
-            return ChatsquashError(f"{self._at}: {_WORDS[status]} (the Hub said {status})")
+        if status in _REASONS:
+            return ChatsquashError(f"{self._at}: {_REASONS[status]} (the Hub said {status})")
         if status:
-            return ChatsquashError(f"{self._at}: the Hub said {status}: {_AGAIN}")
-        return UnreachableError(f"{self._at}: the Hub could not be reached ({type(chain[-1]).__name__}): {_AGAIN}")
+            return ChatsquashError(f"{self._at}: the Hub said {status}: {_RETRY}")
+        return UnreachableError(f"{self._at}: the Hub could not be reached ({type(chain[-1]).__name__}): {_RETRY}")
 
 
 def _status(problem: BaseException) -> int | None:

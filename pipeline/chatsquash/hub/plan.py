@@ -15,7 +15,7 @@ from chatsquash.hub.public import PublicFile, Repository
 from chatsquash.results.output import OutputSource, open_output
 
 if TYPE_CHECKING:  # a dry run lists the files without the library, which these need
-    from chatsquash.hub.hub import Hub, Remote, There
+    from chatsquash.hub.hub import Hub, RemoteFile, RemoteDataset
 
 _PIECE = 1 << 20
 
@@ -25,14 +25,14 @@ class Plan(NamedTuple):
 
     at: Repository
     out: Path
-    there: There | None
+    existing: RemoteDataset | None
     public: bool
     send: list[PublicFile]
     replaced: frozenset[str]
     """Those of them that are there with other bytes."""
-    gone: list[str]
+    stale: list[str]
     """Files of a former push that are no part of the dataset any more."""
-    same: int
+    unchanged: int
     """Files that are there already."""
     not_compared: str = ""
     """Why the Hub was not asked what it has."""
@@ -47,11 +47,11 @@ class Plan(NamedTuple):
         wide = len(f"{self.size:,}")
         rows = [
             *(("send", f"{size:>{wide},}", name, how) for name, size, how in self._rows_to_send()),
-            *(("delete", "", name, "of a former push") for name in self.gone),
+            *(("delete", "", name, "of a former push") for name in self.stale),
         ]
         lines = [line.rstrip() for line in align_columns(rows)] if rows else []
-        same = f"; {pluralize(self.same, 'file')} there already" if self.same else ""
-        total = f"{pluralize(len(self.send), 'file')}, {pluralize(self.size, 'byte')} to send{same}"
+        unchanged = f"; {pluralize(self.unchanged, 'file')} there already" if self.unchanged else ""
+        total = f"{pluralize(len(self.send), 'file')}, {pluralize(self.size, 'byte')} to send{unchanged}"
         return [
             f"{self.at}: {self._where()}",
             *lines,
@@ -72,28 +72,28 @@ class Plan(NamedTuple):
         if self.not_compared:
             return f"every file is listed, since {self.not_compared}"
         kind = "public, for everybody to read" if self.public else "private"
-        if self.there is None:
+        if self.existing is None:
             return f"a new dataset, {kind}"
-        return kind if self.there.has_branch else f"{kind}, a new branch"
+        return kind if self.existing.has_branch else f"{kind}, a new branch"
 
 
 def plan(at: Repository, out: Path, files: list[PublicFile], hub: Hub, *, public: bool) -> Plan:
     """Compare a dataset folder with what the Hub has; raises ``UsageError`` where that has another visibility."""
-    there = hub.there()
-    refuse_visibility(at, there, public=public)
-    remote = {each.name: each for each in hub.files(there.commit)} if there else {}
+    existing = hub.find_dataset()
+    refuse_visibility(at, existing, public=public)
+    remote = {each.name: each for each in hub.files(existing.commit)} if existing else {}
     output = open_output(out)
     with closing(output.folder):
         send = [file for file in files if not _is_same(output, file, remote.get(file.name))]
-    left = sorted(remote.keys() - {file.name for file in files})
+    other_names = sorted(remote.keys() - {file.name for file in files})
     return Plan(
         at,
         out,
-        there,
+        existing,
         public,
         send,
         frozenset(file.name for file in send if file.name in remote),
-        hub.last_pushed(left, there.commit) if left and there else [],
+        hub.last_pushed(other_names, existing.commit) if other_names and existing else [],
         len(files) - len(send),
     )
 
@@ -103,28 +103,28 @@ def list_all(at: Repository, out: Path, files: list[PublicFile], why: str, *, pu
     return Plan(at, out, None, public, files, frozenset(), [], 0, why)
 
 
-def refuse_visibility(at: Repository, there: There | None, *, public: bool) -> None:
+def refuse_visibility(at: Repository, existing: RemoteDataset | None, *, public: bool) -> None:
     """Raise ``UsageError`` where a dataset is public and that was not asked for, or the other way round."""
-    if there is None or there.private is not public:
+    if existing is None or existing.private is not public:
         return
-    if there.private:
+    if existing.private:
         hint = "leave out --public, or make it public on its page"
         raise UsageError(f"{at}: is private, and push changes no dataset's visibility: {hint}")
     raise UsageError(f"{at}: is public, so everybody could read what is sent: add --public, or choose another")
 
 
-def _is_same(output: OutputSource, file: PublicFile, there: Remote | None) -> bool:
+def _is_same(output: OutputSource, file: PublicFile, remote: RemoteFile | None) -> bool:
     """Whether the Hub has the bytes of a file under its name."""
-    if there is None or there.size != file.size:
+    if remote is None or remote.size != file.size:
         return False
-    return there.sha256 == file.sha256 if there.sha256 else there.blob == _blob(output, file)
+    return remote.sha256 == file.sha256 if remote.sha256 else remote.blob == _blob(output, file)
 
 
 def _blob(output: OutputSource, file: PublicFile) -> str:
     """What git calls the bytes of a file."""
     digest = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
-    with output.folder.open_file(file.name) as opened:
-        while piece := opened.read(_PIECE):
+    with output.folder.open_file(file.name) as stream:
+        while piece := stream.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()
 
@@ -140,28 +140,28 @@ def send(plan: Plan, hub: Hub, observe: Callable[[int, int], None]) -> None:
 
     Whenever it is killed, the branch is as it was, and another push goes on.
     """
-    commit = _ready(plan, hub)
+    commit = _prepare_branch(plan, hub)
     additions: list[Any] = []
     output = open_output(plan.out)
     with closing(output.folder):
         for files in _batches(plan.send):
             additions += _uploaded(output, files, hub)
             observe(sum(file.size for file in files), plan.size)
-    hub.commit(additions, plan.gone, commit)
+    hub.commit(additions, plan.stale, commit)
 
 
-def _ready(plan: Plan, hub: Hub) -> str | None:
+def _prepare_branch(plan: Plan, hub: Hub) -> str | None:
     """The commit that is added to, of a dataset that is as it was asked for."""
-    there = plan.there
-    if there is None:
+    existing = plan.existing
+    if existing is None:
         hub.create(public=plan.public)
-        there = hub.there()  # a Hub may have rules of its own on who sees what is new
-        if there is None:
+        existing = hub.find_dataset()  # a Hub may have rules of its own on who sees what is new
+        if existing is None:
             raise ChatsquashError(f"{plan.at}: the Hub made it and does not show it yet: push again")
-        refuse_visibility(plan.at, there, public=plan.public)
-    if not there.has_branch:
-        hub.branch(there.commit)
-    return there.commit
+        refuse_visibility(plan.at, existing, public=plan.public)
+    if not existing.has_branch:
+        hub.create_branch(existing.commit)
+    return existing.commit
 
 
 def _batches(files: list[PublicFile]) -> Iterator[list[PublicFile]]:
@@ -178,27 +178,27 @@ def _batches(files: list[PublicFile]) -> Iterator[list[PublicFile]]:
 def _uploaded(output: OutputSource, files: list[PublicFile], hub: Hub) -> list[Any]:
     """What adds these files to a commit: large ones are on the Hub by then, of small ones it has the bytes."""
     with ExitStack() as stack:
-        opened = [stack.enter_context(output.folder.open_file(file.name)) for file in files]
-        additions = [_addition(file, each) for file, each in zip(files, opened, strict=True)]
+        streams = [stack.enter_context(output.folder.open_file(file.name)) for file in files]
+        additions = [_addition(file, each) for file, each in zip(files, streams, strict=True)]
         hub.upload(additions)
-        for file, each, addition in zip(files, opened, additions, strict=True):
+        for file, each, addition in zip(files, streams, additions, strict=True):
             if addition.path_or_fileobj is each:  # it stays where the Hub wants it in the commit itself
                 addition.path_or_fileobj = _bytes(file, each)
     return additions
 
 
-def _addition(file: PublicFile, opened: BinaryIO) -> Any:
+def _addition(file: PublicFile, stream: BinaryIO) -> Any:
     from huggingface_hub import CommitOperationAdd
 
-    addition = CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=opened)  # which hashes it
+    addition = CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=stream)  # which hashes it
     if addition.upload_info.sha256.hex() != file.sha256:
         raise _change_error(file)
     return addition
 
 
-def _bytes(file: PublicFile, opened: BinaryIO) -> bytes:
-    opened.seek(0)
-    data = opened.read(file.size + 1)
+def _bytes(file: PublicFile, stream: BinaryIO) -> bytes:
+    stream.seek(0)
+    data = stream.read(file.size + 1)
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise _change_error(file)
     return data

@@ -19,7 +19,7 @@ from chatsquash.results.verify import differences
 from chatsquash.storage.commit import RUN
 from chatsquash.storage.folder import validate_name
 
-_OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_NAME_PART = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 """Parts of names as we write them."""
 
 
@@ -39,15 +39,15 @@ def public_files(out: Path) -> list[PublicFile]:
     place = open_output(out)
     with closing(place.folder):
         try:
-            named = list(_public_entries(place))
-            changed = [problem for entry in named for problem in differences(place, entry)]
+            entries = list(_public_entries(place))
+            changed = [problem for entry in entries for problem in differences(place, entry)]
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise UsageError(
                 f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
             ) from None
     if changed:
         raise UsageError(f"{changed[0]}: see what changed by chatsquash verify {out}, and convert again")
-    files = {entry["path"]: PublicFile(entry["path"], entry["size"], entry["sha256"]) for entry in named}
+    files = {entry["path"]: PublicFile(entry["path"], entry["size"], entry["sha256"]) for entry in entries}
     if not any(name.startswith(f"{FOLDER}/") for name in files):
         raise UsageError(f"{out}: has no records in {FOLDER}/, and push sends no others: convert with --format")
     if CARD not in files:
@@ -60,7 +60,7 @@ def _public_entries(place: OutputSource) -> Iterator[dict[str, Json]]:
     for entry in manifest(place)["outputs"]:
         name = validate_name(entry["path"])
         if is_public(name):
-            if not all(map(_OURS.fullmatch, name.split("/"))):
+            if not all(map(_NAME_PART.fullmatch, name.split("/"))):
                 raise ValueError(name)
             yield entry
 

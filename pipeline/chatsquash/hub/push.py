@@ -18,9 +18,9 @@ class PushRequest(NamedTuple):
 
     public: bool
     dry_run: bool
-    say: Callable[[list[str]], None]
+    show: Callable[[list[str]], None]
     """Told what would be sent."""
-    agree: Callable[[], bool]
+    confirm: Callable[[], bool]
     """Whether to send it."""
     observe: Callable[[int, int], None]
     """Told the bytes that are done, and of how many."""
@@ -30,7 +30,7 @@ class PushOutcome(NamedTuple):
     """How it ended."""
 
     message: str
-    agreed: bool = True
+    is_confirmed: bool = True
     plan: tuple[str, ...] = ()
     """What was, or would be, sent, as lines; for programs, which are not told of it before."""
 
@@ -43,9 +43,11 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     refuse_remote(out)
     at = repository(url)
     if request.dry_run:
-        planned = _compare(at, Path(out), public=request.public)
-        request.say(planned.lines())
-        return PushOutcome("nothing was sent (--dry-run)" if planned.send or planned.gone else "nothing to send")
+        upload_plan = _compare(at, Path(out), public=request.public)
+        request.show(upload_plan.lines())
+        return PushOutcome(
+            "nothing was sent (--dry-run)" if upload_plan.send or upload_plan.stale else "nothing to send"
+        )
     try:
         from chatsquash.hub.hub import Hub
     except ImportError as problem:
@@ -54,15 +56,15 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     hub = Hub(at)
     files = public_files(Path(out))
     with hub.connected():
-        planned = plan(at, Path(out), files, hub, public=request.public)
-        request.say(planned.lines())
-        if not (planned.send or planned.gone):
+        upload_plan = plan(at, Path(out), files, hub, public=request.public)
+        request.show(upload_plan.lines())
+        if not (upload_plan.send or upload_plan.stale):
             return PushOutcome("nothing to send")
-        if not request.agree():
-            return PushOutcome("nothing was sent", agreed=False)
-        send(planned, hub, request.observe)
-    done = f"sent {pluralize(len(planned.send), 'file')}, {pluralize(planned.size, 'byte')}, in one commit"
-    return PushOutcome(f"{done}: {hub.page}")
+        if not request.confirm():
+            return PushOutcome("nothing was sent", is_confirmed=False)
+        send(upload_plan, hub, request.observe)
+    summary = f"sent {pluralize(len(upload_plan.send), 'file')}, {pluralize(upload_plan.size, 'byte')}, in one commit"
+    return PushOutcome(f"{summary}: {hub.page}")
 
 
 def _compare(at: Repository, out: Path, *, public: bool) -> Plan:

@@ -110,7 +110,7 @@ class Trials:
         self._mending.note(conversation, wrong, trial.problem, remedies.values())
         if monotonic() < self._deadline:
             return remedies, "no preset or modifier fixes it"
-        self._template.took(monotonic() - began)
+        self._template.count_slow(monotonic() - began)
         return remedies, f"no remedy was found within {self._template.bounds.seconds:g} s"
 
     def _look(self, result: dict[str, Any]) -> Look:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SLOW_RECORDS = 20
 """Records that take over a tenth of their time, after which a template is given up."""
-_MOST = 6 * LONGEST + (1 << 20)
+_MAX_ANSWER = 6 * LONGEST + (1 << 20)
 """Bytes of an answer: what a character takes at most, and what stands around."""
 
 
@@ -58,8 +58,8 @@ class Template:
         self.bounds = bounds
         self._process: Confined | None = None
         self._slow = 0
-        self._asked = False
-        self._running()
+        self._is_pending = False
+        self._start()
 
     @property
     def description(self) -> str:
@@ -93,7 +93,7 @@ class Template:
         self._begin("trial", messages, tools)
         return _trial(messages, self._answer(seconds, counts=False))
 
-    def took(self, seconds: float) -> None:
+    def count_slow(self, seconds: float) -> None:
         """Count a record if it was slow."""
         self._slow += seconds > self.bounds.slow
 
@@ -102,36 +102,36 @@ class Template:
         if self._process:
             self._process.close()
             self._process = None
-        self._asked = False
+        self._is_pending = False
 
     def _begin(self, *request: Json) -> None:
-        if self._asked:  # what nobody asked for would be taken for this answer
+        if self._is_pending:  # what nobody asked for would be taken for this answer
             self.close()
-        self._running().begin(jsonio.dumps([*request]))
-        self._asked = True
+        self._start().begin(jsonio.dumps([*request]))
+        self._is_pending = True
 
     def _answer(self, seconds: float, *, counts: bool) -> list[Any]:
         """The answer of ``chatsquash.templates.worker``; no text and the problem where it went beyond the bounds."""
-        process = self._running()
+        process = self._start()
         try:
-            took, *answer = list[Any](jsonio.loads(process.answer(_MOST, seconds)))
+            took, *answer = list[Any](jsonio.loads(process.answer(_MAX_ANSWER, seconds)))
         except EndedError as problem:
             self._process = None
             took, answer = seconds, [None, f"{type(problem).__name__}: {self._why(problem, 'the record')}"]
-        self._asked = False
+        self._is_pending = False
         if counts:
-            self.took(took)
+            self.count_slow(took)
         return answer
 
-    def _running(self) -> Confined:
+    def _start(self) -> Confined:
         """The process, which is started when there is none."""
         if self._process is None:
             process = Confined("chatsquash.templates.worker", self.bounds.memory, self.bounds.seconds)
             process.begin(jsonio.dumps(["open", self._path, *self._source]))
             try:
-                problem = jsonio.loads(process.answer(_MOST))
-            except EndedError as ended:
-                problem = f"{self._path}: is not a template that can be used: {self._why(ended, 'compiling it')}"
+                problem = jsonio.loads(process.answer(_MAX_ANSWER))
+            except EndedError as error:
+                problem = f"{self._path}: is not a template that can be used: {self._why(error, 'compiling it')}"
             if problem:
                 process.close()
                 raise UsageError(problem)
@@ -150,8 +150,8 @@ def _trial(messages: list[Message], answer: list[Any]) -> Trial:
     if len(answer) == len(TemplateOutput._fields):
         return Trial(messages, None, answer[1], beyond=True)
     text, problem, sought, *places, nulls, flat, empty, beyond = answer
-    lost, twice, spelled = (tuple(Expectation(*each) for each in kind) for kind in places)
-    return Trial(messages, text, problem, frozenset(sought), lost, twice, spelled, tuple(nulls), flat, empty, beyond)
+    missing, twice, spelled = (tuple(Expectation(*each) for each in kind) for kind in places)
+    return Trial(messages, text, problem, frozenset(sought), missing, twice, spelled, tuple(nulls), flat, empty, beyond)
 
 
 T = TypeVar("T")
@@ -172,7 +172,7 @@ class LongestTexts(Struct, Generic[T]):
     predecessor can be a prefix of it; so each text is compared with two.
     """
 
-    _ordered: list[_OrderedText[T]] = field(default_factory=list)
+    _entries: list[_OrderedText[T]] = field(default_factory=list)
 
     def add(self, text: bytes, item: T, takes: Callable[[T, T], bool]) -> T | None:
         """Add a text.
@@ -181,19 +181,19 @@ class LongestTexts(Struct, Generic[T]):
         item includes that of the shorter. Returns the item of the shorter text, whichever it is, if it is not included.
         """
         new = _OrderedText(text, item)
-        at = bisect_left(self._ordered, new)
-        if at < len(self._ordered) and (longer := self._ordered[at]).text.startswith(text):
+        at = bisect_left(self._entries, new)
+        if at < len(self._entries) and (longer := self._entries[at]).text.startswith(text):
             return None if takes(longer.item, item) else item
-        shorter = self._ordered[at - 1] if at and text.startswith(self._ordered[at - 1].text) else None
+        shorter = self._entries[at - 1] if at and text.startswith(self._entries[at - 1].text) else None
         if shorter is None:
-            insort(self._ordered, new)
+            insort(self._entries, new)
             return None
-        self._ordered[at - 1] = new
+        self._entries[at - 1] = new
         return None if takes(item, shorter.item) else shorter.item
 
     def items(self) -> Iterator[T]:
         """The items of the remaining texts."""
-        return (each.item for each in self._ordered)
+        return (each.item for each in self._entries)
 
 
 class SampleRendering(NamedTuple):
@@ -217,23 +217,23 @@ class Inference(Struct):
     def renderings(self, line: bytes, reply: int) -> SampleRendering:
         """The rendering of a record whose last ``reply`` messages are the reply."""
         try:
-            stored = record(parse(line))
+            sample = record(parse(line))
         except NotARecordError as problem:
             return SampleRendering(problem=str(problem))
         if self.template.given_up:
             return SampleRendering(problem=f"nothing more: it is {self.template.given_up}")
-        prompt = self.template.render(stored.messages[:-reply], stored.tools, generation=True)
-        whole = self.template.render(stored.messages, stored.tools)
-        if prompt.text is None or whole.text is None:
-            return SampleRendering(problem=prompt.problem or whole.problem)
+        prompt = self.template.render(sample.messages[:-reply], sample.tools, generation=True)
+        full = self.template.render(sample.messages, sample.tools)
+        if prompt.text is None or full.text is None:
+            return SampleRendering(problem=prompt.problem or full.problem)
         try:
-            asked, said = self._spelled(prompt.text), self._spelled(whole.text)
+            prompt_bytes, full_bytes = self._encode(prompt.text), self._encode(full.text)
         except RefusedError as problem:
             return SampleRendering(problem=str(problem))
-        return SampleRendering(said, said.startswith(asked) and len(said) > len(asked))
+        return SampleRendering(full_bytes, full_bytes.startswith(prompt_bytes) and len(full_bytes) > len(prompt_bytes))
 
-    def _spelled(self, text: str) -> bytes:
-        return self.tokenizer.spelled(text) if self.tokenizer else text.encode("utf-8", "surrogatepass")
+    def _encode(self, text: str) -> bytes:
+        return self.tokenizer.token_bytes(text) if self.tokenizer else text.encode("utf-8", "surrogatepass")
 
 
 def open_template(template: bytes) -> Template:

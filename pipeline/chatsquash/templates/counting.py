@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chatsquash.templates.source import TemplateOutput
 
 _FILE = "tokenizer.json"
-_KEPT = 1 << 24
+_CACHE_SIZE = 1 << 24
 """Characters of texts whose tokens are kept, about."""
 
 
@@ -88,11 +88,11 @@ class Tokenizer:
         """How many tokens texts have, one by one."""
         return sum(map(len, self._encode(texts)))
 
-    def spelled(self, text: str) -> bytes:
+    def token_bytes(self, text: str) -> bytes:
         """The tokens of a text, each as four bytes, so that one begins with another as their tokens do."""
         parts = self._parts(text)
         new = [part for part in dict.fromkeys(parts) if part not in self._known]
-        if self._size > _KEPT:
+        if self._size > _CACHE_SIZE:
             self._known, self._size, new = {}, 0, [*dict.fromkeys(parts)]
         for part, encoding in zip(new, self._encode(new), strict=True):
             ids = array("I", encoding.ids)
@@ -119,17 +119,17 @@ class Tokenizer:
         return encodings
 
 
-def _special(added: Iterable[Any]) -> re.Pattern[str] | None:
+def _special(tokens: Iterable[Any]) -> re.Pattern[str] | None:
     """What finds the tokens that are looked for before all else; those before which a text divides are a group.
 
     ``None`` where the words beside such a token tell whether it is one.
     """
-    first = [each for each in added if not each.normalized and each.content]
+    first = [each for each in tokens if not each.normalized and each.content]
     if not first or any(each.single_word for each in first):
         return None
-    ordered = sorted(first, key=lambda each: len(each.content), reverse=True)
-    spelled = ((re.escape(each.content), each.lstrip) for each in ordered)
-    return re.compile("|".join(text if takes_more else f"({text})" for text, takes_more in spelled))
+    longest_first = sorted(first, key=lambda each: len(each.content), reverse=True)
+    patterns = ((re.escape(each.content), each.lstrip) for each in longest_first)
+    return re.compile("|".join(text if takes_more else f"({text})" for text, takes_more in patterns))
 
 
 class RecordRenderer(Protocol):
@@ -149,13 +149,13 @@ class Counter:
     def __init__(self, tokenizer: Tokenizer, template: RecordRenderer | None = None) -> None:
         self._tokenizer, self._template = tokenizer, template
 
-    def __call__(self, stored: StoredRecord) -> int:
+    def __call__(self, sample: StoredRecord) -> int:
         """The tokens of a record; raises ``RefusedError`` where the template cannot render it."""
         if self._template is None:
-            return self._tokenizer.count([*texts(stored), definitions(stored)])
+            return self._tokenizer.count([*texts(sample), definitions(sample)])
         if self._template.given_up:
             raise UsageError(f"the template is {self._template.given_up}")
-        rendered = self._template.render(stored.messages, stored.tools)
-        if rendered.text is None:
-            raise RefusedError(rendered.problem)
-        return len(self._tokenizer.spelled(rendered.text)) // 4
+        output = self._template.render(sample.messages, sample.tools)
+        if output.text is None:
+            raise RefusedError(output.problem)
+        return len(self._tokenizer.token_bytes(output.text)) // 4

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from chatsquash.core.model import Json, Message
 
-_SHOWN = 200
+_MAX_MESSAGE = 200
 """Characters of an exception's text, which may hold the whole record."""
 
 
@@ -55,13 +55,13 @@ class Renderer:
             return TemplateOutput(None, "ValueError: tools is not a list of objects")
         chat = [_aliased(message, nulls=nulls) for message in messages]
         template = self._compiled[self._source.choose(with_tools=tools is not None)]
-        given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": generation}
+        variables = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": generation}
         try:
-            text = template.render({**self._source.tokens, **given})
+            text = template.render({**self._source.tokens, **variables})
         except OUT_OF_MEMORY:
             raise
         except Exception as problem:  # noqa: BLE001 - a template may do anything that the sandbox allows
-            return TemplateOutput(None, _said(problem))
+            return TemplateOutput(None, _error_text(problem))
         if len(text) > LONGEST:
             return TemplateOutput(None, f"OverflowError: the rendering has more than {LONGEST:,} characters")
         return TemplateOutput(text)
@@ -80,10 +80,10 @@ def _describe(problem: Exception) -> str:
     """Why a template does not compile, with its line where that is known."""
     if isinstance(problem, TemplateSyntaxError):
         return f"line {problem.lineno}: {_shorten(problem.message or '')}"
-    return _said(problem)
+    return _error_text(problem)
 
 
-def _said(problem: Exception) -> str:
+def _error_text(problem: Exception) -> str:
     """The kind of an exception and its text, which may be nested too deeply to be spelled."""
     try:
         text = str(problem)
@@ -93,14 +93,14 @@ def _said(problem: Exception) -> str:
 
 
 def _shorten(text: str) -> str:
-    return escape(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return escape(text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…")
 
 
 def _aliased(message: Any, *, nulls: bool) -> dict[str, Any]:
     """A message with its reasoning under the names that templates read: that of the first member that is there."""
     message = message if nulls else {key: value for key, value in message.items() if value is not None}
-    said = next((message[name] for name in reasoning.TEXTS if message.get(name) is not None), None)
-    return message if said is None else {"thinking": said, **message, "reasoning_content": said}
+    thinking = next((message[name] for name in reasoning.TEXTS if message.get(name) is not None), None)
+    return message if thinking is None else {"thinking": thinking, **message, "reasoning_content": thinking}
 
 
 class _Generation(Extension):

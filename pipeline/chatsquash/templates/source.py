@@ -123,8 +123,8 @@ def read(path: str) -> TemplateSource:
         return TemplateSource(templates, dict.fromkeys(_TOKENS, ""))
     settings = _object(config, _text(config))
     tokens = [(name, settings.get(name)) for name in _TOKENS]
-    spelled = [(name, token.get("content") if isinstance(token, dict) else token) for name, token in tokens]
-    return TemplateSource(templates, _texts(spelled))
+    texts = [(name, token.get("content") if isinstance(token, dict) else token) for name, token in tokens]
+    return TemplateSource(templates, _texts(texts))
 
 
 def _file(path: Path) -> Path:

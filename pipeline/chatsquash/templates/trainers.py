@@ -17,7 +17,9 @@ from chatsquash.templates.source import TemplateSource, locate, read
 
 _GENERATION = re.compile(r"\{%-?\s*generation\s*-?%\}")
 _TRAINING = "_training"
-_BARE = dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"), "")
+_NO_TOKENS = dict.fromkeys(
+    ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"), ""
+)
 
 
 class TrainerTemplate(NamedTuple):
@@ -29,12 +31,12 @@ class TrainerTemplate(NamedTuple):
     prepare: Callable[[StoredRecord], StoredRecord] | None
     """What the trainer makes of records before it renders them."""
 
-    def prepare_record(self, stored: StoredRecord) -> StoredRecord:
+    def prepare_record(self, sample: StoredRecord) -> StoredRecord:
         """A record as the trainer renders it."""
         try:
-            return self.prepare(stored) if self.prepare else stored
+            return self.prepare(sample) if self.prepare else sample
         except RecursionError:  # what is so deep, the template is told of as it stands
-            return stored
+            return sample
 
 
 class Trainer(NamedTuple):
@@ -63,10 +65,10 @@ def _for_training(source: TemplateSource, folder: Path) -> tuple[TemplateSource,
     return source, "of which it has no training form: assistant_only_loss is refused, prompt and completion are not"
 
 
-def _with_objects(stored: StoredRecord) -> StoredRecord:
+def _with_objects(sample: StoredRecord) -> StoredRecord:
     """The record as axolotl has it: without null members, and arguments that are texts as objects."""
-    return stored._replace(
-        messages=[_parse_calls(_bare(message)) for message in stored.messages], tools=_bare(stored.tools)
+    return sample._replace(
+        messages=[_parse_calls(_drop_nulls(message)) for message in sample.messages], tools=_drop_nulls(sample.tools)
     )
 
 
@@ -77,16 +79,16 @@ def _parse_calls(message: Any) -> Any:
 
 def _with_object(call: Json) -> Json:
     function = call.get("function") if isinstance(call, dict) else None
-    given = function.get("arguments") if isinstance(function, dict) else None
-    if not isinstance(given, str):
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    if not isinstance(arguments, str):
         return call
-    return {**call, "function": {**call["function"], "arguments": jsonio.value(given, given)}}
+    return {**call, "function": {**call["function"], "arguments": jsonio.value(arguments, arguments)}}
 
 
-def _bare(value: Json) -> Json:
+def _drop_nulls(value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _bare(member) for key, member in value.items() if member is not None}
-    return list(map(_bare, value)) if isinstance(value, list) else value
+        return {key: _drop_nulls(member) for key, member in value.items() if member is not None}
+    return list(map(_drop_nulls, value)) if isinstance(value, list) else value
 
 
 def _join_lines(text: str) -> str:
@@ -133,16 +135,16 @@ def choose_template(name: str, template: str) -> TrainerTemplate:
     Raises ``UsageError`` where it is not installed, and for what is neither a path nor such a name.
     """
     trainer = find_trainer(name)
-    folder, spelled = _folder(name, trainer)
+    folder, title = _folder(name, trainer)
     files = _files(folder)
     if template in files and not Path(template).exists():
         text = _text(files[template])
-        source = TemplateSource({"default": trainer.clean(text) if trainer.clean else text}, _BARE)
-        description = f"{template} of {spelled}"
+        source = TemplateSource({"default": trainer.clean(text) if trainer.clean else text}, _NO_TOKENS)
+        description = f"{template} of {title}"
     elif locate(template).exists():
-        source, description = read(template), f"{template}, as {spelled} does"
+        source, description = read(template), f"{template}, as {title} does"
     else:
-        raise UsageError(f"--template {template}: no such file, and {spelled} has no such template: {', '.join(files)}")
+        raise UsageError(f"--template {template}: no such file, and {title} has no such template: {', '.join(files)}")
     if trainer.choose:
         source, form = trainer.choose(source, folder)
         description = ", ".join(filter(None, [description, form]))
@@ -151,9 +153,9 @@ def choose_template(name: str, template: str) -> TrainerTemplate:
 
 def missing_template(name: str) -> UsageError:
     """The error for a trainer without a template."""
-    folder, spelled = _folder(name, find_trainer(name))
+    folder, title = _folder(name, find_trainer(name))
     known = ", ".join(_files(folder))
-    return UsageError(f"--for {name}: add --template MODEL, or the name of one that {spelled} has: {known}")
+    return UsageError(f"--for {name}: add --template MODEL, or the name of one that {title} has: {known}")
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -163,7 +165,7 @@ def _files(folder: Path) -> dict[str, Path]:
 def _folder(name: str, trainer: Trainer) -> tuple[Path, str]:
     """The templates of a trainer, and its name with its version."""
     try:
-        spelled = f"{trainer.title} {version(name)}"
+        title = f"{trainer.title} {version(name)}"
     except PackageNotFoundError:
         reason = f"{trainer.title} is not installed in this environment; pip install {name}"
         raise UsageError(f"--for {name}: {reason}, or give --template MODEL alone") from None
@@ -171,8 +173,8 @@ def _folder(name: str, trainer: Trainer) -> tuple[Path, str]:
     places = [Path(each) / trainer.folder for each in (spec and spec.submodule_search_locations) or ()]
     folder = next((place for place in places if place.is_dir()), None)
     if folder is None:
-        raise UsageError(f"--for {name}: {spelled} has no templates in {trainer.package}/{trainer.folder}")
-    return folder, spelled
+        raise UsageError(f"--for {name}: {title} has no templates in {trainer.package}/{trainer.folder}")
+    return folder, title
 
 
 def _text(file: Path) -> str:

@@ -19,7 +19,7 @@ from chatsquash.templates.render import Renderer  # which loads jinja2 before me
 from chatsquash.templates.source import TemplateOutput, TemplateSource
 
 _DEEP = "RecursionError: the record is nested too deeply"
-_made: list[Renderer] = []
+_renderers: list[Renderer] = []
 """The template that came with the first request."""
 
 
@@ -33,24 +33,24 @@ def answers(request: memoryview) -> Iterator[bytes]:
     """
     began = monotonic()
     try:
-        what, *given = jsonio.loads(bytes(request))
+        what, *arguments = jsonio.loads(bytes(request))
     except RecursionError:
         yield jsonio.dumps([monotonic() - began, None, _DEEP])
         return
     if what == "open":
-        yield jsonio.dumps(_open(*given))
+        yield jsonio.dumps(_open(*arguments))
         return
     if what == "render":
-        answer: Any = _render(*given)
+        answer: Any = _render(*arguments)
     else:
-        _, text, problem, sought, *rest = trial(_made[0], *given)
+        _, text, problem, sought, *rest = trial(_renderers[0], *arguments)
         answer = [None if text is None else "", problem, sorted(sought), *rest]
     yield jsonio.dumps([monotonic() - began, *answer])
 
 
 def _open(path: str, templates: dict[str, str], tokens: dict[str, str]) -> str | None:
     try:
-        _made.append(Renderer(path, TemplateSource(templates, tokens)))
+        _renderers.append(Renderer(path, TemplateSource(templates, tokens)))
     except UsageError as problem:
         return str(problem)
     return None
@@ -58,7 +58,7 @@ def _open(path: str, templates: dict[str, str], tokens: dict[str, str]) -> str |
 
 def _render(messages: Any, tools: Any, generation: bool) -> TemplateOutput:
     try:
-        return _made[0](messages, tools, generation=generation)
+        return _renderers[0](messages, tools, generation=generation)
     except RecursionError:
         return TemplateOutput(None, _DEEP)
 
@@ -103,8 +103,10 @@ class Marker:
     def copy(self, messages: list[Message], tools: Json) -> MarkedCopy:
         """A marked copy of a record."""
         definitions = tools if isinstance(tools, list) else ()
-        marked = [mark_definition(tool, at, self._place_word) for at, tool in enumerate(definitions)] or tools
-        return MarkedCopy([self._message(at, message) for at, message in enumerate(messages)], marked, self._marks)
+        marked_tools = [mark_definition(tool, at, self._place_word) for at, tool in enumerate(definitions)] or tools
+        return MarkedCopy(
+            [self._message(at, message) for at, message in enumerate(messages)], marked_tools, self._marks
+        )
 
     def _word(self) -> str:
         return f"{self._stem}{len(self._marks)}x"  # the last letter tells 1 from 10
@@ -116,25 +118,25 @@ class Marker:
         return word
 
     def _message(self, at: int, message: Message) -> Message:
-        marked: dict[str, Any] = dict(message)
+        copy: dict[str, Any] = dict(message)
         for key in reasoning.TEXTS:
-            if isinstance(said := message.get(key), str) and said.strip():
-                marked[key] = self._text(said, Expectation("reasoning", at))
+            if isinstance(text := message.get(key), str) and text.strip():
+                copy[key] = self._text(text, Expectation("reasoning", at))
                 break
         if "content" in message:
-            marked["content"] = self._content(message["content"], Expectation(_KINDS.get(message["role"], "text"), at))
+            copy["content"] = self._content(message["content"], Expectation(_KINDS.get(message["role"], "text"), at))
         if calls := message.get("tool_calls"):
             is_list = isinstance(calls, list)
-            marked["tool_calls"] = [self._call(at, n, call) for n, call in enumerate(calls)] if is_list else calls
-        return marked  # type: ignore[return-value]
+            copy["tool_calls"] = [self._call(at, n, call) for n, call in enumerate(calls)] if is_list else calls
+        return copy  # type: ignore[return-value]
 
     def _content(self, content: Json, place: Expectation) -> Json:
         if isinstance(content, str):
             # Templates cut texts here: what stands before the last end is reasoning.
-            thought, end, said = content.rpartition(reasoning.CLOSE)
+            thought, end, answer = content.rpartition(reasoning.CLOSE)
             if thought.strip() not in ("", reasoning.OPEN):
                 thought = self._text(thought, Expectation("reasoning", place.at))
-            return thought + end + self._text(said, place)
+            return thought + end + self._text(answer, place)
         return [self._part(part, place) for part in content] if isinstance(content, list) else content
 
     def _part(self, part: Json, place: Expectation) -> Json:
@@ -142,20 +144,20 @@ class Marker:
             return part
         place = Expectation("reasoning", place.at) if reasoning.is_part(part) else place
         before = len(self._marks)
-        marked = {**part, "text": self._text(part["text"], place)}
+        copy = {**part, "text": self._text(part["text"], place)}
         for number in range(before, len(self._marks)):
-            self._marks[number] = self._marks[number]._replace(spelled=repr(marked))
-        return marked
+            self._marks[number] = self._marks[number]._replace(spelled=repr(copy))
+        return copy
 
     def _text(self, text: str, place: Expectation) -> str:
         """A text with a word in its middle, where neither a tag nor the end is touched; empty texts stay."""
-        said = text.strip()
-        if not said:
+        stripped = text.strip()
+        if not stripped:
             return text
-        begin = text.index(said)
-        space = next((n for n in range(len(said) // 2, len(said)) if said[n].isspace()), len(said))
+        begin = text.index(stripped)
+        space = next((n for n in range(len(stripped) // 2, len(stripped)) if stripped[n].isspace()), len(stripped))
         word = self._word()
-        self._marks.append(MarkedPlace(word, place, said))
+        self._marks.append(MarkedPlace(word, place, stripped))
         return text[: begin + space] + word + text[begin + space :]
 
     def _call(self, at: int, index: int, call: Json) -> Json:
@@ -165,13 +167,13 @@ class Marker:
             return call
         word, place = self._word(), Expectation("call", at, index, name)
         if isinstance(arguments, dict):
-            marked: Json = _within(arguments, word)
-            self._marks.append(MarkedPlace(word, place, name, spelled=repr(marked)))
+            copy: Json = _within(arguments, word)
+            self._marks.append(MarkedPlace(word, place, name, spelled=repr(copy)))
         else:
             value = jsonio.value(arguments)
-            marked = jsonio.dumps(_within(value, word)).decode() if isinstance(value, dict) else f"{arguments}{word}"
-            self._marks.append(MarkedPlace(word, place, name, _json_spellings(marked)))
-        return {**call, "function": {**call["function"], "arguments": marked}}
+            copy = jsonio.dumps(_within(value, word)).decode() if isinstance(value, dict) else f"{arguments}{word}"
+            self._marks.append(MarkedPlace(word, place, name, _json_spellings(copy)))
+        return {**call, "function": {**call["function"], "arguments": copy}}
 
 
 def _within(arguments: dict[str, Any], word: str) -> dict[str, Any]:
@@ -199,30 +201,30 @@ def _try_record(render: Renderer, messages: list[Message], tools: Json) -> Trial
     if plain.text is None:
         return Trial(messages, None, plain.problem)
     copy = Marker(plain.text).copy(messages, tools)
-    marked = render(copy.messages, copy.tools)
-    wrapped = list(map(_wrap, tools or []))
+    marked_output = render(copy.messages, copy.tools)
+    wrapped_tools = list(map(_wrap, tools or []))
     return Trial(
         messages,
         plain.text,
         sought=frozenset(mark.place.kind for mark in copy.marks),
-        missing=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked)),
-        twice=tuple(mark.place for mark in copy.marks if _shows(marked, *mark.twice)),
-        spelled=tuple(mark.place for mark in copy.marks if mark.spelled and _shows(marked, mark.spelled)),
+        missing=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked_output)),
+        twice=tuple(mark.place for mark in copy.marks if _shows(marked_output, *mark.twice)),
+        spelled=tuple(mark.place for mark in copy.marks if mark.spelled and _shows(marked_output, mark.spelled)),
         nulls=tuple(_nulls(render, messages, tools, plain.text)),
-        flat=wrapped != (tools or []) and _differs(plain.text, render(messages, wrapped)),
+        flat=wrapped_tools != (tools or []) and _differs(plain.text, render(messages, wrapped_tools)),
         empty=tools == [] and _differs(plain.text, render(messages, None)),
     )
 
 
-def _is_lost(mark: MarkedPlace, plain: str, marked: TemplateOutput) -> bool:
-    if marked.text is not None:
-        return mark.word not in marked.text
+def _is_lost(mark: MarkedPlace, plain: str, output: TemplateOutput) -> bool:
+    if output.text is not None:
+        return mark.word not in output.text
     # The template refuses the copy, so look for what the mark was put into.
     return mark.original not in plain and json.dumps(mark.original)[1:-1] not in plain
 
 
-def _shows(marked: TemplateOutput, *spellings: str) -> bool:
-    return marked.text is not None and any(spelling in marked.text for spelling in spellings)
+def _shows(output: TemplateOutput, *spellings: str) -> bool:
+    return output.text is not None and any(spelling in output.text for spelling in spellings)
 
 
 def _differs(text: str, other: TemplateOutput) -> bool:
@@ -235,17 +237,17 @@ def _wrap(tool: dict[str, Any]) -> dict[str, Any]:
 
 def _nulls(render: Renderer, messages: list[Message], tools: Json, text: str) -> Iterator[str]:
     """What nulls do: to transformers before 5.23, which passed those of messages on, and to all others."""
-    printed = _count(text)
+    count = _count(text)
     if any(None in message.values() for message in messages):
         older = render(messages, tools, nulls=True)
         if older.text is None:
             yield f"null members of messages make the template raise {older.problem} (transformers before 5.23)"
-        elif _count(older.text) > printed:
+        elif _count(older.text) > count:
             yield "null members of messages are printed as None (transformers before 5.23)"
     lacks_content = any("content" not in message for message in messages)
-    if printed and (lacks_content or None in leaves([messages, tools])):
+    if count and (lacks_content or None in leaves([messages, tools])):
         without = render(list(map(_fill, messages)), _without(tools))
-        if without.text is not None and _count(without.text) < printed:
+        if without.text is not None and _count(without.text) < count:
             yield "null, or content that is missing, is printed as None"
 
 
@@ -271,7 +273,7 @@ _MOST = 20
 """Parts of a definition that get a word; what a template does with these it does with all."""
 _SCHEMAS = ("items", "additionalProperties", "not")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SHARED = ("$defs", "definitions")
+_DEFINITIONS = ("$defs", "definitions")
 
 
 def mark_definition(tool: Json, at: int, place: Place) -> Json:
@@ -282,11 +284,11 @@ def mark_definition(tool: Json, at: int, place: Place) -> Json:
     if name is None:
         return tool
     word, description = place(Expectation("tool", at, name=name), name), definition.get("description")
-    said = f"{description} {word}" if isinstance(description, str) else word
-    made = {**definition, "description": said}
+    text = f"{description} {word}" if isinstance(description, str) else word
+    copy = {**definition, "description": text}
     if isinstance(parameters := definition.get("parameters"), dict):
-        made["parameters"] = _Parts(at, name, place).schema(parameters)
-    return {**tool, "function": made} if definition is inner else made
+        copy["parameters"] = _Parts(at, name, place).schema(parameters)
+    return {**tool, "function": copy} if definition is inner else copy
 
 
 class _Parts:
@@ -294,51 +296,51 @@ class _Parts:
 
     def __init__(self, at: int, name: str, place: Place) -> None:
         self._at, self._name, self._place = at, name, place
-        self._left = _MOST
+        self._remaining = _MOST
 
     def schema(self, schema: dict[str, Any], within: Kind | None = None) -> dict[str, Any]:
         """A copy with a word in each name of a property, and among the values of each ``enum``.
 
         ``within`` is the kind of thing that these are part of, where that counts.
         """
-        made = dict(schema)
+        copy = dict(schema)
         if isinstance(values := schema.get("enum"), list) and values:
-            made["enum"] = [*values, *filter(None, [self._word(within or "enum", str(values[0]))])]
+            copy["enum"] = [*values, *filter(None, [self._word(within or "enum", str(values[0]))])]
         if isinstance(properties := schema.get("properties"), dict):
-            self._properties(made, properties, within)
+            self._properties(copy, properties, within)
         for key in _SCHEMAS:
             if isinstance(inner := schema.get(key), dict):
-                made[key] = self.schema(inner, within)
+                copy[key] = self.schema(inner, within)
         for key in _LISTS:
             if isinstance(several := schema.get(key), list):
-                made[key] = [self.schema(each, within) if isinstance(each, dict) else each for each in several]
-        for key in _SHARED:
-            if isinstance(shared := schema.get(key), dict):
-                made[key] = {name: self._definition_schema(each, name) for name, each in shared.items()}
-        return made
+                copy[key] = [self.schema(each, within) if isinstance(each, dict) else each for each in several]
+        for key in _DEFINITIONS:
+            if isinstance(definitions := schema.get(key), dict):
+                copy[key] = {name: self._definition_schema(each, name) for name, each in definitions.items()}
+        return copy
 
-    def _properties(self, made: dict[str, Any], properties: dict[str, Any], within: Kind | None) -> None:
+    def _properties(self, copy: dict[str, Any], properties: dict[str, Any], within: Kind | None) -> None:
         names = {name: f"{name}{self._word(within or 'property', name)}" for name in properties}
-        made["properties"] = {
+        copy["properties"] = {
             names[name]: self.schema(each, within) if isinstance(each, dict) else each
             for name, each in properties.items()
         }
-        if isinstance(required := made.get("required"), list):
-            made["required"] = [names.get(name, name) if isinstance(name, str) else name for name in required]
+        if isinstance(required := copy.get("required"), list):
+            copy["required"] = [names.get(name, name) if isinstance(name, str) else name for name in required]
 
     def _definition_schema(self, schema: Json, name: str) -> Json:
         """What ``$ref`` names; it keeps its name."""
         if not isinstance(schema, dict):
             return schema
-        left = self._left
-        made = self.schema(schema, "$defs")
-        if self._left == left and (word := self._word("$defs", name)):
-            made["description"] = f"{schema.get('description') or ''} {word}".strip()
-        return made
+        remaining = self._remaining
+        copy = self.schema(schema, "$defs")
+        if self._remaining == remaining and (word := self._word("$defs", name)):
+            copy["description"] = f"{schema.get('description') or ''} {word}".strip()
+        return copy
 
     def _word(self, kind: Kind, original: str) -> str:
         """A word for a part; empty once enough have one."""
-        if not self._left:
+        if not self._remaining:
             return ""
-        self._left -= 1
+        self._remaining -= 1
         return self._place(Expectation(kind, self._at, name=self._name), original)
