@@ -118,7 +118,7 @@ class Trials:
         if seconds <= 0:
             return Look(frozenset(["template-error"]), frozenset())
         prepared = self._prepare(record(result))
-        trial = self._template.attempt(prepared.messages, prepared.tools, seconds)
+        trial = self._template.try_variant(prepared.messages, prepared.tools, seconds)
         return Look(frozenset(violation.code for violation in judge(trial)), trial.sought)
 
 
