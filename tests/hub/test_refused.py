@@ -206,7 +206,7 @@ def test_bytes_go_to_no_connection_that_is_not_encrypted(push, hub):
     hub.storage = "http://192.0.2.1"
     done = push()
     assert (done.code, set(hub.files())) == (1, {".gitattributes"})
-    assert done.err == "error: the Hub redirected to an unencrypted connection; nothing was sent\n"
+    assert done.err == "error: the Hub redirected to an unencrypted connection; nothing was sent over it\n"
 
 
 def test_the_token_goes_to_the_hub_alone(push, hub):

@@ -264,7 +264,7 @@ def _refuse(endpoint: str) -> Callable[[Any], None]:
     def refuse(request: Any) -> None:
         url = urlsplit(str(request.url))
         if not is_safe(str(request.url)):
-            raise ChatsquashError("the Hub redirected to an unencrypted connection; nothing was sent")
+            raise ChatsquashError("the Hub redirected to an unencrypted connection; nothing was sent over it")
         if "authorization" in request.headers and (url.scheme, url.netloc) != (home.scheme, home.netloc):
             raise ChatsquashError("the Hub redirected to another host; the token was not sent there")
 

@@ -162,7 +162,7 @@ def _prepare_branch(plan: Plan, hub: Hub) -> str | None:
         hub.create(public=plan.public)
         existing = hub.find_dataset()  # a Hub can enforce its own visibility of new datasets
         if existing is None:
-            raise ChatsquashError(f"{plan.at}: was created, but the Hub does not list it yet: push again")
+            raise ChatsquashError(f"{plan.at}: was created, but is not visible on the Hub yet: push again")
         refuse_visibility(plan.at, existing, public=plan.public)
     if not existing.has_branch:
         hub.create_branch(existing.commit)
