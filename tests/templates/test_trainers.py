@@ -123,7 +123,7 @@ def test_what_cannot_be_taken_is_told(work, message):
 
 
 def test_a_trainer_without_a_template_names_those_that_it_has():
-    told = "--for trl: add --template MODEL, or --template with one of those of TRL 1.2: a, a_training, b"
+    told = "--for trl: add --template MODEL, or the name of a template of TRL 1.2: a, a_training, b"
     assert str(missing_template("trl")) == told
 
 

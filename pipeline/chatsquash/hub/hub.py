@@ -30,7 +30,7 @@ from chatsquash.hub.public import Repository
 TITLE = "chatsquash push"
 """The title of each commit; files of an earlier push are recognised by it."""
 _PATHS_PER_REQUEST = 500
-"""Paths in one request."""
+"""The maximum number of paths in a request."""
 _REASONS = {
     401: "the Hub rejected the token: set HF_TOKEN to a valid one, or log in with `hf auth login`",
     403: "the token does not allow this: use one with write access to the dataset",

@@ -150,7 +150,7 @@ def send(plan: Plan, hub: Hub, observe: Callable[[int, int], None]) -> None:
     output = open_output(plan.out)
     with closing(output.folder):
         for files in _batches(plan.send):
-            additions += _uploaded(output, files, hub)
+            additions += _upload(output, files, hub)
             observe(sum(file.size for file in files), plan.size)
     hub.commit(additions, plan.stale, commit)
 
@@ -180,7 +180,7 @@ def _batches(files: list[PublicFile]) -> Iterator[list[PublicFile]]:
         yield batch
 
 
-def _uploaded(output: OutputSource, files: list[PublicFile], hub: Hub) -> list[Any]:
+def _upload(output: OutputSource, files: list[PublicFile], hub: Hub) -> list[Any]:
     """Upload the large files, and return the operations that add all files to a commit."""
     with ExitStack() as stack:
         streams = [stack.enter_context(output.folder.open_file(file.name)) for file in files]

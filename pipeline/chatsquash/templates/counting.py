@@ -126,7 +126,7 @@ class Tokenizer:
         clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
         try:
             encodings: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
-        except Exception as problem:  # noqa: BLE001 - it raises nothing more specific, for example for a word that is not in its table
+        except Exception as problem:  # noqa: BLE001 - it raises nothing more specific, for example for an unknown word
             raise RefusedError(f"nothing, but the tokenizer rejects the text ({error_text(problem)})") from None
         return encodings
 

@@ -103,7 +103,7 @@ TRAINERS = {
     "oumi": Trainer("Oumi", "oumi", "datasets/chat_templates", clean=_join_lines),
     "trl": Trainer("TRL", "trl", "chat_templates", choose=_for_training),
 }
-"""Trainers by name, which is also the name of their distribution."""
+"""Trainers by name, which is also the name of their distribution, apart from hyphens."""
 
 
 def split_model(trainer: str, template: str | None) -> tuple[str, str | None]:
@@ -160,7 +160,7 @@ def missing_template(name: str) -> UsageError:
     """Return the error for a trainer without a template."""
     folder, title = _folder(name, find_trainer(name))
     known = ", ".join(_files(folder))
-    return UsageError(f"--for {name}: add --template MODEL, or --template with one of those of {title}: {known}")
+    return UsageError(f"--for {name}: add --template MODEL, or the name of a template of {title}: {known}")
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -72,9 +72,9 @@ class MarkedPlace(NamedTuple):
     word: str
     place: Expectation
     original: str
-    """The text with the word, or an adjacent name; it is searched for if the copy cannot be rendered."""
+    """The text that the word was added to, or an adjacent name; used for the search if the copy cannot be rendered."""
     double_encodings: tuple[str, ...] = ()
-    """Texts in the rendering that show that the arguments were encoded twice."""
+    """Texts that only occur in the rendering if the arguments were encoded twice."""
     literal: str = ""
     """The Python literal of the object that contains the word; empty for a text."""
 
