@@ -104,7 +104,7 @@ def unpack(data: bytes) -> TemplateSource:
 def read(path: str) -> TemplateSource:
     """Read the templates of a file or a model.
 
-    Further templates of a folder in ``additional_chat_templates`` are also read; as in transformers, they replace all
+    For a folder, further templates in ``additional_chat_templates`` are also read; as in transformers, they replace all
     templates of ``tokenizer_config.json``. Special tokens come from the ``tokenizer_config.json`` in the same folder;
     without one they are empty.
 
