@@ -43,7 +43,7 @@ WORDS_OF_USERS = [ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._
 RUNNING = {
     (
         "chatsquash.templates.counting",
-        "'|'.join((text if takes_more else f'({text})' for text, takes_more in spelled))",
+        "'|'.join((text if takes_more else f'({text})' for text, takes_more in patterns))",
     ): [("finditer", re.compile(r"(<\|im_start\|>)|(<\|im_end\|>)|<mask>|(<s>)"))],
     ("chatsquash.reading.ancestry", "b'\"uuid\": ?\"(' + b'|'.join((re.escape(each.encode()) for each in ids)) + b')\"'"): [
         ("finditer", re.compile(b'"uuid": ?"(' + b"|".join((b"some-id", b"some-other-id", b"another-id")) + b')"'))

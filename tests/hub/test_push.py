@@ -44,7 +44,7 @@ def test_what_is_sent_is_listed_with_sizes(push, hub, out):
     assert rows == [*others, images]
     assert done.out.splitlines()[-2:] == [
         f"5 files, {total:,} bytes to send",
-        "all else stays in out: reports, run.json, journals",
+        "not uploaded from out: reports, run.json, journals",
     ]
     assert done.err == f"sent 5 files, {total:,} bytes, in one commit: {hub.url}/datasets/me/chats\n"
 
@@ -54,7 +54,7 @@ def test_a_second_push_sends_nothing(push, hub):
     hub.asked.clear()
     done = push()
     assert (done.code, done.err) == (0, "nothing to send\n")
-    assert done.out.splitlines()[1] == "0 files, 0 bytes to send; 5 files there already"
+    assert done.out.splitlines()[1] == "0 files, 0 bytes to send; 5 files already there"
     assert {asked.method for asked in hub.asked} == {"GET"}
     assert len(hub.branches["main"]) == 2
 
@@ -74,7 +74,7 @@ def test_another_result_replaces_files_and_deletes_those_of_a_former_push_only(p
     gone = sorted(before - set(public(out)))
     assert [line.split()[1] for line in done.out.splitlines() if line.startswith("delete")] == gone
     assert len(gone) >= 2
-    replaced = [line.split()[2] for line in done.out.splitlines() if "replaces what is there" in line]
+    replaced = [line.split()[2] for line in done.out.splitlines() if "replaces the existing file" in line]
     assert replaced == ["README.md", "croissant.json", "data/train-00000-of-00001.jsonl"]
     assert len(hub.branches["main"]) == 4
 
@@ -133,7 +133,7 @@ def test_a_hub_that_makes_it_public_all_the_same_gets_nothing(push, hub):
         return 200, json.dumps({"url": f"{hub.url}/datasets/me/chats"}).encode()
 
     hub.before = make
-    assert "is public, so everybody could read what is sent" in push().err
+    assert "is public, so everyone could read the uploaded files" in push().err
     assert not hub.sent("preupload")
 
 
@@ -169,7 +169,7 @@ def without_a_token(monkeypatch, here):
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(here / "none"))
     monkeypatch.setattr("huggingface_hub.utils._auth._get_token_from_google_colab", lambda: None)
-    return "there is no token to ask the Hub with"
+    return "there is no token for the Hub"
 
 
 def without_the_library(monkeypatch, here):
@@ -191,7 +191,7 @@ def test_a_dry_run_that_cannot_ask_the_hub_lists_every_file(push, hub, monkeypat
     why = hinder(monkeypatch, here)
     done = push("--dry-run", yes=False)
     assert (done.code, done.err, len(hub.asked)) == (0, "nothing was sent (--dry-run)\n", asked)
-    assert done.out.splitlines() == [f"hf://datasets/me/chats: every file is listed, since {why}", *compared[1:]]
+    assert done.out.splitlines() == [f"hf://datasets/me/chats: every file is listed, because {why}", *compared[1:]]
 
 
 def test_a_branch_is_made_and_main_stays(push, hub):
@@ -221,13 +221,13 @@ def test_a_commit_of_somebody_else_meanwhile_ends_it(push, hub):
     done = push()
     assert (done.code, done.err) == (
         1,
-        "error: hf://datasets/me/chats: the dataset was changed meanwhile: push again (the Hub said 412)\n",
+        "error: hf://datasets/me/chats: the dataset changed during the push: push again (HTTP status 412)\n",
     )
     assert set(hub.files()) == {*BEFORE, "x"}
 
 
-def test_a_dataset_that_was_moved_is_named_anew(push, hub):
+def test_a_renamed_dataset_is_refused(push, hub):
     hub.before = lambda asked: (200, json.dumps({"id": "other/chats", "sha": "a" * 40, "private": True}).encode())
     done = push()
     assert (done.code, len(hub.asked)) == (2, 1)
-    assert "was moved" in done.err
+    assert "was renamed; use its current name" in done.err

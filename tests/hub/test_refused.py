@@ -11,7 +11,7 @@ import pytest
 
 from chatsquash import convert
 from chatsquash.core.errors import UsageError
-from chatsquash.hub.public import repository
+from chatsquash.hub.public import parse_url
 from tests.conftest import cases, write_log
 from tests.hub.conftest import manifest, public
 from tests.hub.hub import TOKEN
@@ -117,22 +117,22 @@ def no_list(out, _):
 
 
 HOSTILE = [
-    (changed, "see what changed by chatsquash verify out"),
-    (grown, "see what changed by chatsquash verify out"),
-    (missing, "cannot be read (No such file or directory): see what changed by chatsquash verify out"),
+    (changed, "`chatsquash verify out` lists all changes"),
+    (grown, "`chatsquash verify out` lists all changes"),
+    (missing, "cannot be read (No such file or directory): `chatsquash verify out` lists all changes"),
     (linked, "cannot be read (it is a link, which is not followed)"),
     (linked_folder, "cannot be read"),
     (linked_card, "README.md: cannot be read (it is a link"),
     (pipe, "cannot be read (it is not a regular file)"),
-    (above, "is not one of chatsquash (ValueError: ../secret)"),
-    (above_data, "is not one of chatsquash (ValueError: data/../../secret)"),
-    (absolute, "is not one of chatsquash (ValueError: /"),
-    (hidden, "is not one of chatsquash (ValueError: data/.env)"),
-    (odd, "is not one of chatsquash (ValueError: data/a\\nb)"),
-    (no_card, "out: has no dataset card: convert again"),
-    (no_records, "out: has no records in data/, and push sends no others: convert with --format"),
+    (above, "was not written by chatsquash (ValueError: ../secret)"),
+    (above_data, "was not written by chatsquash (ValueError: data/../../secret)"),
+    (absolute, "was not written by chatsquash (ValueError: /"),
+    (hidden, "was not written by chatsquash (ValueError: data/.env)"),
+    (odd, "was not written by chatsquash (ValueError: data/a\\nb)"),
+    (no_card, "out: no dataset card: convert again"),
+    (no_records, "out: no records in data/, the only ones that push uploads: convert with --format"),
     (no_manifest, "out/run.json: cannot be read, no run was finished there"),
-    (no_list, "is not one of chatsquash"),
+    (no_list, "was not written by chatsquash"),
 ]
 
 
@@ -170,7 +170,7 @@ def test_files_by_day_are_no_dataset_folder(command, hub, here):
     convert("logs", "out")
     done = command("push", "out", "hf://me/chats", "--yes")
     assert (done.code, hub.asked) == (2, [])
-    assert "has no records in data/" in done.err
+    assert "no records in data/" in done.err
 
 
 @pytest.mark.parametrize("name", ["data", "README.md"])
@@ -184,7 +184,7 @@ def test_a_file_that_changes_once_it_was_compared_is_in_no_commit(push, hub, out
     hub.before = change
     done = push()
     assert (done.code, set(hub.files())) == (1, {".gitattributes"})
-    assert "changed while it was sent, and no commit was made" in done.err
+    assert "changed during the upload; nothing was committed" in done.err
     assert not any(SECRET in asked.body for asked in hub.asked)
 
 
@@ -196,7 +196,7 @@ def test_a_small_file_that_changes_after_it_was_opened_is_in_no_commit(push, hub
     hub.before = change
     done = push()
     assert (done.code, set(hub.files())) == (1, {".gitattributes"})
-    assert "README.md: changed while it was sent" in done.err
+    assert "README.md: changed during the upload" in done.err
 
 
 # Connections
@@ -206,14 +206,14 @@ def test_bytes_go_to_no_connection_that_is_not_encrypted(push, hub):
     hub.storage = "http://192.0.2.1"
     done = push()
     assert (done.code, set(hub.files())) == (1, {".gitattributes"})
-    assert done.err == "error: the Hub leads to a connection that is not encrypted: nothing was sent there\n"
+    assert done.err == "error: the Hub redirected to an unencrypted connection; nothing was sent over it\n"
 
 
 def test_the_token_goes_to_the_hub_alone(push, hub):
     hub.verifying = hub.url.replace("127.0.0.1", "localhost")
     done = push()
     assert (done.code, set(hub.files())) == (1, {".gitattributes"})
-    assert done.err == "error: the Hub asks for the token at another host: it was not sent there\n"
+    assert done.err == "error: the Hub redirected to another host; the token was not sent there\n"
     assert not hub.sent("verify")
 
 
@@ -221,7 +221,7 @@ def test_a_hub_that_is_not_encrypted_is_refused(push, hub, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://example.com")
     done = push()
     assert (done.code, hub.asked) == (2, [])
-    assert "HF_ENDPOINT: has to be an https:// URL" in done.err
+    assert "HF_ENDPOINT: must be an https:// URL" in done.err
 
 
 def test_without_a_token_it_is_said_how_to_get_one(push, hub, monkeypatch, here):
@@ -230,7 +230,7 @@ def test_without_a_token_it_is_said_how_to_get_one(push, hub, monkeypatch, here)
     monkeypatch.setattr("huggingface_hub.utils._auth._get_token_from_google_colab", lambda: None)
     done = push()
     assert (done.code, hub.asked) == (2, [])
-    assert "there is no token for the Hub: set HF_TOKEN, or log in by hf auth login" in done.err
+    assert "no token for the Hub: set HF_TOKEN, or log in with `hf auth login`" in done.err
 
 
 def test_a_hub_that_cannot_be_reached(push, monkeypatch):
@@ -241,13 +241,21 @@ def test_a_hub_that_cannot_be_reached(push, monkeypatch):
 
 
 REFUSALS = [
-    (401, "/api/datasets/me/chats", "the Hub does not know the token: set HF_TOKEN anew"),
-    (403, "/api/datasets/me/chats/commit/main", "the token does not allow it: it has to be one that may write there"),
-    (404, "/api/datasets/me/chats/commit/main", "the Hub has no such thing, or does not show it to this token"),
-    (409, "/api/datasets/me/chats/commit/main", "the dataset was changed meanwhile: push again"),
-    (500, "/api/datasets/me/chats/commit/main", "the Hub said 500: push again, and what was uploaded is not sent"),
-    (400, "/api/validate-yaml", "the Hub said 400"),
-    (403, "/storage/.*", "the token does not allow it"),
+    (401, "/api/datasets/me/chats", "the Hub rejected the token: set HF_TOKEN to a valid one"),
+    (
+        403,
+        "/api/datasets/me/chats/commit/main",
+        "the token does not allow this: use one with write access to the dataset",
+    ),
+    (404, "/api/datasets/me/chats/commit/main", "not found on the Hub, or not visible with this token"),
+    (409, "/api/datasets/me/chats/commit/main", "the dataset changed during the push: push again"),
+    (
+        500,
+        "/api/datasets/me/chats/commit/main",
+        "the Hub returned HTTP status 500: push again; files that were already uploaded are not sent again",
+    ),
+    (400, "/api/validate-yaml", "the Hub returned HTTP status 400"),
+    (403, "/storage/.*", "the token does not allow this"),
 ]
 
 
@@ -275,7 +283,7 @@ URLS = [
 
 @pytest.mark.parametrize("url, name, revision", URLS, ids=[row[0] for row in URLS])
 def test_a_url_names_a_dataset(url, name, revision):
-    assert repository(url) == (name, revision)
+    assert parse_url(url) == (name, revision)
 
 
 @cases(
@@ -301,7 +309,7 @@ def test_a_url_names_a_dataset(url, name, revision):
 )
 def test_other_urls_are_refused_and_not_repeated(url):
     with pytest.raises(UsageError) as problem:
-        repository(url)
+        parse_url(url)
     assert "hidden" not in str(problem.value)
 
 

@@ -204,7 +204,7 @@ def test_tools_beyond_twenty_are_counted(command, tmp_path):
     ),
     (
         ["--tokenizer", "nowhere.json"],
-        "nowhere.json: no such file or folder; name one, or a model in the Hugging Face cache",
+        "nowhere.json: no such file or folder; pass one, or a model in the Hugging Face cache",
     ),
 )
 def test_what_cannot_be_counted_is_told(command, tmp_path, options, message):

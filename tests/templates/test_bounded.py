@@ -55,16 +55,16 @@ def test_a_record_that_takes_more_than_it_may_is_ended_and_the_next_is_rendered(
 )
 def test_a_trial_that_takes_more_than_it_may_is_ended_too(tmp_path, sentence, text, bounds, problem):
     made = beyond(tmp_path, text, bounds)
-    tried = made.attempt(HI, None, 20)
+    tried = made.try_variant(HI, None, 20)
     assert (tried.text, tried.problem, tried.beyond) == (None, problem, True)
-    assert not made.attempt([user("ho")], None, 20).beyond
+    assert not made.try_variant([user("ho")], None, 20).beyond
 
 
 @cases("text, problem",
     ("an endless range", "{% for i in range(10 ** 9) %}{% endfor %}", "OverflowError"),
     ("a class", "{{ messages.__class__ }}{{ messages.__class__.__mro__ }}", "SecurityError"),
     ("a macro that calls itself", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "RecursionError"),
-    ("a text that is too deep to be spelled", "{% set n = namespace(x=[]) %}{% for i in range(5000) %}{% set n.x = [n.x] %}{% endfor %}{{ raise_exception(n.x) }}", "TemplateError: what it says is nested too deeply to be shown"),
+    ("a text that is too deep to be spelled", "{% set n = namespace(x=[]) %}{% for i in range(5000) %}{% set n.x = [n.x] %}{% endfor %}{{ raise_exception(n.x) }}", "TemplateError: the message is nested too deeply to be shown"),
     ("a filter that is not there", "{% if messages %}{{ 1 | nothing_like_it }}{% endif %}", "TemplateRuntimeError"),
 )  # fmt: skip
 def test_what_raises_is_told_and_the_process_goes_on(tmp_path, text, problem):
@@ -87,7 +87,7 @@ def test_a_rendering_that_nobody_could_train_on_is_none(monkeypatch):
     ("blocks too deep", "{% if 1 %}" * 300 + "{% endif %}" * 300, "is not a template ("),
     ("an expression too deep", "{{ " + "-" * 50_000 + "1 }}", "is not a template ("),
     ("names that are none", "{{ a.b\x00 }}", "is not a template (line 1: "),
-    ("bytes that are no text", "\udcff", "is not a text in UTF-8"),
+    ("bytes that are no text", "\udcff", "is not valid UTF-8"),
 )  # fmt: skip
 def test_what_does_not_compile_is_told(tmp_path, text, message):
     with pytest.raises(UsageError) as caught:
@@ -109,7 +109,7 @@ def test_parentheses_are_compiled_or_refused(tmp_path):
 def test_compiling_is_bounded(tmp_path, text, bounds, message):
     with pytest.raises(UsageError) as caught:
         template(tmp_path, text, bounds)
-    assert str(caught.value) == f"{tmp_path}/a.jinja: is not a template that can be used: {message}"
+    assert str(caught.value) == f"{tmp_path}/a.jinja: the template cannot be used: {message}"
 
 
 class Hasty(RenderBounds):
@@ -129,8 +129,8 @@ def test_a_record_is_slow_when_it_takes_a_tenth_of_its_time(tmp_path):
     made = template(tmp_path, "x", RenderBounds())
     for _ in range(20):
         assert made.given_up == ""
-        made.took(1.0)
-        made.took(1.1)
+        made.count_slow(1.0)
+        made.count_slow(1.1)
     assert made.given_up == "given up after 20 records that took over 1 s each (--render-time allows more)"
 
 

@@ -14,7 +14,7 @@ from tests.conftest import cases, log_line, write_log
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 WORDS = Tokenizer(models.WordLevel({"x": 0}, unk_token="x")).to_str()
-HELP = "hf download org/absent --include '*.j*' (the program hf is a part of huggingface_hub)"
+HELP = "run `hf download org/absent --include '*.j*'` (hf is part of huggingface_hub)"
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_without_variables_the_cache_is_in_the_home(cache, monkeypatch):
     monkeypatch.setenv("HOME", str(cache.parent))
     with pytest.raises(UsageError) as raised:
         locate("org/model")
-    assert f"in {cache.parent}/.cache/huggingface/hub: hf download" in str(raised.value)
+    assert f"in {cache.parent}/.cache/huggingface/hub: run `hf download" in str(raised.value)
 
 
 @cases(
@@ -78,7 +78,7 @@ def test_without_variables_the_cache_is_in_the_home(cache, monkeypatch):
     ("org/absent", f"org/absent: no such file or folder, and no model of this name in {{cache}}: {HELP}"),
     (
         "absent",
-        "absent: no such file or folder; name one, or a model in the Hugging Face cache, as in org/model",
+        "absent: no such file or folder; pass one, or a model in the Hugging Face cache such as org/model",
     ),
     ("a/b/c", "a/b/c: no such file or folder"),
     ("../hub", "../hub: no such file or folder"),
@@ -98,7 +98,7 @@ def test_a_cache_without_a_revision_has_no_model(cache, revision):
 
 def test_a_cached_model_without_a_tokenizer_is_told_with_what_gets_it(cache):
     (cache / f"models--org--model/snapshots/{REVISION}/tokenizer.json").unlink()
-    with pytest.raises(UsageError, match=r"hf download org/model --include .* gets it if the model has one"):
+    with pytest.raises(UsageError, match=r"hf download org/model --include .* downloads it if the model has one"):
         counting.pack("org/model")
 
 

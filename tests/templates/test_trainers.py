@@ -51,9 +51,9 @@ def model(tmp_path, text, **more):
     return str(folder)
 
 
-NO_FORM = "of which it has no training form: assistant_only_loss is refused, prompt and completion are not"
+NO_FORM = "for which it has no training variant: assistant_only_loss is rejected, prompt and completion work"
 NAMED = [
-    ("trl", "a", TRAINING, "a of TRL 1.2, in its training form, a_training.jinja"),
+    ("trl", "a", TRAINING, "a of TRL 1.2, using its training variant a_training.jinja"),
     ("trl", "a_training", TRAINING, "a_training of TRL 1.2"),
     ("trl", "b", "b", f"b of TRL 1.2, {NO_FORM}"),
     ("axolotl", "c", "c", "c of axolotl 1.2"),
@@ -69,7 +69,7 @@ def test_a_template_is_taken_by_its_name(trainer, name, text, told):
 
 
 OF_MODELS = [
-    ("trl", "one that TRL knows", OWN, TRAINING, ", in its training form, a_training.jinja"),
+    ("trl", "one that TRL knows", OWN, TRAINING, ", using its training variant a_training.jinja"),
     ("trl", "one with marks of its own", f"own {TRAINING}", f"own {TRAINING}", ""),
     ("trl", "one that TRL does not know", "own", "own", f", {NO_FORM}"),
     ("axolotl", "any", OWN, OWN, ""),
@@ -106,7 +106,7 @@ WRONG = [
     (lambda: find_trainer("x"), "--for x: not known; known are axolotl, llama-factory, ms-swift, oumi, trl"),
     (
         lambda: find_trainer("ms-swift"),
-        "--for ms-swift: ms-swift has templates of its own, written in Python, which cannot",
+        "--for ms-swift: ms-swift defines its templates in Python, so they cannot",
     ),
     (
         lambda: choose_template("trl", "nope"),
@@ -123,7 +123,7 @@ def test_what_cannot_be_taken_is_told(work, message):
 
 
 def test_a_trainer_without_a_template_names_those_that_it_has():
-    told = "--for trl: add --template MODEL, or the name of one that TRL 1.2 has: a, a_training, b"
+    told = "--for trl: add --template MODEL, or the name of a template of TRL 1.2: a, a_training, b"
     assert str(missing_template("trl")) == told
 
 
@@ -131,7 +131,7 @@ def test_a_trainer_that_is_not_installed_is_told_with_what_installs_it(tmp_path)
     shutil.rmtree(tmp_path / "site" / "trl-1.2.dist-info")
     with pytest.raises(UsageError) as caught:
         choose_template("trl", "a")
-    told = "--for trl: TRL is not installed in this environment; pip install trl, or give --template MODEL alone"
+    told = "--for trl: TRL is not installed in this environment; pip install trl, or use --template MODEL without --for"
     assert str(caught.value) == told
 
 

@@ -43,4 +43,4 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
         done = run(output, dataset, PushRequest(public, dry_run, say, agree, bar.observe))
     with tolerate_closed_pipe():
         click.echo(done.message, err=True)
-    return 0 if done.agreed else 1
+    return 0 if done.is_confirmed else 1

@@ -119,7 +119,7 @@ class RecordOptions(ShapeOptions):
         content=True,
         needs=(Need("samples", none_of("auto"), "auto"),),
     )
-    """The content that ``templates.source.packed`` reads."""
+    """The content that ``templates.source.pack`` reads."""
     tokenizer: bytes | None = _sample(
         None,
         "Count tokens with a tokenizer.json: the file, a model's folder, or the name of a model in the local Hugging "

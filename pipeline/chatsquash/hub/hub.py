@@ -1,7 +1,9 @@
-"""What is asked of the Hub, in words of ours: of its answers none is repeated but a code.
+"""Requests to the Hugging Face Hub, with error messages of chatsquash.
 
-Files are handed to the library open, not by their names, so that it sends the very bytes that were compared.  It then
-sends them by plain HTTP requests (LFS), all of which ``guarded_connection`` sees.
+Responses of the Hub are never quoted, apart from their status codes, since they can repeat private data.
+
+The library receives open files rather than paths, so that it uploads exactly the bytes that were compared. It then
+uploads them with plain HTTP requests (LFS), and ``guarded_connection`` checks each of these.
 """
 
 from __future__ import annotations
@@ -26,35 +28,36 @@ from chatsquash.dataset.dataset import is_public
 from chatsquash.hub.public import Repository
 
 TITLE = "chatsquash push"
-"""The title of our commits, by which files of a former push are known."""
-_PATHS = 500
-"""Paths in one question."""
-_WORDS = {
-    401: "the Hub does not know the token: set HF_TOKEN anew, or log in by hf auth login",
-    403: "the token does not allow it: it has to be one that may write there",
-    404: "the Hub has no such thing, or does not show it to this token",
-    409: "the dataset was changed meanwhile: push again",
-    412: "the dataset was changed meanwhile: push again",
+"""The title of each commit; files of an earlier push are recognised by it."""
+_PATHS_PER_REQUEST = 500
+"""The maximum number of paths in a request."""
+_REASONS = {
+    401: "the Hub rejected the token: set HF_TOKEN to a valid one, or log in with `hf auth login`",
+    403: "the token does not allow this: use one with write access to the dataset",
+    404: "not found on the Hub, or not visible with this token",
+    409: "the dataset changed during the push: push again",
+    412: "the dataset changed during the push: push again",
 }
-_AGAIN = "push again, and what was uploaded is not sent again"
+_RETRY = "push again; files that were already uploaded are not sent again"
 
 
-class Remote(NamedTuple):
-    """A file that the dataset on the Hub has."""
+class RemoteFile(NamedTuple):
+    """A file of the dataset on the Hub."""
 
     name: str
     size: int
     sha256: str | None
-    """``None`` where the Hub keeps it in git, and knows it by ``blob`` alone."""
+    """``None`` for a file that is stored in git itself, which has only ``blob``."""
     blob: str
+    """The id of the git object."""
 
 
-class There(NamedTuple):
-    """The dataset on the Hub, as it was looked at."""
+class RemoteDataset(NamedTuple):
+    """The state of a dataset on the Hub."""
 
     private: bool
     commit: str | None
-    """The last one of the branch; of ``main`` where the branch is new."""
+    """The head of the branch, or of ``main`` if the branch does not exist yet."""
     has_branch: bool = True
 
 
@@ -63,20 +66,28 @@ class NoTokenError(UsageError):
 
 
 class UnreachableError(ChatsquashError):
-    """The Hub does not answer."""
+    """The Hub could not be reached."""
 
 
 class Hub:
-    """One dataset of the Hub.  Raises ``ChatsquashError`` where the Hub cannot be reached, or refuses."""
+    """A dataset on the Hub.
+
+    All methods raise ``ChatsquashError`` if the Hub cannot be reached or rejects the request.
+    """
 
     def __init__(self, at: Repository) -> None:
-        """Raise ``NoTokenError``, or ``UsageError`` where the Hub that ``HF_ENDPOINT`` names is not encrypted."""
+        """Read the token and the endpoint from the environment.
+
+        Raises:
+            NoTokenError: The user is not logged in.
+            UsageError: The URL in ``HF_ENDPOINT`` is not encrypted.
+        """
         self.endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
         self._at, token = at, huggingface_hub.get_token()
         if not token:
-            raise NoTokenError(f"{at}: there is no token for the Hub: set HF_TOKEN, or log in by hf auth login")
+            raise NoTokenError(f"{at}: no token for the Hub: set HF_TOKEN, or log in with `hf auth login`")
         if not is_safe(self.endpoint):
-            raise UsageError("HF_ENDPOINT: has to be an https:// URL, so that the token is not sent for all to read")
+            raise UsageError("HF_ENDPOINT: must be an https:// URL, so that the token is not sent unencrypted")
         self._api: Any = HfApi(
             endpoint=self.endpoint, token=token, library_name="chatsquash", library_version=__version__
         )
@@ -84,83 +95,83 @@ class Hub:
 
     @property
     def page(self) -> str:
-        """Where a browser shows it."""
+        """The URL of the dataset page."""
         return f"{self.endpoint}/datasets/{self._at.id}"
 
     def connected(self) -> AbstractContextManager[None]:
-        """For as long as this lasts, the Hub may be asked."""
+        """Return the context in which requests are allowed."""
         return guarded_connection(self.endpoint)
 
-    def there(self) -> There | None:
-        """What the Hub has; ``None`` where it has no such dataset."""
-        with self._words():
+    def find_dataset(self) -> RemoteDataset | None:
+        """Return the state of the dataset, or ``None`` if it does not exist."""
+        with self._translate_errors():
             try:
                 info = self._api.repo_info(**self._dataset)
             except errors.RepositoryNotFoundError as problem:
-                if _status(problem) != 404:  # a token that is not known is told so, too
+                if _status(problem) != 404:  # the library also raises this for an invalid token (401)
                     raise
                 return None
             if info.id.casefold() != self._at.id.casefold():
-                raise UsageError(f"{self._at}: was moved: name the dataset as its page does now")
-            return self._branch_of(info)
+                raise UsageError(f"{self._at}: was renamed; use its current name")
+            return self._find_branch(info)
 
-    def _branch_of(self, info: Any) -> There:
+    def _find_branch(self, info: Any) -> RemoteDataset:
         is_private = info.private is True
         if self._at.revision is None:
-            return There(is_private, info.sha)
+            return RemoteDataset(is_private, info.sha)
         try:
-            return There(is_private, self._api.repo_info(**self._dataset, revision=self._at.revision).sha)
+            return RemoteDataset(is_private, self._api.repo_info(**self._dataset, revision=self._at.revision).sha)
         except errors.RevisionNotFoundError:
             if self._at.revision.startswith("refs/"):
-                raise UsageError(f"{self._at}: there is no such reference: open the pull request first") from None
-            return There(is_private, info.sha, has_branch=False)
+                raise UsageError(f"{self._at}: no such pull request; open it first") from None
+            return RemoteDataset(is_private, info.sha, has_branch=False)
 
-    def files(self, commit: str | None) -> list[Remote]:
-        """The files of a commit that have names as those meant for upload."""
+    def files(self, commit: str | None) -> list[RemoteFile]:
+        """Return the files of a commit whose names chatsquash could have pushed."""
         if commit is None:
             return []
-        with self._words():
+        with self._translate_errors():
             entries = self._api.list_repo_tree(**self._dataset, revision=commit, recursive=True)
             return [
-                Remote(each.path, each.size, each.lfs.sha256 if each.lfs else None, each.blob_id)
+                RemoteFile(each.path, each.size, each.lfs.sha256 if each.lfs else None, each.blob_id)
                 for each in entries
                 if isinstance(each, RepoFile) and is_public(each.path)
             ]
 
     def last_pushed(self, names: list[str], commit: str | None) -> list[str]:
-        """Those of these files that a push of ours wrote last."""
-        with self._words():
+        """Return the names of the files that were last changed by a push of chatsquash."""
+        with self._translate_errors():
             infos = [
                 each
-                for paths in (names[at : at + _PATHS] for at in range(0, len(names), _PATHS))
+                for paths in (names[at : at + _PATHS_PER_REQUEST] for at in range(0, len(names), _PATHS_PER_REQUEST))
                 for each in self._api.get_paths_info(**self._dataset, paths=paths, revision=commit, expand=True)
             ]
         return [each.path for each in infos if each.last_commit and each.last_commit.title == TITLE]
 
     def create(self, *, public: bool) -> None:
-        """Make the dataset, empty."""
-        with self._words():
+        """Create an empty dataset."""
+        with self._translate_errors():
             self._api.create_repo(**self._dataset, private=not public)
 
-    def branch(self, commit: str | None) -> None:
-        """Make the branch."""
-        with self._words():
+    def create_branch(self, commit: str | None) -> None:
+        """Create the branch at this commit."""
+        with self._translate_errors():
             self._api.create_branch(**self._dataset, branch=self._at.revision, revision=commit)
 
     def upload(self, additions: list[CommitOperationAdd]) -> None:
-        """Send what is large, but for what the Hub has; it is in no commit yet."""
-        with self._words():
+        """Upload large files that the Hub does not have yet, without committing them."""
+        with self._translate_errors():
             self._api.preupload_lfs_files(
                 **self._dataset,
                 additions=additions,
                 revision=self._at.branch,
-                gitignore_content="",  # else one that is there could leave files out
+                gitignore_content="",  # otherwise a .gitignore in the dataset could exclude files
             )
 
-    def commit(self, additions: list[CommitOperationAdd], gone: list[str], parent: str | None) -> None:
-        """Add files that were uploaded, and delete others, at once, where the branch is still at ``parent``."""
-        deletions = [CommitOperationDelete(path_in_repo=name, is_folder=False) for name in gone]
-        with self._words():
+    def commit(self, additions: list[CommitOperationAdd], stale: list[str], parent: str | None) -> None:
+        """Add uploaded files and delete stale ones in one commit; fails if the branch is no longer at ``parent``."""
+        deletions = [CommitOperationDelete(path_in_repo=name, is_folder=False) for name in stale]
+        with self._translate_errors():
             self._api.create_commit(
                 **self._dataset,
                 operations=[*additions, *deletions],
@@ -170,28 +181,28 @@ class Hub:
             )
 
     @contextmanager
-    def _words(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except ChatsquashError:
             raise
-        except Exception as problem:  # noqa: BLE001 - each version of the library has its own, which quote what was sent
-            raise self._in_words(problem) from None
+        except Exception as problem:  # noqa: BLE001 - exception types vary between versions of the library, and their texts quote requests
+            raise self._translate(problem) from None
 
-    def _in_words(self, problem: BaseException) -> ChatsquashError:
+    def _translate(self, problem: BaseException) -> ChatsquashError:
         chain = list(_causes(problem))
         if ours := next((each for each in chain if isinstance(each, ChatsquashError)), None):
             return ours
         status = next(filter(None, map(_status, chain)), None)
-        if status in _WORDS:
-            return ChatsquashError(f"{self._at}: {_WORDS[status]} (the Hub said {status})")
+        if status in _REASONS:
+            return ChatsquashError(f"{self._at}: {_REASONS[status]} (HTTP status {status})")
         if status:
-            return ChatsquashError(f"{self._at}: the Hub said {status}: {_AGAIN}")
-        return UnreachableError(f"{self._at}: the Hub could not be reached ({type(chain[-1]).__name__}): {_AGAIN}")
+            return ChatsquashError(f"{self._at}: the Hub returned HTTP status {status}: {_RETRY}")
+        return UnreachableError(f"{self._at}: the Hub could not be reached ({type(chain[-1]).__name__}): {_RETRY}")
 
 
 def _status(problem: BaseException) -> int | None:
-    """The code of the answer that an error is about."""
+    """Return the HTTP status code that an exception is about."""
     status = getattr(getattr(problem, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
 
@@ -203,17 +214,17 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 
 _SECONDS = 300
-"""Seconds that one answer may take."""
+"""Timeout of one request, in seconds."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @contextmanager
 def guarded_connection(endpoint: str) -> Iterator[None]:
-    """For as long as this lasts, the library sends only what it is asked to, nothing in clear text, and is silent."""
+    """Block unencrypted requests, telemetry and output of the library within this context."""
     with ExitStack() as stack:
         _guard(endpoint, stack)
         stack.callback(logging.set_verbosity, logging.get_verbosity())
-        logging.set_verbosity(CRITICAL)  # else it quotes URLs and answers
+        logging.set_verbosity(CRITICAL)  # its log quotes URLs and responses
         stack.callback(setattr, constants, "HF_HUB_DISABLE_TELEMETRY", constants.HF_HUB_DISABLE_TELEMETRY)
         constants.HF_HUB_DISABLE_TELEMETRY = True
         if not are_progress_bars_disabled():
@@ -225,13 +236,13 @@ def guarded_connection(endpoint: str) -> Iterator[None]:
 
 
 def is_safe(url: str) -> bool:
-    """Whether what is sent there is encrypted, or stays on this machine."""
+    """Return whether requests to this URL are encrypted or stay on this machine."""
     parts = urlsplit(url)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 
 def _guard(endpoint: str, stack: ExitStack) -> None:
-    """Let every client that the library makes ask first."""
+    """Check every request of every client that the library creates."""
     before = huggingface_hub.get_session()
     client, hooks = type(before), before.event_hooks["request"]
     huggingface_hub.set_client_factory(lambda: _client(client, [*hooks, _refuse(endpoint)], _SECONDS))
@@ -239,19 +250,22 @@ def _guard(endpoint: str, stack: ExitStack) -> None:
 
 
 def _client(kind: Any, hooks: list[Callable[[Any], Any]], seconds: float | None) -> Any:
-    """What the library sends requests with, its own settings but for the time."""
+    """Create an HTTP client with the settings of the library, apart from the timeout."""
     return kind(event_hooks={"request": hooks, "response": []}, follow_redirects=True, timeout=seconds)
 
 
 def _refuse(endpoint: str) -> Callable[[Any], None]:
-    """Refuses requests, redirected ones too, that are not encrypted, or take the token elsewhere than to the Hub."""
+    """Return a hook that blocks unencrypted requests and requests that would send the token to another host.
+
+    The hook also sees redirected requests.
+    """
     home = urlsplit(endpoint)
 
     def refuse(request: Any) -> None:
         url = urlsplit(str(request.url))
         if not is_safe(str(request.url)):
-            raise ChatsquashError("the Hub leads to a connection that is not encrypted: nothing was sent there")
+            raise ChatsquashError("the Hub redirected to an unencrypted connection; nothing was sent over it")
         if "authorization" in request.headers and (url.scheme, url.netloc) != (home.scheme, home.netloc):
-            raise ChatsquashError("the Hub asks for the token at another host: it was not sent there")
+            raise ChatsquashError("the Hub redirected to another host; the token was not sent there")
 
     return refuse

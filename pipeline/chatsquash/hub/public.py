@@ -1,4 +1,4 @@
-"""What is pushed where: the dataset that a URL names, and the files of an output folder that are meant for upload."""
+"""The source and the destination of a push: the public files of an output folder, and the dataset in a URL."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from chatsquash.results.verify import differences
 from chatsquash.storage.commit import RUN
 from chatsquash.storage.folder import validate_name
 
-_OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
-"""Parts of names as we write them."""
+_NAME_PART = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+"""A part of the path of an output file."""
 
 
 class PublicFile(NamedTuple):
-    """A file that may leave."""
+    """A file of the dataset that may be uploaded."""
 
     name: str
     size: int
@@ -32,35 +32,35 @@ class PublicFile(NamedTuple):
 
 
 def public_files(out: Path) -> list[PublicFile]:
-    """The files of a dataset folder that are meant for upload, each read and compared with ``run.json``.
+    """Return the public files of a dataset folder, after comparing each with ``run.json``.
 
-    No link is followed.  Raises ``UsageError`` for a folder that is none, and for a file that changed.
+    Links are not followed. Raises ``UsageError`` if the folder is not a dataset, or if a file has changed.
     """
     place = open_output(out)
     with closing(place.folder):
         try:
-            named = list(_public_entries(place))
-            changed = [problem for entry in named for problem in differences(place, entry)]
+            entries = list(_public_entries(place))
+            changed = [problem for entry in entries for problem in differences(place, entry)]
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise UsageError(
-                f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
+                f"{out / RUN}: was not written by chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
             ) from None
     if changed:
-        raise UsageError(f"{changed[0]}: see what changed by chatsquash verify {out}, and convert again")
-    files = {entry["path"]: PublicFile(entry["path"], entry["size"], entry["sha256"]) for entry in named}
+        raise UsageError(f"{changed[0]}: `chatsquash verify {out}` lists all changes; convert again")
+    files = {entry["path"]: PublicFile(entry["path"], entry["size"], entry["sha256"]) for entry in entries}
     if not any(name.startswith(f"{FOLDER}/") for name in files):
-        raise UsageError(f"{out}: has no records in {FOLDER}/, and push sends no others: convert with --format")
+        raise UsageError(f"{out}: no records in {FOLDER}/, the only ones that push uploads: convert with --format")
     if CARD not in files:
-        raise UsageError(f"{out}: has no dataset card: convert again")
+        raise UsageError(f"{out}: no dataset card: convert again")
     return [files[name] for name in sorted(files)]
 
 
 def _public_entries(place: OutputSource) -> Iterator[dict[str, Json]]:
-    """What ``run.json`` says of files that are meant for upload; raises ``ValueError`` for a name that is not ours."""
+    """Yield the entries of public files in ``run.json``; raises ``ValueError`` for an unexpected name."""
     for entry in manifest(place)["outputs"]:
         name = validate_name(entry["path"])
         if is_public(name):
-            if not all(map(_OURS.fullmatch, name.split("/"))):
+            if not all(map(_NAME_PART.fullmatch, name.split("/"))):
                 raise ValueError(name)
             yield entry
 
@@ -75,27 +75,27 @@ _COMMIT = re.compile("[0-9a-f]{40}")
 
 
 class Repository(NamedTuple):
-    """A dataset on the Hub, and the branch to write to."""
+    """A dataset on the Hub and its branch."""
 
     id: str
     """``OWNER/NAME``."""
     revision: str | None
-    """``None`` is ``main``."""
+    """A branch or pull request; ``None`` means ``main``."""
 
     @property
     def branch(self) -> str:
-        """The branch by its name."""
+        """The name of the branch."""
         return self.revision or "main"
 
     def __str__(self) -> str:
         return f"hf://datasets/{self.id}" + (f"@{self.revision}" if self.revision else "")
 
 
-def repository(url: str) -> Repository:
-    """The dataset of a URL; raises ``UsageError`` for another, whose text it does not repeat: it may hold a token."""
+def parse_url(url: str) -> Repository:
+    """Parse the URL of a dataset; raises ``UsageError`` for any other URL."""
     match = _URL.fullmatch(url)
-    if not match:
-        raise UsageError("push writes to a dataset of the Hub: write hf://datasets/OWNER/NAME, or .../NAME@BRANCH")
+    if not match:  # the message does not repeat the URL, which could contain a token
+        raise UsageError("the destination must be a dataset on the Hub: hf://datasets/OWNER/NAME, or .../NAME@BRANCH")
     if match["revision"] and _COMMIT.fullmatch(match["revision"]):
-        raise UsageError("what stands behind the @ is a commit, which nothing can be added to: name a branch")
+        raise UsageError("the revision after @ is a commit, which cannot be pushed to; use a branch")
     return Repository(f"{match['owner']}/{match['name']}", match["revision"])

@@ -1,4 +1,4 @@
-"""The command: the user sees what would be sent and agrees before anything is sent."""
+"""Run a push: show the plan, ask for confirmation, then upload."""
 
 from __future__ import annotations
 
@@ -10,42 +10,52 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.text import pluralize
 from chatsquash.core.urls import refuse_remote
 from chatsquash.hub.plan import Plan, list_all, plan, send
-from chatsquash.hub.public import Repository, public_files, repository
+from chatsquash.hub.public import Repository, parse_url, public_files
 
 
 class PushRequest(NamedTuple):
-    """How to push."""
+    """The options and callbacks of a push."""
 
     public: bool
     dry_run: bool
-    say: Callable[[list[str]], None]
-    """Told what would be sent."""
-    agree: Callable[[], bool]
-    """Whether to send it."""
+    show: Callable[[list[str]], None]
+    """Receives the lines of the plan."""
+    confirm: Callable[[], bool]
+    """Returns whether the user confirmed the upload."""
     observe: Callable[[int, int], None]
-    """Told the bytes that are done, and of how many."""
+    """Receives the number of bytes just uploaded, and the total."""
 
 
 class PushOutcome(NamedTuple):
-    """How it ended."""
+    """The outcome of a push."""
 
     message: str
-    agreed: bool = True
+    is_confirmed: bool = True
+    """``False`` if the user declined the upload."""
     plan: tuple[str, ...] = ()
-    """What was, or would be, sent, as lines; for programs, which are not told of it before."""
+    """The lines of the plan; set only by ``chatsquash.push``."""
 
 
 def push(out: str, url: str, request: PushRequest) -> PushOutcome:
-    """Send a dataset folder to the Hub.
+    """Upload a dataset folder to the Hub.
 
-    Raises ``UsageError`` for a folder or a dataset that cannot be used, and ``ChatsquashError`` where the Hub refuses.
+    Args:
+        out: The dataset folder.
+        url: The destination, ``hf://datasets/OWNER/NAME[@BRANCH]``.
+        request: Options and callbacks.
+
+    Raises:
+        UsageError: The folder or the destination cannot be used.
+        ChatsquashError: The Hub cannot be reached or rejects a request.
     """
     refuse_remote(out)
-    at = repository(url)
+    at = parse_url(url)
     if request.dry_run:
-        planned = _compare(at, Path(out), public=request.public)
-        request.say(planned.lines())
-        return PushOutcome("nothing was sent (--dry-run)" if planned.send or planned.gone else "nothing to send")
+        upload_plan = _compare(at, Path(out), public=request.public)
+        request.show(upload_plan.lines())
+        return PushOutcome(
+            "nothing was sent (--dry-run)" if upload_plan.send or upload_plan.stale else "nothing to send"
+        )
     try:
         from chatsquash.hub.hub import Hub
     except ImportError as problem:
@@ -54,19 +64,19 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     hub = Hub(at)
     files = public_files(Path(out))
     with hub.connected():
-        planned = plan(at, Path(out), files, hub, public=request.public)
-        request.say(planned.lines())
-        if not (planned.send or planned.gone):
+        upload_plan = plan(at, Path(out), files, hub, public=request.public)
+        request.show(upload_plan.lines())
+        if not (upload_plan.send or upload_plan.stale):
             return PushOutcome("nothing to send")
-        if not request.agree():
-            return PushOutcome("nothing was sent", agreed=False)
-        send(planned, hub, request.observe)
-    done = f"sent {pluralize(len(planned.send), 'file')}, {pluralize(planned.size, 'byte')}, in one commit"
-    return PushOutcome(f"{done}: {hub.page}")
+        if not request.confirm():
+            return PushOutcome("nothing was sent", is_confirmed=False)
+        send(upload_plan, hub, request.observe)
+    summary = f"sent {pluralize(len(upload_plan.send), 'file')}, {pluralize(upload_plan.size, 'byte')}, in one commit"
+    return PushOutcome(f"{summary}: {hub.page}")
 
 
 def _compare(at: Repository, out: Path, *, public: bool) -> Plan:
-    """What a push would send: what the Hub does not have where it can be asked, else every file."""
+    """Return the plan of a dry run; without access to the Hub, it lists every file."""
     files = public_files(out)
     try:
         from chatsquash.hub.hub import Hub, NoTokenError, UnreachableError
@@ -77,7 +87,7 @@ def _compare(at: Repository, out: Path, *, public: bool) -> Plan:
         with hub.connected():
             return plan(at, out, files, hub, public=public)
     except NoTokenError:
-        why = "there is no token to ask the Hub with"
+        why = "there is no token for the Hub"
     except UnreachableError:
         why = "the Hub could not be reached"
     return list_all(at, out, files, why, public=public)

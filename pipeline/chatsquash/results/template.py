@@ -110,7 +110,7 @@ class Trials:
         self._mending.note(conversation, wrong, trial.problem, remedies.values())
         if monotonic() < self._deadline:
             return remedies, "no preset or modifier fixes it"
-        self._template.took(monotonic() - began)
+        self._template.count_slow(monotonic() - began)
         return remedies, f"no remedy was found within {self._template.bounds.seconds:g} s"
 
     def _look(self, result: dict[str, Any]) -> Look:
@@ -118,7 +118,7 @@ class Trials:
         if seconds <= 0:
             return Look(frozenset(["template-error"]), frozenset())
         prepared = self._prepare(record(result))
-        trial = self._template.attempt(prepared.messages, prepared.tools, seconds)
+        trial = self._template.try_variant(prepared.messages, prepared.tools, seconds)
         return Look(frozenset(violation.code for violation in judge(trial)), trial.sought)
 
 

@@ -1,1 +1,5 @@
-"""Chat templates: rendered as transformers does, and tried for what they lose."""
+"""Chat templates: find and render them, check what they lose, and count the tokens of renderings.
+
+Templates are untrusted, so ``confined`` renders them in a separate process (``worker``). The rules about the results
+are in ``checks.template``.
+"""

@@ -1,6 +1,6 @@
-"""Chat templates that are compiled and rendered in a separate process with limits on time and memory.
+"""Compile and render chat templates in a separate process with limits on time and memory.
 
-``Inference`` compares what a template renders with what it gives at inference.
+``Inference`` compares the rendering of a sample with the prompt that the template renders at inference.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from chatsquash.core.model import Json, Message
 
 _SLOW_RECORDS = 20
-"""Records that take over a tenth of their time, after which a template is given up."""
-_MOST = 6 * LONGEST + (1 << 20)
-"""Bytes of an answer: what a character takes at most, and what stands around."""
+"""Slow records after which a template is given up; a record is slow if it takes over a tenth of its time limit."""
+_MAX_ANSWER = 6 * LONGEST + (1 << 20)
+"""Bytes of a response: at most six per character of the rendering, plus the other members."""
 
 
 class RenderBounds(NamedTuple):
-    """What rendering a record may take."""
+    """Limits for rendering a record."""
 
     seconds: float = 10
     memory: int = 1_000_000_000
-    """Bytes beside those of the interpreter and the package."""
+    """Bytes in addition to those of the interpreter and the package."""
 
     @property
     def slow(self) -> float:
-        """The seconds beyond which a record is slow."""
+        """The number of seconds after which a record counts as slow."""
         return self.seconds / 10
 
 
@@ -46,54 +46,60 @@ BOUNDS = RenderBounds()
 
 
 class Template:
-    """The template of a file; one process compiles it and renders all records until one exceeds the bounds."""
+    """The template of a file, rendered in a process that is replaced only after a record exceeds the limits."""
 
     def __init__(self, path: str, bounds: RenderBounds = BOUNDS, source: TemplateSource | None = None) -> None:
-        """``source``: the content of the file, if it was read already.
+        """Start the process and compile the template.
 
-        Raises ``UsageError`` for a file without a template, or with one that cannot be compiled within the bounds.
+        Args:
+            path: The template, as for ``source.read``.
+            bounds: The limits for compiling it and for each record.
+            source: The content of the file, if it was read already.
+
+        Raises:
+            UsageError: The file has no template, or it cannot be compiled within the limits.
         """
         self._path = path
         self._source = source or read(path)
         self.bounds = bounds
         self._process: Confined | None = None
         self._slow = 0
-        self._asked = False
-        self._running()
+        self._is_pending = False
+        self._ensure_process()
 
     @property
     def description(self) -> str:
-        """Which of several templates is used when; empty if there is only one."""
+        """When each of several templates is used; empty if there is only one."""
         return self._source.description
 
     @property
     def given_up(self) -> str:
-        """Why the template is not used any more; empty while it is."""
+        """Why the template is no longer used; empty while it is."""
         if self._slow < _SLOW_RECORDS:
             return ""
         slow = f"{_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
         return f"given up after {slow} (--render-time allows more)"
 
     def render(self, messages: list[Message], tools: Json, *, generation: bool = False) -> TemplateOutput:
-        """The text of a record; ``generation`` is as for ``Renderer``."""
+        """Render a record; ``generation`` is as for ``Renderer``."""
         self._begin("render", messages, tools, generation)
         text, problem = self._answer(self.bounds.seconds, counts=True)[:2]
         return TemplateOutput(text, problem)
 
     def begin(self, messages: list[Message], tools: Json) -> None:
-        """Start a trial, whose result ``trial`` returns."""
+        """Start a trial; ``trial`` returns its result."""
         self._begin("trial", messages, tools)
 
     def trial(self, messages: list[Message]) -> Trial:
-        """What the template renders of the record, and what is missing or wrong in it."""
+        """Return the result of the trial that ``begin`` started."""
         return _trial(messages, self._answer(self.bounds.seconds, counts=True))
 
-    def attempt(self, messages: list[Message], tools: Json, seconds: float) -> Trial:
-        """The same for a variant of a record, which does not count as slow."""
+    def try_variant(self, messages: list[Message], tools: Json, seconds: float) -> Trial:
+        """Run a trial with a variant of a record; it never counts as a slow record."""
         self._begin("trial", messages, tools)
         return _trial(messages, self._answer(seconds, counts=False))
 
-    def took(self, seconds: float) -> None:
+    def count_slow(self, seconds: float) -> None:
         """Count a record if it was slow."""
         self._slow += seconds > self.bounds.slow
 
@@ -102,36 +108,36 @@ class Template:
         if self._process:
             self._process.close()
             self._process = None
-        self._asked = False
+        self._is_pending = False
 
     def _begin(self, *request: Json) -> None:
-        if self._asked:  # what nobody asked for would be taken for this answer
+        if self._is_pending:  # its unread response would be taken for the next one
             self.close()
-        self._running().begin(jsonio.dumps([*request]))
-        self._asked = True
+        self._ensure_process().begin(jsonio.dumps([*request]))
+        self._is_pending = True
 
     def _answer(self, seconds: float, *, counts: bool) -> list[Any]:
-        """The answer of ``chatsquash.templates.worker``; no text and the problem where it went beyond the bounds."""
-        process = self._running()
+        """Return the response of ``worker``, or no text and the problem if the limits were exceeded."""
+        process = self._ensure_process()
         try:
-            took, *answer = list[Any](jsonio.loads(process.answer(_MOST, seconds)))
+            duration, *answer = list[Any](jsonio.loads(process.answer(_MAX_ANSWER, seconds)))
         except EndedError as problem:
             self._process = None
-            took, answer = seconds, [None, f"{type(problem).__name__}: {self._why(problem, 'the record')}"]
-        self._asked = False
+            duration, answer = seconds, [None, f"{type(problem).__name__}: {self._why(problem, 'the record')}"]
+        self._is_pending = False
         if counts:
-            self.took(took)
+            self.count_slow(duration)
         return answer
 
-    def _running(self) -> Confined:
-        """The process, which is started when there is none."""
+    def _ensure_process(self) -> Confined:
+        """Return the process, which is started if necessary."""
         if self._process is None:
             process = Confined("chatsquash.templates.worker", self.bounds.memory, self.bounds.seconds)
             process.begin(jsonio.dumps(["open", self._path, *self._source]))
             try:
-                problem = jsonio.loads(process.answer(_MOST))
-            except EndedError as ended:
-                problem = f"{self._path}: is not a template that can be used: {self._why(ended, 'compiling it')}"
+                problem = jsonio.loads(process.answer(_MAX_ANSWER))
+            except EndedError as error:
+                problem = f"{self._path}: the template cannot be used: {self._why(error, 'compiling it')}"
             if problem:
                 process.close()
                 raise UsageError(problem)
@@ -150,8 +156,8 @@ def _trial(messages: list[Message], answer: list[Any]) -> Trial:
     if len(answer) == len(TemplateOutput._fields):
         return Trial(messages, None, answer[1], beyond=True)
     text, problem, sought, *places, nulls, flat, empty, beyond = answer
-    lost, twice, spelled = (tuple(Expectation(*each) for each in kind) for kind in places)
-    return Trial(messages, text, problem, frozenset(sought), lost, twice, spelled, tuple(nulls), flat, empty, beyond)
+    missing, twice, spelled = (tuple(Expectation(*each) for each in kind) for kind in places)
+    return Trial(messages, text, problem, frozenset(sought), missing, twice, spelled, tuple(nulls), flat, empty, beyond)
 
 
 T = TypeVar("T")
@@ -172,28 +178,31 @@ class LongestTexts(Struct, Generic[T]):
     predecessor can be a prefix of it; so each text is compared with two.
     """
 
-    _ordered: list[_OrderedText[T]] = field(default_factory=list)
+    _entries: list[_OrderedText[T]] = field(default_factory=list)
 
-    def add(self, text: bytes, item: T, takes: Callable[[T, T], bool]) -> T | None:
+    def add(self, text: bytes, item: T, includes: Callable[[T, T], bool]) -> T | None:
         """Add a text.
 
-        If one text is a prefix of another, only the longer one stays, and ``takes(longer, shorter)`` says whether its
-        item includes that of the shorter. Returns the item of the shorter text, whichever it is, if it is not included.
+        If one text is a prefix of another, only the longer one stays. ``includes(longer, shorter)`` returns whether the
+        item of the longer text includes that of the shorter.
+
+        Returns:
+            The item of the shorter text if it is not included; otherwise ``None``.
         """
         new = _OrderedText(text, item)
-        at = bisect_left(self._ordered, new)
-        if at < len(self._ordered) and (longer := self._ordered[at]).text.startswith(text):
-            return None if takes(longer.item, item) else item
-        shorter = self._ordered[at - 1] if at and text.startswith(self._ordered[at - 1].text) else None
+        at = bisect_left(self._entries, new)
+        if at < len(self._entries) and (longer := self._entries[at]).text.startswith(text):
+            return None if includes(longer.item, item) else item
+        shorter = self._entries[at - 1] if at and text.startswith(self._entries[at - 1].text) else None
         if shorter is None:
-            insort(self._ordered, new)
+            insort(self._entries, new)
             return None
-        self._ordered[at - 1] = new
-        return None if takes(item, shorter.item) else shorter.item
+        self._entries[at - 1] = new
+        return None if includes(item, shorter.item) else shorter.item
 
     def items(self) -> Iterator[T]:
-        """The items of the remaining texts."""
-        return (each.item for each in self._ordered)
+        """Return the items of the remaining texts."""
+        return (each.item for each in self._entries)
 
 
 class SampleRendering(NamedTuple):
@@ -201,41 +210,41 @@ class SampleRendering(NamedTuple):
 
     text: bytes = b""
     is_true: bool = False
-    """Whether it begins with the prompt that the template renders at inference, and continues after that."""
+    """Whether it starts with the prompt that the template renders at inference, and continues after it."""
     problem: str = ""
-    """What the template raised; empty if nothing."""
+    """The exception that the template raised, if any."""
 
 
 class Inference(Struct):
-    """Render the samples of a session, and keep those that are not a prefix of others."""
+    """Render the samples of a session, and collect those that are not a prefix of another."""
 
     template: Template
     tokenizer: Tokenizer | None = None
-    """Compares texts by tokens; ``None``: by bytes."""
+    """If given, texts are compared by tokens instead of bytes."""
     longest: LongestTexts[Any] = field(default_factory=LongestTexts)
 
     def renderings(self, line: bytes, reply: int) -> SampleRendering:
-        """The rendering of a record whose last ``reply`` messages are the reply."""
+        """Render a record whose last ``reply`` messages are the reply."""
         try:
-            stored = record(parse(line))
+            sample = record(parse(line))
         except NotARecordError as problem:
             return SampleRendering(problem=str(problem))
         if self.template.given_up:
             return SampleRendering(problem=f"nothing more: it is {self.template.given_up}")
-        prompt = self.template.render(stored.messages[:-reply], stored.tools, generation=True)
-        whole = self.template.render(stored.messages, stored.tools)
-        if prompt.text is None or whole.text is None:
-            return SampleRendering(problem=prompt.problem or whole.problem)
+        prompt = self.template.render(sample.messages[:-reply], sample.tools, generation=True)
+        full = self.template.render(sample.messages, sample.tools)
+        if prompt.text is None or full.text is None:
+            return SampleRendering(problem=prompt.problem or full.problem)
         try:
-            asked, said = self._spelled(prompt.text), self._spelled(whole.text)
+            prompt_bytes, full_bytes = self._encode(prompt.text), self._encode(full.text)
         except RefusedError as problem:
             return SampleRendering(problem=str(problem))
-        return SampleRendering(said, said.startswith(asked) and len(said) > len(asked))
+        return SampleRendering(full_bytes, full_bytes.startswith(prompt_bytes) and len(full_bytes) > len(prompt_bytes))
 
-    def _spelled(self, text: str) -> bytes:
-        return self.tokenizer.spelled(text) if self.tokenizer else text.encode("utf-8", "surrogatepass")
+    def _encode(self, text: str) -> bytes:
+        return self.tokenizer.token_bytes(text) if self.tokenizer else text.encode("utf-8", "surrogatepass")
 
 
 def open_template(template: bytes) -> Template:
-    """The template of an option."""
+    """Open the template of the option ``template``."""
     return Template("--template", source=unpack(template))

@@ -1,4 +1,4 @@
-"""Tokens of texts and of records, by the tokenizer of a model."""
+"""Count the tokens of texts and records with the tokenizer of a model."""
 
 from __future__ import annotations
 
@@ -21,18 +21,22 @@ if TYPE_CHECKING:
     from chatsquash.templates.source import TemplateOutput
 
 _FILE = "tokenizer.json"
-_KEPT = 1 << 24
-"""Characters of texts whose tokens are kept, about."""
+_CACHE_SIZE = 1 << 24
+"""Approximate number of characters of texts whose tokens are cached."""
 
 
 class RefusedError(Exception):
-    """The template cannot render a record, or the tokenizer cannot divide it; the text says why."""
+    """A record that the template cannot render or the tokenizer cannot encode; the message is the reason."""
 
 
 def pack(path: str) -> bytes:
-    """A ``tokenizer.json``, or that of a model, as the option ``tokenizer`` has it.
+    """Read a ``tokenizer.json`` as the value of the option ``tokenizer``.
 
-    A model is a folder, or its name if it is in the local Hugging Face cache.
+    Args:
+        path: The file, the folder of a model, or the name of a model in the local Hugging Face cache.
+
+    Raises:
+        UsageError: There is no such file, or it is not a tokenizer.
     """
     place = locate(path)
     file = place / _FILE if place.is_dir() else place
@@ -47,26 +51,31 @@ def pack(path: str) -> bytes:
 
 
 def _missing(path: str, place: Path) -> str:
-    """The error for a tokenizer that is not there, with what makes one."""
+    """Return the message for a missing tokenizer, with the way to get one."""
     if not place.is_dir():
-        return f"{path}: no such file or folder; name one, or a model in the Hugging Face cache, as in org/model"
+        return f"{path}: no such file or folder; pass one, or a model in the Hugging Face cache such as org/model"
     if place != Path(path):
-        return f"{path}: no {_FILE} in the Hugging Face cache; {download(path)} gets it if the model has one"
+        return f"{path}: no {_FILE} in the Hugging Face cache; `{download(path)}` downloads it if the model has one"
     return f"{place}: no {_FILE} in this folder; AutoTokenizer of transformers writes one with save_pretrained"
 
 
 def of_template(path: str) -> str | None:
-    """The model that a template was named by, if it has a tokenizer, too."""
+    """Return the model whose template this is, if it also has a tokenizer."""
     return path if (locate(path) / _FILE).is_file() else None
 
 
 class Tokenizer:
-    """Gives the tokens of texts; special tokens in a text are what they say, and none is added."""
+    """Encodes texts as tokens; special tokens in a text are recognised, and none are added."""
 
     def __init__(self, data: bytes, place: str = "--tokenizer") -> None:
-        """``data``: what a ``tokenizer.json`` holds; ``place`` is what errors call it.
+        """Load a tokenizer.
 
-        Raises ``UsageError`` without the package, and for what is no tokenizer.
+        Args:
+            data: The content of a ``tokenizer.json``.
+            place: The path or option for error messages.
+
+        Raises:
+            UsageError: The package tokenizers is not installed, or the content is not a tokenizer.
         """
         try:
             from tokenizers import Tokenizer
@@ -80,19 +89,22 @@ class Tokenizer:
         self._tokenizer.no_padding()
         self._special = _special(self._tokenizer.get_added_tokens_decoder().values())
         self._known: dict[str, bytes] = {}
-        """Parts of texts, most of which come again in the next text of a session, and their tokens."""
+        """The tokens of parts of texts, most of which occur again in the next text of a session."""
         self._size = 0
-        """How many characters these have."""
+        """The number of characters of these parts."""
 
     def count(self, texts: list[str]) -> int:
-        """How many tokens texts have, one by one."""
+        """Return the total number of tokens of texts that are encoded separately."""
         return sum(map(len, self._encode(texts)))
 
-    def spelled(self, text: str) -> bytes:
-        """The tokens of a text, each as four bytes, so that one begins with another as their tokens do."""
-        parts = self._parts(text)
+    def token_bytes(self, text: str) -> bytes:
+        """Return the tokens of a text as four bytes each, in big-endian order.
+
+        One result is a prefix of another exactly if its tokens are.
+        """
+        parts = self._split(text)
         new = [part for part in dict.fromkeys(parts) if part not in self._known]
-        if self._size > _KEPT:
+        if self._size > _CACHE_SIZE:
             self._known, self._size, new = {}, 0, [*dict.fromkeys(parts)]
         for part, encoding in zip(new, self._encode(new), strict=True):
             ids = array("I", encoding.ids)
@@ -102,60 +114,61 @@ class Tokenizer:
             self._size += len(part)
         return b"".join(map(self._known.__getitem__, parts))
 
-    def _parts(self, text: str) -> list[str]:
-        """A text in parts, none empty, that have their tokens for themselves: each begins with a special token."""
+    def _split(self, text: str) -> list[str]:
+        """Split a text before special tokens, where its tokens do not depend on the preceding text."""
         if self._special is None:
             return [text] if text else []
         starts = [match.start() for match in self._special.finditer(text) if match.lastindex]
         return [text[at:end] for at, end in pairwise([0, *starts, len(text)]) if at < end]
 
     def _encode(self, texts: list[str]) -> list[Any]:
-        # No tokenizer takes lone surrogates.
+        # Tokenizers reject lone surrogates.
         clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
         try:
             encodings: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
-        except Exception as problem:  # noqa: BLE001 - that is all it raises, such as for a word that is not in its table
-            raise RefusedError(f"nothing, but the tokenizer takes no such text ({error_text(problem)})") from None
+        except Exception as problem:  # noqa: BLE001 - it raises nothing more specific, for example for an unknown word
+            raise RefusedError(f"nothing, but the tokenizer rejects the text ({error_text(problem)})") from None
         return encodings
 
 
-def _special(added: Iterable[Any]) -> re.Pattern[str] | None:
-    """What finds the tokens that are looked for before all else; those before which a text divides are a group.
+def _special(tokens: Iterable[Any]) -> re.Pattern[str] | None:
+    """Return a pattern for the special tokens that are matched before normalization.
 
-    ``None`` where the words beside such a token tell whether it is one.
+    A token is in a group if texts can be split before it, which excludes tokens that also match the space in front of
+    them. Returns ``None`` if there are no such tokens, or if adjacent words decide whether one is matched.
     """
-    first = [each for each in added if not each.normalized and each.content]
+    first = [each for each in tokens if not each.normalized and each.content]
     if not first or any(each.single_word for each in first):
         return None
-    ordered = sorted(first, key=lambda each: len(each.content), reverse=True)
-    spelled = ((re.escape(each.content), each.lstrip) for each in ordered)
-    return re.compile("|".join(text if takes_more else f"({text})" for text, takes_more in spelled))
+    longest_first = sorted(first, key=lambda each: len(each.content), reverse=True)
+    patterns = ((re.escape(each.content), each.lstrip) for each in longest_first)
+    return re.compile("|".join(text if takes_more else f"({text})" for text, takes_more in patterns))
 
 
 class RecordRenderer(Protocol):
-    """A template of ``templates.confined``."""
+    """A template that renders records, such as ``templates.confined.Template``."""
 
     @property
     def given_up(self) -> str:
-        """Why it is not used any more; empty while it is."""
+        """Why the template is no longer used; empty while it is."""
 
     def render(self, messages: list[Message], tools: Json) -> TemplateOutput:
-        """The text of a record."""
+        """Render a record."""
 
 
 class Counter:
-    """Counts the tokens of records: of what a template makes of them, or of all their texts one by one."""
+    """Counts the tokens of records: of their renderings, or without a template of each of their texts."""
 
     def __init__(self, tokenizer: Tokenizer, template: RecordRenderer | None = None) -> None:
         self._tokenizer, self._template = tokenizer, template
 
-    def __call__(self, stored: StoredRecord) -> int:
-        """The tokens of a record; raises ``RefusedError`` where the template cannot render it."""
+    def __call__(self, sample: StoredRecord) -> int:
+        """Count the tokens of a record; raises ``RefusedError`` if the template cannot render it."""
         if self._template is None:
-            return self._tokenizer.count([*texts(stored), definitions(stored)])
+            return self._tokenizer.count([*texts(sample), definitions(sample)])
         if self._template.given_up:
             raise UsageError(f"the template is {self._template.given_up}")
-        rendered = self._template.render(stored.messages, stored.tools)
-        if rendered.text is None:
-            raise RefusedError(rendered.problem)
-        return len(self._tokenizer.spelled(rendered.text)) // 4
+        output = self._template.render(sample.messages, sample.tools)
+        if output.text is None:
+            raise RefusedError(output.problem)
+        return len(self._tokenizer.token_bytes(output.text)) // 4

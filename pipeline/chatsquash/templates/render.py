@@ -1,7 +1,7 @@
-"""Render records with a chat template in this process, in the sandbox that transformers (5.23) uses.
+"""Render records with a chat template in this process, in the same sandbox as transformers 5.23.
 
-``chatsquash.templates.confined`` does the same in another process. Templates are untrusted: nothing in the sandbox
-may give them more than data and text.
+``confined`` does the same in a separate process. Templates are untrusted: nothing in the sandbox may give them access
+to more than data and text.
 """
 
 from __future__ import annotations
@@ -30,38 +30,45 @@ if TYPE_CHECKING:
 
     from chatsquash.core.model import Json, Message
 
-_SHOWN = 200
-"""Characters of an exception's text, which may hold the whole record."""
+_MAX_MESSAGE = 200
+"""Characters of an exception's message, which could contain the complete record."""
 
 
 class Renderer:
-    """The template of a file, applied as ``tokenizer.apply_chat_template(..., tokenize=False)`` does."""
+    """Renders the template of a file as ``tokenizer.apply_chat_template(..., tokenize=False)`` does."""
 
     def __init__(self, path: str, source: TemplateSource | None = None) -> None:
-        """``source``: what the file holds, if it was read already.  Raises ``UsageError`` where it is no template."""
+        """Compile the template; raises ``UsageError`` if that is not possible.
+
+        ``source`` is the content of the file, if it was read already.
+        """
         self._source = source or read(path)
         self._compiled = {text: _compile(path, text) for text in self._source.templates.values()}
 
     def __call__(
         self, messages: list[Message], tools: Json, *, nulls: bool = False, generation: bool = False
     ) -> TemplateOutput:
-        """The text of a conversation; ``nulls`` passes null members of messages on, as transformers 5.22 did.
+        """Render a conversation.
 
-        ``generation``: that of a prompt, with what stands before a reply at inference (``add_generation_prompt``).
+        Args:
+            messages: The messages.
+            tools: The tool definitions, a list of objects or ``None``.
+            nulls: Pass null members of messages to the template, as transformers 5.22 did.
+            generation: Add the text that precedes a reply at inference (``add_generation_prompt``).
         """
         if not messages:
-            return TemplateOutput(None, "ValueError: there is no message")
+            return TemplateOutput(None, "ValueError: there are no messages")
         if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
             return TemplateOutput(None, "ValueError: tools is not a list of objects")
-        chat = [_aliased(message, nulls=nulls) for message in messages]
+        chat = [_with_reasoning(message, nulls=nulls) for message in messages]
         template = self._compiled[self._source.choose(with_tools=tools is not None)]
-        given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": generation}
+        variables = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": generation}
         try:
-            text = template.render({**self._source.tokens, **given})
+            text = template.render({**self._source.tokens, **variables})
         except OUT_OF_MEMORY:
             raise
         except Exception as problem:  # noqa: BLE001 - a template may do anything that the sandbox allows
-            return TemplateOutput(None, _said(problem))
+            return TemplateOutput(None, _error_text(problem))
         if len(text) > LONGEST:
             return TemplateOutput(None, f"OverflowError: the rendering has more than {LONGEST:,} characters")
         return TemplateOutput(text)
@@ -72,41 +79,41 @@ def _compile(path: str, source: str) -> Template:
         return compile_template(source)
     except OUT_OF_MEMORY:
         raise
-    except Exception as problem:  # noqa: BLE001 - jinja2 lets through what Python's compiler makes of its code
+    except Exception as problem:  # noqa: BLE001 - jinja2 passes on errors of Python's compiler
         raise UsageError(f"{path}: is not a template ({_describe(problem)})") from None
 
 
 def _describe(problem: Exception) -> str:
-    """Why a template does not compile, with its line where that is known."""
+    """Return why a template does not compile, with the line number if it is known."""
     if isinstance(problem, TemplateSyntaxError):
         return f"line {problem.lineno}: {_shorten(problem.message or '')}"
-    return _said(problem)
+    return _error_text(problem)
 
 
-def _said(problem: Exception) -> str:
-    """The kind of an exception and its text, which may be nested too deeply to be spelled."""
+def _error_text(problem: Exception) -> str:
+    """Return the type and the message of an exception."""
     try:
         text = str(problem)
-    except RecursionError:
-        text = "what it says is nested too deeply to be shown"
+    except RecursionError:  # raise_exception takes any value
+        text = "the message is nested too deeply to be shown"
     return f"{type(problem).__name__}: {_shorten(text)}"
 
 
 def _shorten(text: str) -> str:
-    return escape(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return escape(text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…")
 
 
-def _aliased(message: Any, *, nulls: bool) -> dict[str, Any]:
-    """A message with its reasoning under the names that templates read: that of the first member that is there."""
+def _with_reasoning(message: Any, *, nulls: bool) -> dict[str, Any]:
+    """Return a message with its reasoning in the members that templates read, taken from the first one that is set."""
     message = message if nulls else {key: value for key, value in message.items() if value is not None}
-    said = next((message[name] for name in reasoning.TEXTS if message.get(name) is not None), None)
-    return message if said is None else {"thinking": said, **message, "reasoning_content": said}
+    thinking = next((message[name] for name in reasoning.TEXTS if message.get(name) is not None), None)
+    return message if thinking is None else {"thinking": thinking, **message, "reasoning_content": thinking}
 
 
 class _Generation(Extension):
-    """``{% generation %}`` marks what the assistant says; it prints its body, in a scope of its own."""
+    """``{% generation %}`` marks the text of the assistant; it prints its body, in a separate scope."""
 
-    tags = {"generation"}  # noqa: RUF012 - jinja2's own attribute
+    tags = {"generation"}  # noqa: RUF012 - an attribute of jinja2
 
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
@@ -118,7 +125,7 @@ class _Generation(Extension):
 
 
 class _Namespace(Namespace):
-    """jinja2's ``namespace`` without private names, which would lead into Python."""
+    """The ``namespace`` of jinja2 without private names, which could give access to Python internals."""
 
     def __init__(*args: Any, **kwargs: Any) -> None:
         self, *rest = args
@@ -133,7 +140,7 @@ class _Namespace(Namespace):
 
 
 class _Dict:
-    """``dict`` as templates may call it, without the rest of the class."""
+    """``dict`` for templates: its constructor and ``fromkeys``, without access to the class."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
         return dict(*args, **kwargs)
@@ -143,7 +150,7 @@ class _Dict:
 
 
 def compile_template(source: str) -> Template:
-    """A template, ready to render; raises ``jinja2.TemplateError`` where it is none."""
+    """Compile a template; raises ``jinja2.TemplateError`` for invalid syntax."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
     )
@@ -156,18 +163,18 @@ def compile_template(source: str) -> Template:
 
 def _public(name: Any) -> None:
     if isinstance(name, str) and name.startswith("_"):
-        raise SecurityError(f"a namespace takes no private names such as {name!r}")
+        raise SecurityError(f"a namespace cannot have private names such as {name!r}")
 
 
 def _tojson(
     x: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
 ) -> str:
-    # jinja2's own escapes what HTML does; here, "<" stays "<".
+    # The filter of jinja2 escapes for HTML; in a prompt, "<" must stay "<".
     return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-def _now(format: str) -> str:  # noqa: A002 - templates may name it
-    return datetime.now().strftime(format)  # noqa: DTZ005 - as the trainer's clock will say
+def _now(format: str) -> str:  # noqa: A002 - templates may pass it by name
+    return datetime.now().strftime(format)  # noqa: DTZ005 - local time, as in the trainer
 
 
 def _raise(message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The files that contain chat templates, and the result of rendering one."""
+"""Read chat templates from files, folders of models and the Hugging Face cache."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 
 LONGEST = 1 << 26
-"""Characters of a rendering, of which no trainer takes more."""
+"""The maximum number of characters of a rendering, more than any trainer accepts."""
 _CONFIG = "tokenizer_config.json"
 _IN_A_FOLDER = ("chat_template.jinja", "chat_template.json", _CONFIG)
 _ADDITIONAL = "additional_chat_templates"
-"""The folder of a model with its other templates, each in a file by its name."""
+"""The folder for further templates of a model, one file per template."""
 _DEFAULT, _WITH_TOOLS = "default", "tool_use"
 _MODEL = re.compile(r"[A-Za-z0-9][\w-]*+(?:\.[\w-]++)*(?:/[A-Za-z0-9][\w-]*+(?:\.[\w-]++)*)?", re.ASCII)
 """The name of a model on the Hugging Face Hub."""
@@ -25,36 +25,37 @@ _TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls
 
 
 class TemplateOutput(NamedTuple):
-    """What a template made of a record."""
+    """The result of rendering a record."""
 
     text: str | None
+    """The rendering; ``None`` if the template raised an exception."""
     problem: str = ""
-    """What it raised; empty if nothing."""
+    """The exception."""
 
 
 class TemplateSource(NamedTuple):
-    """The templates of a model, and the special tokens that they may print."""
+    """The templates of a model and its special tokens, which templates can print."""
 
     templates: dict[str, str]
-    """By name; most models have one, ``default``."""
+    """By name; most models only have ``default``."""
     tokens: dict[str, str]
 
     def choose(self, *, with_tools: bool) -> str:
-        """The template that transformers takes for a record."""
+        """Return the template that transformers uses for a record with or without tools."""
         return self.templates[_WITH_TOOLS if with_tools and _WITH_TOOLS in self.templates else _DEFAULT]
 
     @property
     def description(self) -> str:
-        """Which of several templates is taken when; empty where there is one."""
+        """When each of several templates is used; empty if there is only one."""
         unused = sorted(self.templates.keys() - {_DEFAULT, _WITH_TOOLS})
         notes = [f"its template {_WITH_TOOLS} for records with tools"] if _WITH_TOOLS in self.templates else []
         return ", ".join([*notes, *([f"never its template {name}" for name in unused])])
 
 
 def locate(model: str) -> Path:
-    """A file or a folder, or the folder of a model of this name in the local Hugging Face cache.
+    """Return the path of a file or folder, or of the model with this name in the local Hugging Face cache.
 
-    Nothing is downloaded. Raises ``UsageError`` with the command that does if there is neither.
+    Nothing is downloaded. Raises ``UsageError`` with the command that downloads the model if it is not in the cache.
     """
     path = Path(model)
     if path.exists() or not _MODEL.fullmatch(model):
@@ -69,17 +70,17 @@ def locate(model: str) -> Path:
         return folder / "snapshots" / revision
     if "/" not in model:
         return path
-    needs = f"{download(model)} (the program hf is a part of huggingface_hub)"
-    raise UsageError(f"{model}: no such file or folder, and no model of this name in {cache}: {needs}")
+    hint = f"run `{download(model)}` (hf is part of huggingface_hub)"
+    raise UsageError(f"{model}: no such file or folder, and no model of this name in {cache}: {hint}")
 
 
 def download(model: str) -> str:
-    """The command that downloads the tokenizer and the templates of a model."""
+    """Return the command that downloads the tokenizer and the templates of a model."""
     return f"hf download {model} --include '*.j*'"
 
 
 def _cache() -> Path:
-    """The local Hugging Face cache, as huggingface_hub has it."""
+    """Return the local Hugging Face cache, with the same rules as huggingface_hub."""
     for name, below in (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "hub")):
         if value := os.environ.get(name):
             return Path(os.path.expandvars(value)).expanduser() / below
@@ -87,28 +88,32 @@ def _cache() -> Path:
 
 
 def pack(path: str) -> bytes:
-    """What ``read`` finds, as the option ``template`` has it; the same bytes wherever the file stands."""
+    """Read a template as the value of the option ``template``; the bytes do not depend on the path."""
     return jsonio.dumps(read(path), sort_keys=True)
 
 
 def unpack(data: bytes) -> TemplateSource:
-    """The template of an option; raises ``UsageError`` for what ``packed`` does not give."""
+    """Decode the result of ``pack``; raises ``UsageError`` for any other value."""
     value = jsonio.value(data)
     are_texts = isinstance(value, list) and len(value) == 2 and all(isinstance(each, dict) for each in value)
     if not are_texts or _DEFAULT not in value[0]:
-        raise UsageError("template: is not a template; give what chatsquash.templates.source.packed reads of a file")
+        raise UsageError("template: is not a template; use the result of chatsquash.templates.source.pack")
     return TemplateSource(_texts(value[0].items()), _texts(value[1].items()))
 
 
 def read(path: str) -> TemplateSource:
-    """The template in a ``.jinja`` file, ``tokenizer_config.json`` or ``chat_template.json``, or in a model's folder.
+    """Read the templates of a file or a model.
 
-    The folder may be that of a model in the local Hugging Face cache, by its name.
+    For a folder, further templates in ``additional_chat_templates`` are also read; as in transformers, they replace all
+    templates of ``tokenizer_config.json``. Special tokens come from the ``tokenizer_config.json`` in the same folder;
+    without one they are empty.
 
-    A folder may have more of them in ``additional_chat_templates``; as in transformers, files with templates then stand
-    in place of those in ``tokenizer_config.json``.  A file is read alone.
+    Args:
+        path: A ``.jinja`` file, a ``tokenizer_config.json`` or ``chat_template.json``, the folder of a model, or the
+            name of a model in the local Hugging Face cache.
 
-    Special tokens come from the ``tokenizer_config.json`` in the same folder; without one they are empty.
+    Raises:
+        UsageError: There is no default template, or a file cannot be read.
     """
     place = locate(path)
     file = _file(place)
@@ -123,8 +128,8 @@ def read(path: str) -> TemplateSource:
         return TemplateSource(templates, dict.fromkeys(_TOKENS, ""))
     settings = _object(config, _text(config))
     tokens = [(name, settings.get(name)) for name in _TOKENS]
-    spelled = [(name, token.get("content") if isinstance(token, dict) else token) for name, token in tokens]
-    return TemplateSource(templates, _texts(spelled))
+    texts = [(name, token.get("content") if isinstance(token, dict) else token) for name, token in tokens]
+    return TemplateSource(templates, _texts(texts))
 
 
 def _file(path: Path) -> Path:
@@ -137,7 +142,7 @@ def _file(path: Path) -> Path:
 
 
 def _additional(path: Path) -> dict[str, str]:
-    """The other templates of a model's folder, by their names."""
+    """Return the further templates in the folder of a model, by name."""
     files = sorted((path / _ADDITIONAL).glob("*.jinja")) if path.is_dir() else []
     return {file.stem: _text(file) for file in files}
 
@@ -146,7 +151,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{file}: is not a text in UTF-8") from None
+        raise UsageError(f"{file}: is not valid UTF-8") from None
     except OSError as problem:
         raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
@@ -165,10 +170,10 @@ def _templates(file: Path, text: str) -> dict[str, str]:
     templates = _object(file, text).get("chat_template")
     if isinstance(templates, str):
         return {"default": templates}
-    if isinstance(templates, list):  # older models with several
+    if isinstance(templates, list):  # older models with several templates
         templates = {each.get("name"): each.get("template") for each in templates if isinstance(each, dict)}
     if not isinstance(templates, dict):
-        raise UsageError(f"{file}: has no chat_template; newer models keep it beside, in chat_template.jinja")
+        raise UsageError(f"{file}: has no chat_template; newer models store it in a separate file, chat_template.jinja")
     return _texts(templates.items())
 
 

@@ -1,4 +1,4 @@
-"""The chat templates that trainers bring, read from what is installed beside us; no trainer is imported."""
+"""The chat templates that come with trainers, read from their installed packages without importing them."""
 
 from __future__ import annotations
 
@@ -17,56 +17,58 @@ from chatsquash.templates.source import TemplateSource, locate, read
 
 _GENERATION = re.compile(r"\{%-?\s*generation\s*-?%\}")
 _TRAINING = "_training"
-_BARE = dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"), "")
+_NO_TOKENS = dict.fromkeys(
+    ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"), ""
+)
 
 
 class TrainerTemplate(NamedTuple):
-    """What a trainer renders records with."""
+    """The template with which a trainer renders records."""
 
     source: TemplateSource
     description: str
-    """Which template that is, for people."""
+    """The origin of the template, for the user."""
     prepare: Callable[[StoredRecord], StoredRecord] | None
-    """What the trainer makes of records before it renders them."""
+    """Changes that the trainer makes to records before rendering them."""
 
-    def prepare_record(self, stored: StoredRecord) -> StoredRecord:
-        """A record as the trainer renders it."""
+    def prepare_record(self, sample: StoredRecord) -> StoredRecord:
+        """Return the record as the trainer would render it."""
         try:
-            return self.prepare(stored) if self.prepare else stored
-        except RecursionError:  # what is so deep, the template is told of as it stands
-            return stored
+            return self.prepare(sample) if self.prepare else sample
+        except RecursionError:  # rendering the original record reports the problem
+            return sample
 
 
 class Trainer(NamedTuple):
-    """Where a trainer keeps its templates, and what it makes of records before it renders them."""
+    """The location of the templates of a trainer, and the changes that it makes to records."""
 
     title: str
     package: str
     folder: str
-    """In the package; empty where the templates are no files."""
+    """The folder of the templates in the package; empty if they are not files."""
     choose: Callable[[TemplateSource, Path], tuple[TemplateSource, str]] | None = None
-    """The template for a model that has this one, and what is to be known of it; else it is the model's own."""
+    """Returns the template to use instead of that of a model, and a remark; ``None`` if it is always the model's."""
     prepare: Callable[[StoredRecord], StoredRecord] | None = None
     clean: Callable[[str], str] | None = None
-    """What it makes of the text of one of its files."""
+    """Changes that the trainer makes to the text of a template file."""
 
 
 def _for_training(source: TemplateSource, folder: Path) -> tuple[TemplateSource, str]:
-    """As ``trl.chat_template_utils.get_training_chat_template`` does where loss is on the assistant only."""
+    """Choose a template as ``trl.chat_template_utils.get_training_chat_template`` does for assistant-only loss."""
     own = source.templates["default"]
     if _GENERATION.search(own):
         return source, ""
     for file in sorted(folder.glob(f"*{_TRAINING}.jinja")):
         plain = file.with_name(f"{file.stem.removesuffix(_TRAINING)}.jinja")
         if plain.is_file() and _text(plain) == own:
-            return TemplateSource({"default": _text(file)}, source.tokens), f"in its training form, {file.name}"
-    return source, "of which it has no training form: assistant_only_loss is refused, prompt and completion are not"
+            return TemplateSource({"default": _text(file)}, source.tokens), f"using its training variant {file.name}"
+    return source, "for which it has no training variant: assistant_only_loss is rejected, prompt and completion work"
 
 
-def _with_objects(stored: StoredRecord) -> StoredRecord:
-    """The record as axolotl has it: without null members, and arguments that are texts as objects."""
-    return stored._replace(
-        messages=[_parse_calls(_bare(message)) for message in stored.messages], tools=_bare(stored.tools)
+def _with_objects(sample: StoredRecord) -> StoredRecord:
+    """Return a record as axolotl prepares it: without null members, and with arguments parsed from JSON strings."""
+    return sample._replace(
+        messages=[_parse_calls(_drop_nulls(message)) for message in sample.messages], tools=_drop_nulls(sample.tools)
     )
 
 
@@ -77,20 +79,20 @@ def _parse_calls(message: Any) -> Any:
 
 def _with_object(call: Json) -> Json:
     function = call.get("function") if isinstance(call, dict) else None
-    given = function.get("arguments") if isinstance(function, dict) else None
-    if not isinstance(given, str):
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    if not isinstance(arguments, str):
         return call
-    return {**call, "function": {**call["function"], "arguments": jsonio.value(given, given)}}
+    return {**call, "function": {**call["function"], "arguments": jsonio.value(arguments, arguments)}}
 
 
-def _bare(value: Json) -> Json:
+def _drop_nulls(value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _bare(member) for key, member in value.items() if member is not None}
-    return list(map(_bare, value)) if isinstance(value, list) else value
+        return {key: _drop_nulls(member) for key, member in value.items() if member is not None}
+    return list(map(_drop_nulls, value)) if isinstance(value, list) else value
 
 
 def _join_lines(text: str) -> str:
-    """As Oumi reads its files: lines without white space around them, as one."""
+    """Join the stripped lines of a template, as Oumi does."""
     return "".join(line.strip() for line in text.splitlines())
 
 
@@ -101,11 +103,11 @@ TRAINERS = {
     "oumi": Trainer("Oumi", "oumi", "datasets/chat_templates", clean=_join_lines),
     "trl": Trainer("TRL", "trl", "chat_templates", choose=_for_training),
 }
-"""By their names, which are those of their distributions, too, but for hyphens."""
+"""Trainers by name, which is also the name of their distribution, apart from hyphens."""
 
 
 def split_model(trainer: str, template: str | None) -> tuple[str, str | None]:
-    """The trainer and the template of ``TRAINER=MODEL``; raises ``UsageError`` if both name a template.
+    """Split ``TRAINER=MODEL`` into trainer and template; raises ``UsageError`` if both arguments contain a template.
 
     >>> split_model("trl=org/model", None)
     ('trl', 'org/model')
@@ -117,43 +119,48 @@ def split_model(trainer: str, template: str | None) -> tuple[str, str | None]:
 
 
 def find_trainer(name: str) -> Trainer:
-    """A trainer; raises ``UsageError`` for one that is not known, or has no templates that are files."""
+    """Return a trainer; raises ``UsageError`` if it is unknown or its templates are not files."""
     if name not in TRAINERS:
         raise UsageError(f"--for {name}: not known; known are {', '.join(TRAINERS)}")
     trainer = TRAINERS[name]
     if not trainer.folder:
-        reason = "has templates of its own, written in Python, which cannot be tried without running it"
-        raise UsageError(f"--for {name}: {trainer.title} {reason}; docs/training.md says what they take")
+        reason = "defines its templates in Python, so they cannot be rendered without running it"
+        raise UsageError(f"--for {name}: {trainer.title} {reason}; docs/training.md describes its data format")
     return trainer
 
 
 def choose_template(name: str, template: str) -> TrainerTemplate:
-    """What a trainer renders records with for a model, or the template that it has by this name.
+    """Return the template that a trainer uses.
 
-    Raises ``UsageError`` where it is not installed, and for what is neither a path nor such a name.
+    Args:
+        name: The name of the trainer.
+        template: A model or template file, or the name of a template of the trainer.
+
+    Raises:
+        UsageError: The trainer is unknown or not installed, or there is no such template.
     """
     trainer = find_trainer(name)
-    folder, spelled = _folder(name, trainer)
+    folder, title = _folder(name, trainer)
     files = _files(folder)
     if template in files and not Path(template).exists():
         text = _text(files[template])
-        source = TemplateSource({"default": trainer.clean(text) if trainer.clean else text}, _BARE)
-        description = f"{template} of {spelled}"
+        source = TemplateSource({"default": trainer.clean(text) if trainer.clean else text}, _NO_TOKENS)
+        description = f"{template} of {title}"
     elif locate(template).exists():
-        source, description = read(template), f"{template}, as {spelled} does"
+        source, description = read(template), f"{template}, as {title} does"
     else:
-        raise UsageError(f"--template {template}: no such file, and {spelled} has no such template: {', '.join(files)}")
+        raise UsageError(f"--template {template}: no such file, and {title} has no such template: {', '.join(files)}")
     if trainer.choose:
-        source, form = trainer.choose(source, folder)
-        description = ", ".join(filter(None, [description, form]))
+        source, remark = trainer.choose(source, folder)
+        description = ", ".join(filter(None, [description, remark]))
     return TrainerTemplate(source, description, trainer.prepare)
 
 
 def missing_template(name: str) -> UsageError:
-    """The error for a trainer without a template."""
-    folder, spelled = _folder(name, find_trainer(name))
+    """Return the error for a trainer without a template."""
+    folder, title = _folder(name, find_trainer(name))
     known = ", ".join(_files(folder))
-    return UsageError(f"--for {name}: add --template MODEL, or the name of one that {spelled} has: {known}")
+    return UsageError(f"--for {name}: add --template MODEL, or the name of a template of {title}: {known}")
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -161,18 +168,18 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def _folder(name: str, trainer: Trainer) -> tuple[Path, str]:
-    """The templates of a trainer, and its name with its version."""
+    """Return the folder with the templates of a trainer, and its title with the version."""
     try:
-        spelled = f"{trainer.title} {version(name)}"
+        title = f"{trainer.title} {version(name)}"
     except PackageNotFoundError:
         reason = f"{trainer.title} is not installed in this environment; pip install {name}"
-        raise UsageError(f"--for {name}: {reason}, or give --template MODEL alone") from None
+        raise UsageError(f"--for {name}: {reason}, or use --template MODEL without --for") from None
     spec = find_spec(trainer.package)
     places = [Path(each) / trainer.folder for each in (spec and spec.submodule_search_locations) or ()]
     folder = next((place for place in places if place.is_dir()), None)
     if folder is None:
-        raise UsageError(f"--for {name}: {spelled} has no templates in {trainer.package}/{trainer.folder}")
-    return folder, spelled
+        raise UsageError(f"--for {name}: {title} has no templates in {trainer.package}/{trainer.folder}")
+    return folder, title
 
 
 def _text(file: Path) -> str:

@@ -1,6 +1,6 @@
-"""The confined process: render records with a chat template, and try what the template loses of them.
+"""The confined process: render records with a chat template, and detect what the template loses.
 
-A trial renders a record again with changes that show what happens to each part of it.
+A trial renders a copy of a record with a unique word in each part, and looks for these words in the rendering.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ from chatsquash.core import chat, jsonio, reasoning
 from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Json, Message
-from chatsquash.templates.render import Renderer  # which loads jinja2 before memory is limited
+from chatsquash.templates.render import Renderer  # loads jinja2 before memory is limited
 from chatsquash.templates.source import TemplateOutput, TemplateSource
 
 _DEEP = "RecursionError: the record is nested too deeply"
-_made: list[Renderer] = []
-"""The template that came with the first request."""
+_renderers: list[Renderer] = []
+"""The template of the first request."""
 
 
 def answers(request: memoryview) -> Iterator[bytes]:
-    """The answer to one request.
+    """Yield the response to a request.
 
     Requests are ``["open", path, templates, tokens]``, ``["render", messages, tools, generation]`` and
-    ``["trial", messages, tools]``. Answers are ``null`` or why the template cannot be used; a ``TemplateOutput``; and
-    the members of a ``Trial`` after its messages, with an empty text. The latter two are preceded by the seconds they
-    took.
+    ``["trial", messages, tools]``. Their responses are: ``null``, or why the template cannot be used; a
+    ``TemplateOutput``; the members of a ``Trial`` after its messages, with an empty text. The last two are preceded by
+    the duration in seconds.
     """
     began = monotonic()
     try:
-        what, *given = jsonio.loads(bytes(request))
+        what, *arguments = jsonio.loads(bytes(request))
     except RecursionError:
         yield jsonio.dumps([monotonic() - began, None, _DEEP])
         return
     if what == "open":
-        yield jsonio.dumps(_open(*given))
+        yield jsonio.dumps(_open(*arguments))
         return
     if what == "render":
-        answer: Any = _render(*given)
+        answer: Any = _render(*arguments)
     else:
-        _, text, problem, sought, *rest = trial(_made[0], *given)
+        _, text, problem, sought, *rest = trial(_renderers[0], *arguments)
         answer = [None if text is None else "", problem, sorted(sought), *rest]
     yield jsonio.dumps([monotonic() - began, *answer])
 
 
 def _open(path: str, templates: dict[str, str], tokens: dict[str, str]) -> str | None:
     try:
-        _made.append(Renderer(path, TemplateSource(templates, tokens)))
+        _renderers.append(Renderer(path, TemplateSource(templates, tokens)))
     except UsageError as problem:
         return str(problem)
     return None
@@ -58,7 +58,7 @@ def _open(path: str, templates: dict[str, str], tokens: dict[str, str]) -> str |
 
 def _render(messages: Any, tools: Any, generation: bool) -> TemplateOutput:
     try:
-        return _made[0](messages, tools, generation=generation)
+        return _renderers[0](messages, tools, generation=generation)
     except RecursionError:
         return TemplateOutput(None, _DEEP)
 
@@ -67,20 +67,20 @@ _KINDS: dict[str, Kind] = {"system": "system", "developer": "system", "tool": "r
 
 
 class MarkedPlace(NamedTuple):
-    """A word, and where it was put."""
+    """A word and its place in the copy."""
 
     word: str
     place: Expectation
     original: str
-    """The text that it was put into, or a name beside it: what to look for where the copy does not render."""
-    twice: tuple[str, ...] = ()
-    """Spellings that say that it was encoded twice."""
-    spelled: str = ""
-    """The spelling that Python gives to what holds it; empty for a text."""
+    """The text that the word was added to, or an adjacent name; used for the search if the copy cannot be rendered."""
+    double_encodings: tuple[str, ...] = ()
+    """Texts that only occur in the rendering if the arguments were encoded twice."""
+    literal: str = ""
+    """The Python literal of the object that contains the word; empty for a text."""
 
 
 class MarkedCopy(NamedTuple):
-    """The copy and its marks."""
+    """A marked copy of a record."""
 
     messages: list[Message]
     tools: Json
@@ -88,10 +88,10 @@ class MarkedCopy(NamedTuple):
 
 
 class Marker:
-    """Makes copies of records with a word, which no rendering has by itself, in everything that one should show.
+    """Creates copies of records with a unique word in each part that a rendering should contain.
 
-    Looking for the words finds what is lost, where looking for the texts would not: "ok" stands in many places, and
-    many texts are changed on their way.
+    Searching for the words detects lost parts more reliably than searching for the texts: a text such as "ok" occurs in
+    many places, and templates change texts.
     """
 
     def __init__(self, text: str) -> None:
@@ -101,40 +101,42 @@ class Marker:
         self._marks: list[MarkedPlace] = []
 
     def copy(self, messages: list[Message], tools: Json) -> MarkedCopy:
-        """A marked copy of a record."""
+        """Return a marked copy of a record."""
         definitions = tools if isinstance(tools, list) else ()
-        marked = [mark_definition(tool, at, self._place_word) for at, tool in enumerate(definitions)] or tools
-        return MarkedCopy([self._message(at, message) for at, message in enumerate(messages)], marked, self._marks)
+        marked_tools = [mark_definition(tool, at, self._place_word) for at, tool in enumerate(definitions)] or tools
+        return MarkedCopy(
+            [self._message(at, message) for at, message in enumerate(messages)], marked_tools, self._marks
+        )
 
     def _word(self) -> str:
-        return f"{self._stem}{len(self._marks)}x"  # the last letter tells 1 from 10
+        return f"{self._stem}{len(self._marks)}x"  # the suffix distinguishes 1 from 10
 
     def _place_word(self, place: Expectation, original: str) -> str:
-        """A word that is put where something is expected."""
+        """Return a new word for an expected element."""
         word = self._word()
         self._marks.append(MarkedPlace(word, place, original))
         return word
 
     def _message(self, at: int, message: Message) -> Message:
-        marked: dict[str, Any] = dict(message)
+        copy: dict[str, Any] = dict(message)
         for key in reasoning.TEXTS:
-            if isinstance(said := message.get(key), str) and said.strip():
-                marked[key] = self._text(said, Expectation("reasoning", at))
+            if isinstance(text := message.get(key), str) and text.strip():
+                copy[key] = self._text(text, Expectation("reasoning", at))
                 break
         if "content" in message:
-            marked["content"] = self._content(message["content"], Expectation(_KINDS.get(message["role"], "text"), at))
+            copy["content"] = self._content(message["content"], Expectation(_KINDS.get(message["role"], "text"), at))
         if calls := message.get("tool_calls"):
             is_list = isinstance(calls, list)
-            marked["tool_calls"] = [self._call(at, n, call) for n, call in enumerate(calls)] if is_list else calls
-        return marked  # type: ignore[return-value]
+            copy["tool_calls"] = [self._call(at, n, call) for n, call in enumerate(calls)] if is_list else calls
+        return copy  # type: ignore[return-value]
 
     def _content(self, content: Json, place: Expectation) -> Json:
         if isinstance(content, str):
-            # Templates cut texts here: what stands before the last end is reasoning.
-            thought, end, said = content.rpartition(reasoning.CLOSE)
+            # Templates split texts here: the text before the last closing tag is reasoning.
+            thought, end, answer = content.rpartition(reasoning.CLOSE)
             if thought.strip() not in ("", reasoning.OPEN):
                 thought = self._text(thought, Expectation("reasoning", place.at))
-            return thought + end + self._text(said, place)
+            return thought + end + self._text(answer, place)
         return [self._part(part, place) for part in content] if isinstance(content, list) else content
 
     def _part(self, part: Json, place: Expectation) -> Json:
@@ -142,20 +144,20 @@ class Marker:
             return part
         place = Expectation("reasoning", place.at) if reasoning.is_part(part) else place
         before = len(self._marks)
-        marked = {**part, "text": self._text(part["text"], place)}
+        copy = {**part, "text": self._text(part["text"], place)}
         for number in range(before, len(self._marks)):
-            self._marks[number] = self._marks[number]._replace(spelled=repr(marked))
-        return marked
+            self._marks[number] = self._marks[number]._replace(literal=repr(copy))
+        return copy
 
     def _text(self, text: str, place: Expectation) -> str:
-        """A text with a word in its middle, where neither a tag nor the end is touched; empty texts stay."""
-        said = text.strip()
-        if not said:
+        """Insert a word near the middle of a text, away from tags and the end; empty texts are unchanged."""
+        body = text.strip()
+        if not body:
             return text
-        begin = text.index(said)
-        space = next((n for n in range(len(said) // 2, len(said)) if said[n].isspace()), len(said))
+        begin = text.index(body)
+        space = next((n for n in range(len(body) // 2, len(body)) if body[n].isspace()), len(body))
         word = self._word()
-        self._marks.append(MarkedPlace(word, place, said))
+        self._marks.append(MarkedPlace(word, place, body))
         return text[: begin + space] + word + text[begin + space :]
 
     def _call(self, at: int, index: int, call: Json) -> Json:
@@ -165,29 +167,29 @@ class Marker:
             return call
         word, place = self._word(), Expectation("call", at, index, name)
         if isinstance(arguments, dict):
-            marked: Json = _within(arguments, word)
-            self._marks.append(MarkedPlace(word, place, name, spelled=repr(marked)))
+            copy: Json = _insert_word(arguments, word)
+            self._marks.append(MarkedPlace(word, place, name, literal=repr(copy)))
         else:
             value = jsonio.value(arguments)
-            marked = jsonio.dumps(_within(value, word)).decode() if isinstance(value, dict) else f"{arguments}{word}"
-            self._marks.append(MarkedPlace(word, place, name, _json_spellings(marked)))
-        return {**call, "function": {**call["function"], "arguments": marked}}
+            copy = jsonio.dumps(_insert_word(value, word)).decode() if isinstance(value, dict) else f"{arguments}{word}"
+            self._marks.append(MarkedPlace(word, place, name, _json_spellings(copy)))
+        return {**call, "function": {**call["function"], "arguments": copy}}
 
 
-def _within(arguments: dict[str, Any], word: str) -> dict[str, Any]:
-    """A copy with the word at the end of the first text, or as a new member where there is none."""
+def _insert_word(arguments: dict[str, Any], word: str) -> dict[str, Any]:
+    """Return a copy with the word at the end of the first text, or as a new member if there is no text."""
     key = next((key for key, member in arguments.items() if isinstance(member, str)), word)
     return {**arguments, key: arguments.get(key, "") + word}
 
 
 def _json_spellings(text: str) -> tuple[str, ...]:
-    """How JSON spells a text, without the quotes around it; nothing where that is the text itself."""
+    """Return the JSON encodings of a text without quotes that differ from the text."""
     spellings = {json.dumps(text, ensure_ascii=ascii_)[1:-1] for ascii_ in (False, True)}
     return tuple(sorted(spellings - {text}))
 
 
 def trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
-    """What the template makes of a record, and what of the record is not in it or not as it should be."""
+    """Render a record, and detect parts that are missing from the rendering or wrong in it."""
     try:
         return _try_record(render, messages, tools)
     except RecursionError:
@@ -199,30 +201,30 @@ def _try_record(render: Renderer, messages: list[Message], tools: Json) -> Trial
     if plain.text is None:
         return Trial(messages, None, plain.problem)
     copy = Marker(plain.text).copy(messages, tools)
-    marked = render(copy.messages, copy.tools)
-    wrapped = list(map(_wrap, tools or []))
+    marked_output = render(copy.messages, copy.tools)
+    wrapped_tools = list(map(_wrap, tools or []))
     return Trial(
         messages,
         plain.text,
         sought=frozenset(mark.place.kind for mark in copy.marks),
-        missing=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked)),
-        twice=tuple(mark.place for mark in copy.marks if _shows(marked, *mark.twice)),
-        spelled=tuple(mark.place for mark in copy.marks if mark.spelled and _shows(marked, mark.spelled)),
+        missing=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked_output)),
+        twice=tuple(mark.place for mark in copy.marks if _contains(marked_output, *mark.double_encodings)),
+        spelled=tuple(mark.place for mark in copy.marks if mark.literal and _contains(marked_output, mark.literal)),
         nulls=tuple(_nulls(render, messages, tools, plain.text)),
-        flat=wrapped != (tools or []) and _differs(plain.text, render(messages, wrapped)),
+        flat=wrapped_tools != (tools or []) and _differs(plain.text, render(messages, wrapped_tools)),
         empty=tools == [] and _differs(plain.text, render(messages, None)),
     )
 
 
-def _is_lost(mark: MarkedPlace, plain: str, marked: TemplateOutput) -> bool:
-    if marked.text is not None:
-        return mark.word not in marked.text
-    # The template refuses the copy, so look for what the mark was put into.
+def _is_lost(mark: MarkedPlace, plain: str, output: TemplateOutput) -> bool:
+    if output.text is not None:
+        return mark.word not in output.text
+    # The template rejects the copy, so look for the original text.
     return mark.original not in plain and json.dumps(mark.original)[1:-1] not in plain
 
 
-def _shows(marked: TemplateOutput, *spellings: str) -> bool:
-    return marked.text is not None and any(spelling in marked.text for spelling in spellings)
+def _contains(output: TemplateOutput, *spellings: str) -> bool:
+    return output.text is not None and any(spelling in output.text for spelling in spellings)
 
 
 def _differs(text: str, other: TemplateOutput) -> bool:
@@ -234,19 +236,19 @@ def _wrap(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nulls(render: Renderer, messages: list[Message], tools: Json, text: str) -> Iterator[str]:
-    """What nulls do: to transformers before 5.23, which passed those of messages on, and to all others."""
-    printed = _count(text)
+    """Yield the effects of nulls, in all versions and in transformers before 5.23, which kept nulls in messages."""
+    count = _count(text)
     if any(None in message.values() for message in messages):
         older = render(messages, tools, nulls=True)
         if older.text is None:
             yield f"null members of messages make the template raise {older.problem} (transformers before 5.23)"
-        elif _count(older.text) > printed:
+        elif _count(older.text) > count:
             yield "null members of messages are printed as None (transformers before 5.23)"
     lacks_content = any("content" not in message for message in messages)
-    if printed and (lacks_content or None in leaves([messages, tools])):
-        without = render(list(map(_fill, messages)), _without(tools))
-        if without.text is not None and _count(without.text) < printed:
-            yield "null, or content that is missing, is printed as None"
+    if count and (lacks_content or None in leaves([messages, tools])):
+        without = render(list(map(_fill, messages)), _drop_nulls(tools))
+        if without.text is not None and _count(without.text) < count:
+            yield "null or missing content is printed as None"
 
 
 def _count(text: str) -> int:
@@ -254,39 +256,39 @@ def _count(text: str) -> int:
 
 
 def _fill(message: Message) -> Any:
-    """A message without nulls and with content."""
-    bare = _without(message)
+    """Return a message without nulls and with content."""
+    bare = _drop_nulls(message)
     return bare if "content" in bare else {**bare, "content": ""}
 
 
-def _without(value: Json) -> Json:
+def _drop_nulls(value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _without(member) for key, member in value.items() if member is not None}
-    return [_without(item) for item in value] if isinstance(value, list) else value
+        return {key: _drop_nulls(member) for key, member in value.items() if member is not None}
+    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 Place = Callable[[Expectation, str], str]
-"""Gives a word for something that is expected, by what it is put into or stands beside."""
+"""Returns a word for an expected element, given the text that it is added to."""
 _MOST = 20
-"""Parts of a definition that get a word; what a template does with these it does with all."""
+"""The number of marked parts per definition; templates treat all parts of a kind alike."""
 _SCHEMAS = ("items", "additionalProperties", "not")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SHARED = ("$defs", "definitions")
+_DEFINITIONS = ("$defs", "definitions")
 
 
 def mark_definition(tool: Json, at: int, place: Place) -> Json:
-    """A copy of a definition, wrapped or not, with words in its description and its parameters."""
+    """Return a copy of a wrapped or flat definition with words in its description and parameters."""
     inner = tool.get("function") if isinstance(tool, dict) else None
     definition = inner if isinstance(inner, dict) else tool
     name = chat.tool_name(definition)
     if name is None:
         return tool
     word, description = place(Expectation("tool", at, name=name), name), definition.get("description")
-    said = f"{description} {word}" if isinstance(description, str) else word
-    made = {**definition, "description": said}
+    text = f"{description} {word}" if isinstance(description, str) else word
+    copy = {**definition, "description": text}
     if isinstance(parameters := definition.get("parameters"), dict):
-        made["parameters"] = _Parts(at, name, place).schema(parameters)
-    return {**tool, "function": made} if definition is inner else made
+        copy["parameters"] = _Parts(at, name, place).schema(parameters)
+    return {**tool, "function": copy} if definition is inner else copy
 
 
 class _Parts:
@@ -294,51 +296,51 @@ class _Parts:
 
     def __init__(self, at: int, name: str, place: Place) -> None:
         self._at, self._name, self._place = at, name, place
-        self._left = _MOST
+        self._remaining = _MOST
 
     def schema(self, schema: dict[str, Any], within: Kind | None = None) -> dict[str, Any]:
-        """A copy with a word in each name of a property, and among the values of each ``enum``.
+        """Return a copy with a word in the name of each property and in each ``enum``.
 
-        ``within`` is the kind of thing that these are part of, where that counts.
+        ``within`` is the kind of the enclosing element if it replaces that of the parts.
         """
-        made = dict(schema)
+        copy = dict(schema)
         if isinstance(values := schema.get("enum"), list) and values:
-            made["enum"] = [*values, *filter(None, [self._word(within or "enum", str(values[0]))])]
+            copy["enum"] = [*values, *filter(None, [self._word(within or "enum", str(values[0]))])]
         if isinstance(properties := schema.get("properties"), dict):
-            self._properties(made, properties, within)
+            self._properties(copy, properties, within)
         for key in _SCHEMAS:
             if isinstance(inner := schema.get(key), dict):
-                made[key] = self.schema(inner, within)
+                copy[key] = self.schema(inner, within)
         for key in _LISTS:
             if isinstance(several := schema.get(key), list):
-                made[key] = [self.schema(each, within) if isinstance(each, dict) else each for each in several]
-        for key in _SHARED:
-            if isinstance(shared := schema.get(key), dict):
-                made[key] = {name: self._definition_schema(each, name) for name, each in shared.items()}
-        return made
+                copy[key] = [self.schema(each, within) if isinstance(each, dict) else each for each in several]
+        for key in _DEFINITIONS:
+            if isinstance(definitions := schema.get(key), dict):
+                copy[key] = {name: self._definition_schema(each, name) for name, each in definitions.items()}
+        return copy
 
-    def _properties(self, made: dict[str, Any], properties: dict[str, Any], within: Kind | None) -> None:
+    def _properties(self, copy: dict[str, Any], properties: dict[str, Any], within: Kind | None) -> None:
         names = {name: f"{name}{self._word(within or 'property', name)}" for name in properties}
-        made["properties"] = {
+        copy["properties"] = {
             names[name]: self.schema(each, within) if isinstance(each, dict) else each
             for name, each in properties.items()
         }
-        if isinstance(required := made.get("required"), list):
-            made["required"] = [names.get(name, name) if isinstance(name, str) else name for name in required]
+        if isinstance(required := copy.get("required"), list):
+            copy["required"] = [names.get(name, name) if isinstance(name, str) else name for name in required]
 
     def _definition_schema(self, schema: Json, name: str) -> Json:
-        """What ``$ref`` names; it keeps its name."""
+        """Return a marked copy of a schema in ``$defs``, whose name stays because of ``$ref``."""
         if not isinstance(schema, dict):
             return schema
-        left = self._left
-        made = self.schema(schema, "$defs")
-        if self._left == left and (word := self._word("$defs", name)):
-            made["description"] = f"{schema.get('description') or ''} {word}".strip()
-        return made
+        remaining = self._remaining
+        copy = self.schema(schema, "$defs")
+        if self._remaining == remaining and (word := self._word("$defs", name)):
+            copy["description"] = f"{schema.get('description') or ''} {word}".strip()
+        return copy
 
     def _word(self, kind: Kind, original: str) -> str:
-        """A word for a part; empty once enough have one."""
-        if not self._left:
+        """Return a word for a part, or an empty text after enough parts."""
+        if not self._remaining:
             return ""
-        self._left -= 1
+        self._remaining -= 1
         return self._place(Expectation(kind, self._at, name=self._name), original)
