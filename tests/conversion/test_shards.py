@@ -124,7 +124,7 @@ def test_a_new_listing_removes_what_an_earlier_one_left(logs):
 def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
     convert("logs", OUT, PLAIN)
     write_log(logs / "others" / "a.jsonl")
-    with pytest.raises(UsageError, match="none of these logs is among those of this run"):
+    with pytest.raises(UsageError, match="none of these logs is read in this run"):
         divide("others", OUT, PLAIN, 1)
 
 
