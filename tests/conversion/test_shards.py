@@ -200,7 +200,7 @@ def test_a_shard_whose_part_is_gone_or_cut_is_converted_again(logs):
         convert_shard(OUT, Shard(1, 1), PLAIN)
         spoil(next(SHARDS.glob("part-*")))
         with pytest.raises(
-            UsageError, match=r"shard 1: its output is missing or truncated; convert it again with --full"
+            UsageError, match="shard 1: its output is missing or truncated; convert it again with --full"
         ):
             merge(OUT)
         assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
@@ -306,9 +306,7 @@ def test_a_marker_names_no_file_elsewhere(logs, name):
     convert_shard(OUT, Shard(1, 1), PLAIN)
     held = json.loads(marker(1, 1).read_text())
     marker(1, 1).write_text(json.dumps({**held, "part": {"name": name, "size": 4}}))
-    with pytest.raises(
-        UsageError, match=r"done-00001-of-00001.json: is not a valid marker; convert the shard again with"
-    ):
+    with pytest.raises(UsageError, match=r"done-00001-of-00001.json: is not a valid marker; convert the shard again"):
         merge(OUT)
     assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
 
@@ -393,9 +391,7 @@ def test_many_logs_are_divided_in_bounded_memory(here):
 def test_a_listing_is_read_by_the_same_code_only(logs, monkeypatch):
     divide("logs", OUT, PLAIN, 1)
     monkeypatch.setattr(listings, "code_digest", lambda: "other")
-    with pytest.raises(
-        UsageError, match=r"was written by another build of chatsquash \(.*\); use that build, or regenerate"
-    ):
+    with pytest.raises(UsageError, match=r"was written by another build of chatsquash .*; use that build, or re"):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 

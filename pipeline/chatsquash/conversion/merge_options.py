@@ -56,18 +56,13 @@ def _refuse_different(first: FinishedResult, other: FinishedResult, may_differ: 
     for name in dict.fromkeys([*first.options, *other.options]):
         if name == _KEY or name in may_differ or first.options.get(name) == other.options.get(name):
             continue
-        difference = (
-            f"{other.path} was written {_describe_option(other, name)}, {first.path} {_describe_option(first, name)}"
-        )
-        hint = (
-            "choose a mode with merge --duplicates"
-            if name in _DUPLICATE_OPTIONS
-            else "convert the logs of one of them again"
-        )
+        difference = f"{other.path} was written {_setting(other, name)}, {first.path} {_setting(first, name)}"
+        is_mode = name in _DUPLICATE_OPTIONS
+        hint = "choose a mode with merge --duplicates" if is_mode else "convert the logs of one of them again"
         raise UsageError(f"{difference}: only results with the same options can be merged; {hint}")
 
 
-def _describe_option(result: FinishedResult, name: str) -> str:
+def _setting(result: FinishedResult, name: str) -> str:
     """Describe the value of an option with which a result was written."""
     value = result.options.get(name)
     option = next((each for each in list_options() if each.name == name), None)
