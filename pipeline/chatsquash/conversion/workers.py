@@ -35,7 +35,7 @@ _CHUNK_BYTES = 1 << 20
 """Bytes of lines after which outcomes of this process are passed on."""
 _SHARES_PER_WORKER = 32
 """A log is large if it has more than this fraction (1/32) of the bytes of one worker."""
-_BYTES_PER_PROCESS = 8 << 20
+_WORTH_A_PROCESS = 8 << 20
 """Bytes of logs per process below which starting it takes longer than it saves."""
 
 
@@ -103,7 +103,7 @@ def _useful_workers(logs: Sequence[Log], options: Options) -> int:
     """Return the useful number of workers; a document counts once, whatever its number of conversations."""
     size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
     jobs = size if options.sessions_by in ("id", "chain") else len(logs)
-    return min(options.workers, size // _BYTES_PER_PROCESS + 1, jobs)
+    return min(options.workers, size // _WORTH_A_PROCESS + 1, jobs)
 
 
 def _divide(log: Log, options: Options, expanded: Folder | None) -> list[Log] | Outcome:
