@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from chatsquash import Options
 from chatsquash.cli.main import cli
 from chatsquash.conversion import engines
-from chatsquash.conversion.engines import Where, _cluster, _node
+from chatsquash.conversion.engines import EngineSettings, _cluster, _node
 from chatsquash.conversion.engines import ray as engine
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import place_in
@@ -62,7 +62,7 @@ IDLE = [
     (["--no-merge"], "--no-merge has no effect with --engine local: remove it"),
     (["--engine", "ray", "--resume"], "--resume has no effect with --engine ray, which always continues"),
     (["--engine", "ray", "--address", "a:1", "--workers", "3"], "--workers has no effect with --address a:1"),
-    (["--engine", "ray", "--limit", "3"], "--limit: no shard knows what the others have"),
+    (["--engine", "ray", "--limit", "3"], "--limit cannot be used with shards"),
     (["--engine", "slurm"], "'slurm'"),
 ]
 
@@ -82,7 +82,7 @@ def test_ray_needs_a_key_that_is_named_where_addresses_are_replaced(here, monkey
     monkeypatch.delenv("CHATSQUASH_ANONYMIZE_KEY_FILE")
     done = CliRunner().invoke(cli, ["convert", "logs", "--engine", "ray"])
     assert isinstance(done.exception, UsageError)
-    assert "name the one key that all nodes use with --anonymize-key-file" in str(done.exception)
+    assert "pass the key for all nodes with --anonymize-key-file" in str(done.exception)
 
 
 def test_ray_that_is_not_installed_is_named_with_its_extra(here, monkeypatch):
@@ -90,7 +90,7 @@ def test_ray_that_is_not_installed_is_named_with_its_extra(here, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     monkeypatch.setattr(_cluster, "find_spec", lambda _: None)
     done = CliRunner().invoke(cli, ["convert", "logs", "--engine", "ray"])
-    assert str(done.exception) == "--engine ray needs the package ray: pip install 'chatsquash[ray]'"
+    assert str(done.exception) == "--engine ray requires the package ray: pip install 'chatsquash[ray]'"
 
 
 def test_a_client_of_a_cluster_is_no_node_of_it(monkeypatch):
@@ -100,36 +100,36 @@ def test_a_client_of_a_cluster_is_no_node_of_it(monkeypatch):
 
 
 def test_a_node_that_sees_all_writes_its_file(listed):
-    answer = _node.look(listed, "node")
+    answer = _node.check(listed, "node")
     assert answer == f"{listed.token} node"
     assert listed.place.read(listed.trial("node")).decode() == answer
 
 
 @cases(
     "other, told",
-    ("other Ray", {"ray": "2"}, "has Ray 1, not 2; install one version on all nodes"),
-    ("another version", {"version": "0"}, ", not 0 of chatsquash; install one build on all nodes"),
-    ("other code", {"code": "0"}, "has other code of chatsquash; install one build on all nodes"),
-    ("another listing", {"listing": "0"}, "does not see what was written to "),
-    ("a log that is elsewhere", {"samples": (("gone.jsonl", 3),)}, "does not see gone.jsonl as it is where"),
+    ("other Ray", {"ray": "2"}, "runs Ray 1, not 2; install the same version on all nodes"),
+    ("another version", {"version": "0"}, ", not 0; install the same build on all nodes"),
+    ("other code", {"code": "0"}, "runs another build of chatsquash; install the same build on all nodes"),
+    ("another listing", {"listing": "0"}, "cannot read the listing in "),
+    ("a log that is elsewhere", {"samples": (("gone.jsonl", 3),)}, "gone.jsonl is missing or differs from the log"),
 )
 def test_a_node_that_does_not_fit_says_why(listed, other, told):
     run = replace(listed, **other)
     host = socket.gethostname()
-    for answer in (_node.look(run, "node"), _node.convert(run, 1)):
+    for answer in (_node.check(run, "node"), _node.convert(run, 1)):
         assert answer["kind"] == "ChatsquashError"
         assert answer["text"].startswith(f"{host}: ")
         assert told in answer["text"]
 
 
 def test_an_output_that_a_node_does_not_see_is_told(listed, tmp_path):
-    answer = _node.look(replace(listed, out=tmp_path / "elsewhere"), "node")
-    assert "needs an OUT that every node sees" in answer["text"]
+    answer = _node.check(replace(listed, out=tmp_path / "elsewhere"), "node")
+    assert "requires an OUT that all nodes can access" in answer["text"]
 
 
 def test_a_node_that_comes_later_needs_some_of_the_logs_only(listed, here):
     (here / "logs" / "a.jsonl").unlink()
-    assert _node.look(listed, "node")["kind"] == "ChatsquashError"
+    assert _node.check(listed, "node")["kind"] == "ChatsquashError"
     done = [_node.convert(listed, number) for number in (1, 2)]
     assert sum(each["records_made"]["count"] for each in done) == 2
 
@@ -166,7 +166,7 @@ def test_what_goes_wrong_in_a_task_is_plain_data(listed, monkeypatch):
 
     assert fails(UsageError("why")) == {"kind": "UsageError", "text": "why"}
     assert fails(OSError(28, "No space left", "x"))["text"] == f"{socket.gethostname()}: x: No space left"
-    assert "memory ran out" in fails(MemoryError())["text"]
+    assert "out of memory; give tasks more memory" in fails(MemoryError())["text"]
     assert isinstance(engine._error({"kind": "UsageError", "text": "why"}), UsageError)
     assert type(engine._error({"kind": "made up", "text": "why"})) is ChatsquashError
 
@@ -192,14 +192,14 @@ def test_a_head_that_is_gone_for_long_ends_the_run(monkeypatch):
         address = f"127.0.0.1:{server.getsockname()[1]}"
         context = type("Context", (), {"gcs_address": address})
         head = _cluster.Head(type("Ray", (), {"get_runtime_context": context}))
-        assert head.answers()
-    assert not head.answers()
+        assert head.is_reachable()
+    assert not head.is_reachable()
     monkeypatch.setattr(_cluster, "_PATIENCE", -1.0)
-    with pytest.raises(ChatsquashError, match="the head of the Ray cluster is gone"):
-        head.answers()
+    with pytest.raises(ChatsquashError, match="the head node of the Ray cluster is unreachable"):
+        head.is_reachable()
 
 
-@pytest.mark.parametrize("where", [Where(), Where(engine="ray", address="auto", merge=False)])
+@pytest.mark.parametrize("where", [EngineSettings(), EngineSettings(engine="ray", address="auto", merge=False)])
 def test_where_a_run_is_decides_nothing_of_a_listing(here, where):
     assert not {"engine", "address", "merge"} & listings.describe(GIVEN).keys()
     assert {"engine", "address", "merge"} == set(where.__dataclass_fields__)

@@ -349,7 +349,7 @@ def test_the_command_joins_results_and_exits_as_convert_does(results, command):
 
 
 @cases("arguments, problem",
-    ("one result and nothing else", ["one"], "or join this result with another: chatsquash merge one OTHER -o BOTH"),
+    ("one result and nothing else", ["one"], "or merge this result with another: chatsquash merge one OTHER -o BOTH"),
     ("one result", ["one", "-o", "both"], "one: is a single result; add another one to merge it with"),
     ("the key of shards", ["one", "two", "--anonymize-key-file", "key"], "--anonymize-key-file key has no effect on finished results"),
     ("duplicates of shards", ["one", "--duplicates", "exact"], "--duplicates exact has no effect on shards"),

@@ -108,7 +108,7 @@ def test_where_they_count_from_has_to_be_there(logs):
     divide("logs", OUT, PLAIN, 1)
     listing = json.loads((SHARDS / "listing.json").read_text())
     (SHARDS / "listing.json").write_text(json.dumps({**listing, "folder": "/nowhere"}))
-    with pytest.raises(UsageError, match="/nowhere: is not here, and the paths of the logs count from there"):
+    with pytest.raises(UsageError, match="/nowhere: does not exist here, but the paths of the logs are relative to it"):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 
@@ -124,7 +124,7 @@ def test_a_new_listing_removes_what_an_earlier_one_left(logs):
 def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
     convert("logs", OUT, PLAIN)
     write_log(logs / "others" / "a.jsonl")
-    with pytest.raises(UsageError, match="none of these logs is among those of this run"):
+    with pytest.raises(UsageError, match="none of these logs is read in this run"):
         divide("others", OUT, PLAIN, 1)
 
 
@@ -133,10 +133,10 @@ def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
 
 @cases(
     "given, error",
-    ("no listing", [], "out: holds no listing, or one that was merged; make one with: chatsquash shards LOGS -o out -n 64"),
-    ("a number beyond the last", ["--shard", "3/2"], "--shard 3/2: shards count from 1 to 2"),
-    ("0, since they count from 1", ["--shard", "0/2"], "--shard 0/2: shards count from 1 to 2"),
-    ("what is no shard", ["--shard", "x"], "--shard 'x': is not a shard; write one as 3/64, the third of 64"),
+    ("no listing", [], "out: contains no listing, or it was already merged; create one with: chatsquash shards LOGS -o out -n 64"),
+    ("a number beyond the last", ["--shard", "3/2"], "--shard 3/2: the number of the shard must be between 1 and 2"),
+    ("0, since they count from 1", ["--shard", "0/2"], "--shard 0/2: the number of the shard must be between 1 and 2"),
+    ("what is no shard", ["--shard", "x"], "--shard 'x': is not a shard; use the form K/N, for example 3/64"),
 )  # fmt: skip
 def test_shards_that_cannot_be_meant_are_refused(command, here, given, error):
     code, out, err = command("convert", "-o", "out", *(given or ["--shard", "1/2"]))
@@ -158,13 +158,13 @@ def test_what_the_listing_has_is_refused_beside_a_shard(command, logs, given, er
 
 def test_another_number_of_shards_is_refused(logs):
     divide("logs", OUT, PLAIN, 2)
-    with pytest.raises(UsageError, match=r"--shard 1/3: the listing is of 2 shards"):
+    with pytest.raises(UsageError, match=r"--shard 1/3: the listing has 2 shards"):
         convert_shard(OUT, Shard(1, 3), PLAIN)
 
 
 def test_a_limit_is_refused(command, logs):
     code, _, err = command("shards", "logs", "-n", "2", "--limit", "3")
-    assert (code, err) == (2, "error: --limit: no shard knows what the others have; remove it\n")
+    assert (code, err) == (2, "error: --limit cannot be used with shards; remove it\n")
 
 
 def test_pseudonyms_need_one_named_key(command, logs, monkeypatch):
@@ -173,8 +173,8 @@ def test_pseudonyms_need_one_named_key(command, logs, monkeypatch):
     Path("other").write_bytes(KEY + b"!")
     command("shards", "logs", "-n", "2", "--anonymize-key-file", "key")
     for given, error in (
-        ([], "e-mail addresses are replaced, so it needs a key; name the one key that all shards have"),
-        (["--anonymize-key-file", "other"], "the key is not that of the listing"),
+        ([], "e-mail addresses are replaced, which requires a key; pass the same key to all shards with"),
+        (["--anonymize-key-file", "other"], "the key differs from that of the listing"),
     ):
         code, _, err = command("convert", "--shard", "1/2", *given)
         assert (code, err.startswith(f"error: --shard 1/2: {error}")) == (2, True)
@@ -199,7 +199,9 @@ def test_a_shard_whose_part_is_gone_or_cut_is_converted_again(logs):
     for spoil in (Path.unlink, lambda path: os.truncate(path, 10)):
         convert_shard(OUT, Shard(1, 1), PLAIN)
         spoil(next(SHARDS.glob("part-*")))
-        with pytest.raises(UsageError, match=r"shard 1: what it gave is gone or was cut; convert it again with --full"):
+        with pytest.raises(
+            UsageError, match="shard 1: its output is missing or truncated; convert it again with --full"
+        ):
             merge(OUT)
         assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
     merge(OUT)
@@ -209,7 +211,7 @@ def test_missing_shards_are_named(logs):
     divide("logs", OUT, PLAIN, 9)
     for number in (2, 6):
         convert_shard(OUT, Shard(number, 9), PLAIN)
-    with pytest.raises(UsageError, match=r"^7 shards of 9 not converted: 1, 3-5, 7-9; convert each with"):
+    with pytest.raises(UsageError, match=r"^7 of 9 shards not converted: 1, 3-5, 7-9; convert each with"):
         merge(OUT)
 
 
@@ -236,7 +238,7 @@ def test_a_shard_of_another_listing_is_told(logs):
     divide("logs", OUT, PLAIN, 1)
     for name, data in left.items():
         (SHARDS / name).write_bytes(data)
-    with pytest.raises(UsageError, match=r"^shard 1: was converted by another listing; convert it again"):
+    with pytest.raises(UsageError, match=r"^shard 1: was converted from another listing; convert it again"):
         merge(OUT)
 
 
@@ -304,7 +306,7 @@ def test_a_marker_names_no_file_elsewhere(logs, name):
     convert_shard(OUT, Shard(1, 1), PLAIN)
     held = json.loads(marker(1, 1).read_text())
     marker(1, 1).write_text(json.dumps({**held, "part": {"name": name, "size": 4}}))
-    with pytest.raises(UsageError, match=r"done-00001-of-00001.json: is not a marker; convert the shard again with"):
+    with pytest.raises(UsageError, match=r"done-00001-of-00001.json: is not a valid marker; convert the shard again"):
         merge(OUT)
     assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
 
@@ -338,7 +340,7 @@ def test_a_full_disk_names_the_folder_and_leaves_nothing(command, logs, monkeypa
     with monkeypatch.context() as patched:
         patched.setattr("chatsquash.core.platform.sync", full)
         code, _, err = command("convert", "--shard", "1/1")
-    told = "No space left on device; nothing of shard 1/1 is kept, and the same command converts it"
+    told = "No space left on device; shard 1/1 was not saved; run the same command again"
     assert (code, err) == (1, f"error: out/.chatsquash/shards: {told}\n")
     assert tree(SHARDS) == before
 
@@ -389,7 +391,7 @@ def test_many_logs_are_divided_in_bounded_memory(here):
 def test_a_listing_is_read_by_the_same_code_only(logs, monkeypatch):
     divide("logs", OUT, PLAIN, 1)
     monkeypatch.setattr(listings, "code_digest", lambda: "other")
-    with pytest.raises(UsageError, match=r"was made by another chatsquash, .*; run that version, or make the listing"):
+    with pytest.raises(UsageError, match=r"was written by another build of chatsquash .*; use that build, or re"):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 
@@ -417,7 +419,7 @@ def test_a_machine_that_sees_no_log_leaves_no_marker_and_a_later_attempt_reads_t
     divide("logs", OUT, PLAIN, 1)
     Path("logs").rename("gone")
     with pytest.raises(
-        ChatsquashError, match=r"^shard 1: none of its logs can be read, such as logs/\d.jsonl; see whether"
+        ChatsquashError, match=r"^shard 1: none of its logs can be read, for example logs/\d.jsonl; check that"
     ):
         convert_shard(OUT, Shard(1, 1), PLAIN)
     assert not marker(1, 1).exists()
@@ -441,7 +443,7 @@ def test_a_result_that_is_newer_than_the_listing_is_not_replaced(logs):
     convert("others", OUT, PLAIN)
     before = (OUT / "run.json").read_bytes()
     with pytest.raises(
-        UsageError, match=r"^out: holds a result that is newer than the listing; make the listing again"
+        UsageError, match=r"^out: contains a result that is newer than the listing; regenerate the listing"
     ):
         merge(OUT)
     assert (OUT / "run.json").read_bytes() == before
@@ -455,7 +457,7 @@ def test_a_merge_that_was_killed_behind_its_end_is_done_again(logs, monkeypatch)
         merge(OUT)
     merge(OUT)
     assert not SHARDS.exists()
-    with pytest.raises(UsageError, match=r"^out: holds no listing, or one that was merged; make one with"):
+    with pytest.raises(UsageError, match=r"^out: contains no listing, or it was already merged; create one with"):
         merge(OUT)
 
 
@@ -492,7 +494,7 @@ def test_a_shard_whose_listing_goes_while_it_runs_says_so(logs, monkeypatch):
         shutil.rmtree(SHARDS)
 
     monkeypatch.setattr(parts.PartWriter, "add", gone)
-    with pytest.raises(UsageError, match=r"^shard 1/1: its listing was merged or regenerated meanwhile"):
+    with pytest.raises(UsageError, match=r"^shard 1/1: the listing was merged or regenerated in the meantime"):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 
@@ -507,7 +509,7 @@ def test_a_listing_that_lies_is_refused(logs, lie):
     listing = json.loads((SHARDS / "listing.json").read_text())
     (SHARDS / "listing.json").write_text(json.dumps({**listing, **lie}))
     for run in (lambda: merge(OUT), lambda: convert_shard(OUT, Shard(1, 1), PLAIN)):
-        with pytest.raises(UsageError, match=r"listing.json: is not a listing; make it again"):
+        with pytest.raises(UsageError, match=r"listing.json: is not a valid listing; regenerate it"):
             run()
 
 
@@ -524,12 +526,12 @@ def test_files_of_a_listing_that_lie_are_refused(logs):
     rows = (SHARDS / Shard(1, 1).logs).read_text()
     for old, new in (('"number":0', '"number":-1'), ("logs/0.jsonl", "logs/0\\u0000"), ('"size":', '"size":-')):
         with_file(Shard(1, 1).logs, rows.replace(old, new, 1).encode())
-        with pytest.raises(UsageError, match="is not as it was written; make the listing again"):
+        with pytest.raises(UsageError, match="was changed since it was written; regenerate the listing"):
             convert_shard(OUT, Shard(1, 1), PLAIN)
     with_file(Shard(1, 1).logs, rows.encode())
     with_file("order.u32", (7).to_bytes(4, "little") * 6)
     convert_shard(OUT, Shard(1, 1), PLAIN)
-    with pytest.raises(UsageError, match=r"order.u32: is not as it was written; make the listing again"):
+    with pytest.raises(UsageError, match=r"order.u32: was changed since it was written; regenerate the listing"):
         merge(OUT)
 
 

@@ -86,7 +86,7 @@ def test_parts_that_stay_sum_up_to_what_a_local_run_has(given, tmp_path):
     done = clusters.ran(*arguments(here, tmp_path / "out", *OPTIONS, "--no-merge"))
     assert done.returncode in (0, 3), done.stderr
     made = local["run.json"]["records_made"]
-    assert f"sum of the records' hashes: {made['xxh3_128_sum']}" in done.stderr
+    assert ["checksum", made["xxh3_128_sum"]] in [line.split() for line in done.stderr.splitlines()]
     assert clusters.markers(tmp_path / "out") == 40
     assert not (tmp_path / "out" / "run.json").exists()
 
@@ -118,7 +118,7 @@ def test_ctrl_c_ends_tasks_and_keeps_what_is_done(given, tmp_path):
     os.killpg(run.pid, signal.SIGINT)
     _, told = run.communicate(timeout=60)
     assert run.returncode == 130, told
-    assert told.strip().startswith("interrupted; the shards that are converted are kept"), told
+    assert told.strip().startswith("interrupted; finished shards are kept"), told
     assert not running(run.pid)
     names = {path.name.partition("-")[0] for path in out.glob(".chatsquash/shards/*")}
     assert names == {"done", "listing.json", "logs", "order.u32", "part"}
@@ -142,7 +142,7 @@ def test_nobody_at_an_address_is_an_error(given, tmp_path):
     key = ("--anonymize-key-file", here / "key")
     done = clusters.ran(here / "logs", "-o", tmp_path / "out", "--engine", "ray", "--address", "127.0.0.1:9", *key)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: --address 127.0.0.1:9: no Ray cluster can be joined there"), done.stderr
+    assert done.stderr.startswith("error: --address 127.0.0.1:9: cannot connect to a Ray cluster"), done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -165,7 +165,7 @@ def test_a_node_with_other_code_is_refused(given, tmp_path, monkeypatch):
     finally:
         cluster.shutdown()
     assert done.returncode == 1
-    assert "has other code of chatsquash; install one build on all nodes" in done.stderr
+    assert "runs another build of chatsquash; install the same build on all nodes" in done.stderr
     assert clusters.markers(tmp_path / "out") == 0
 
 
@@ -185,6 +185,6 @@ def test_a_node_without_chatsquash_is_named(given, tmp_path, monkeypatch):
     finally:
         cluster.shutdown()
     assert done.returncode == 1
-    assert "chatsquash does not run there (" in done.stderr
+    assert "chatsquash cannot run on this node (" in done.stderr
     assert "is not here" in done.stderr
     assert "Traceback" not in done.stderr

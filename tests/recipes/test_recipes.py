@@ -56,7 +56,7 @@ def test_a_host_that_is_lost_leaves_shards_missing_which_alone_are_converted_the
     cluster.stand_in("ssh", f'[ "$1" = alpha ] || exit 255; {_LOCALLY}')
     printed = cluster.recipe("ssh.sh", "alpha", "beta", code=2)
     assert "beta: ssh ended with 255" in printed
-    assert "2 shards of 4 not converted: 2, 4;" in printed
+    assert "2 of 4 shards not converted: 2, 4;" in printed
     assert dataset(cluster.out) == {}
     before = markers(cluster)
     assert len(before) == 2

@@ -105,7 +105,7 @@ def test_a_result_is_not_replaced_by_that_of_other_logs(s3, out, here):
     convert("logs", out, ONE)
     (here / "others").mkdir()
     (here / "others/b.jsonl").write_bytes(log(2, session="b"))
-    with pytest.raises(UsageError, match=r"written at 20..-.* none of these logs is among those of this run"):
+    with pytest.raises(UsageError, match=r"written at 20..-.* none of these logs is read in this run"):
         convert("others", out, ONE)
     assert convert("others", out, Options(workers=1, anonymize=False, replace=True)).written == 1
 

@@ -66,16 +66,16 @@ def test_a_shard_that_is_converted_is_skipped(s3, listed):
 
 
 def test_what_is_missing_or_gone_is_told(s3, listed):
-    with pytest.raises(UsageError, match=r"^2 shards of 2 not converted: 1-2; convert each with: .* -o s3://bucket-"):
+    with pytest.raises(UsageError, match=r"^2 of 2 shards not converted: 1-2; convert each with: .* -o s3://bucket-"):
         merge(listed)
     for number in (1, 2):
         convert_shard(listed, Shard(number, 2), PLAIN)
     part = json.loads(s3.read("out/.chatsquash/shards/done-00002-of-00002.json"))["part"]["name"]
     s3.client.delete_object(Bucket=s3.name, Key=f"out/.chatsquash/shards/{part}")
-    with pytest.raises(UsageError, match=r"^shard 2: what it gave is gone or was cut; convert it again with --full"):
+    with pytest.raises(UsageError, match=r"^shard 2: its output is missing or truncated; convert it again with --full"):
         merge(listed)
     with pytest.raises(
-        UsageError, match=r"^s3://bucket-\d+/none: holds no listing, or one that was merged; make one with"
+        UsageError, match=r"^s3://bucket-\d+/none: contains no listing, or it was already merged; create one with"
     ):
         convert_shard(f"{s3.url}/none", Shard(1, 2), PLAIN)
 
@@ -99,5 +99,5 @@ def test_no_listing_holds_a_signature(here, monkeypatch, s3):
     monkeypatch.setattr(division, "find", lambda *_: found)
     with pytest.raises(UsageError) as refused:
         divide("https://host/a.jsonl?X-Amz-Signature=abc", "out", PLAIN, 1)
-    assert str(refused.value).startswith("https://host/a.jsonl: is named by an address with a signature")
+    assert str(refused.value).startswith("https://host/a.jsonl: is a signed URL, which listings cannot contain")
     assert "abc" not in str(refused.value)

@@ -349,7 +349,7 @@ def test_a_session_that_is_out_of_order(here):
 
 def test_shards_cannot_be_joined(here):
     both(here)
-    with pytest.raises(UsageError, match="--join: a session and what it is joined with"):
+    with pytest.raises(UsageError, match="--join cannot be used with shards"):
         divide("logs", "out", Options(join=True, anonymize=False), 2)
 
 

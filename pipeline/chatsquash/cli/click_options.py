@@ -53,9 +53,9 @@ def engine_options(run: _Run) -> _Run:
     """Add the options that select the engine a conversion runs on."""
 
     def declarations() -> list[click.Option]:
-        from chatsquash.conversion.engines import Where
+        from chatsquash.conversion.engines import EngineSettings
 
-        return from_declarations("engine", of=Where)
+        return from_declarations("engine", of=EngineSettings)
 
     return _with(declarations)(run)
 

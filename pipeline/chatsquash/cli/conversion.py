@@ -14,7 +14,7 @@ from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 from chatsquash.cli.printing import print_options, print_overview
 
 if TYPE_CHECKING:
-    from chatsquash.conversion.engines import Where
+    from chatsquash.conversion.engines import EngineSettings
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import GroupBy, Options
 
@@ -94,22 +94,22 @@ SHARD_OPTIONS = (
 """Options allowed with ``--shard``; the listing of shards determines the others."""
 
 
-def engine_settings(values: dict[str, Any]) -> Where:
+def engine_settings(values: dict[str, Any]) -> EngineSettings:
     """Return the settings of the engine; raise ``UsageError`` for typed options that have no effect with it."""
-    from chatsquash.conversion.engines import Where
+    from chatsquash.conversion.engines import EngineSettings
     from chatsquash.core.options import list_options
 
-    where = Where(**{each.name: values[each.name] for each in list_options(Where)})
-    engine = f"--engine {where.engine}"
-    if where.engine == "local":
+    settings = EngineSettings(**{each.name: values[each.name] for each in list_options(EngineSettings)})
+    engine = f"--engine {settings.engine}"
+    if settings.engine == "local":
         idle = {"address": engine, "merge": engine}
     else:
         idle = {"resume": f"{engine}, which always continues from the existing output"}
-        if where.address:
-            idle["workers"] = f"--address {where.address}, since the cluster determines the number of workers"
+        if settings.address:
+            idle["workers"] = f"--address {settings.address}, since the cluster determines the number of workers"
     for name, why in idle.items():
         refuse_idle([name], f"with {why}")
-    return where
+    return settings
 
 
 def build_options(values: dict[str, Any], *, makes_key: bool = True) -> Options:

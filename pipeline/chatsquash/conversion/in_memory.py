@@ -129,14 +129,14 @@ def read(
         inputs = Sessions(discovery.logs, options, expanded, scratch, None)
         selector = Selector(options)
         if options.needs_all_records:
-            selector.run_pre_pass(_unstopped(inputs.ahead(), options), scratch)
+            selector.run_pre_pass(_until_limit(inputs.ahead(), options), scratch)
         selector.begin(discovery.logs)
-        for log, outcome in _unstopped(inputs.sessions(), options):
+        for log, outcome in _until_limit(inputs.sessions(), options):
             display_log, display_outcome = selector.rename(log, outcome)
             yield session_of(display_log, selector.select(log, display_log, display_outcome))
 
 
-def _unstopped(sessions: Iterator[tuple[Log, Outcome]], options: Options) -> Iterator[tuple[Log, Outcome]]:
+def _until_limit(sessions: Iterator[tuple[Log, Outcome]], options: Options) -> Iterator[tuple[Log, Outcome]]:
     """Yield sessions up to ``--limit``; raises ``StoppedError`` as ``stop_for``."""
     for log, outcome in islice(sessions, options.limit):
         stop_for(outcome, log.display_path, options)

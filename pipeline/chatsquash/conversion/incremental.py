@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from xxhash import xxh3_128
 
-from chatsquash.conversion.journal import Journals, JournalWriter, identity, is_passing
+from chatsquash.conversion.journal import Journals, JournalWriter, identity, is_transient
 from chatsquash.core.errors import ChatsquashError, ShortageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
@@ -84,8 +84,8 @@ class Incremental:
 
     def memory(self, summary: Summary, discovery: Discovery) -> bytes:
         """Return the encoded memory for the next run, and determine the journals to delete."""
-        passing = is_passing(code for _, code in (*summary.findings, *summary.filtered_findings))
-        logs = b"" if passing else _digest(self._seen, discovery)
+        is_preliminary = is_transient(code for _, code in (*summary.findings, *summary.filtered_findings))
+        logs = b"" if is_preliminary else _digest(self._seen, discovery)
         names = self.journals.settle()
         self._useless = set(self.journals.names()).difference(names)
         self._memory = msgspec.msgpack.encode(
@@ -129,11 +129,11 @@ def _identity(log: Log) -> bytes:
 
 
 def _digest(seen: xxh3_128, discovery: Discovery) -> bytes:
-    whole = seen.copy()
-    beside = [getattr(discovery, name) for name in discovery.__struct_fields__ if name != "logs"]
-    known = [sorted(value.items()) if isinstance(value, Counter) else value for value in beside]
-    whole.update(repr(known).encode("utf-8", "backslashreplace"))
-    return whole.digest()
+    digest = seen.copy()
+    members = [getattr(discovery, name) for name in discovery.__struct_fields__ if name != "logs"]
+    plain = [sorted(value.items()) if isinstance(value, Counter) else value for value in members]
+    digest.update(repr(plain).encode("utf-8", "backslashreplace"))
+    return digest.digest()
 
 
 def _decode(data: bytes) -> Memory | None:

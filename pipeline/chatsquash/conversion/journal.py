@@ -30,9 +30,9 @@ from chatsquash.storage.folder import Folder
 
 _FRAME = struct.Struct("<QQ16s8s")
 """The length of an outcome, the length of the record lines after it, the key of its session, and a hash of all."""
-_OF_THE_RUN = frozenset(each.name for each in list_options() if each.decides == "output")
+_OUTPUT_OPTIONS = frozenset(each.name for each in list_options() if each.decides == "output")
 """Options that select logs or arrange outcomes, without effect on any outcome."""
-_PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
+_TRANSIENT = frozenset(("unreadable-log", "changed-log", "lost-worker"))
 """Codes of findings that the next run may not report again even if the log is unchanged."""
 _MANY = 32
 """More journals than this are merged into one."""
@@ -67,13 +67,13 @@ class PackedOutcome(NamedTuple):
 
 def identity(options_json: Mapping[str, object]) -> bytes:
     """Return a hash of everything except logs that affects outcomes: options as in ``run.json``, and the code."""
-    deciding = {name: value for name, value in options_json.items() if name not in _OF_THE_RUN}
+    deciding = {name: value for name, value in options_json.items() if name not in _OUTPUT_OPTIONS}
     return xxh3_128_digest(orjson.dumps([code_version(), deciding], option=orjson.OPT_SORT_KEYS))
 
 
-def is_passing(codes: Iterable[str]) -> bool:
+def is_transient(codes: Iterable[str]) -> bool:
     """Whether one of these findings may not be reported again even if the log is unchanged."""
-    return not _PASSING.isdisjoint(codes)
+    return not _TRANSIENT.isdisjoint(codes)
 
 
 class JournalWriter(Struct):
@@ -107,7 +107,7 @@ class JournalWriter(Struct):
         """
         seen = self.seen.pop(log.display_path, None)
         findings = outcome.findings
-        if self.failed or log.modified is None or (findings and is_passing([finding.code for finding in findings])):
+        if self.failed or log.modified is None or (findings and is_transient([finding.code for finding in findings])):
             return None
         try:
             seen = seen or identify(log)
@@ -187,9 +187,9 @@ class Journals(Struct):
         """Read an outcome; ``None`` if it is damaged or another file on which it depends has changed."""
         try:
             data = _read(self.folder, frame)
-            size, beside, key, digest = _FRAME.unpack_from(data)
+            size, line_bytes, key, digest = _FRAME.unpack_from(data)
             begin = _FRAME.size + size
-            if digest != _digest(key, size, beside, memoryview(data)[_FRAME.size :]):
+            if digest != _digest(key, size, line_bytes, memoryview(data)[_FRAME.size :]):
                 return None
             outcome = frames.decode(memoryview(data)[_FRAME.size : begin], Outcome)
             outcome = frames.fill(
@@ -255,8 +255,8 @@ class Journals(Struct):
         return [name for name in self.names() if name.startswith(f"{self.writer.run}-")]
 
 
-def _digest(key: bytes, size: int, beside: int, *pieces: bytes | memoryview) -> bytes:
-    digest = xxh3_64(key + struct.pack("<QQ", size, beside))
+def _digest(key: bytes, size: int, line_bytes: int, *pieces: bytes | memoryview) -> bytes:
+    digest = xxh3_64(key + struct.pack("<QQ", size, line_bytes))
     for piece in pieces:
         digest.update(piece)
     return digest.digest()
@@ -273,8 +273,8 @@ def _frames(folder: Folder, name: str) -> Iterator[tuple[bytes, Frame]]:
         end = os.fstat(file.fileno()).st_size
         offset = 0
         while offset + _FRAME.size <= end:
-            length, beside, key, _ = _FRAME.unpack(os.pread(file.fileno(), _FRAME.size, offset))
-            size = _FRAME.size + length + beside
+            length, line_bytes, key, _ = _FRAME.unpack(os.pread(file.fileno(), _FRAME.size, offset))
+            size = _FRAME.size + length + line_bytes
             if offset + size > end:
                 return
             yield key, Frame(name, offset, size)

@@ -12,8 +12,8 @@ from chatsquash.dataset.manifest import describe, parse_options
 from chatsquash.results.finished import FinishedResult
 
 _KEY = "anonymize_key_fingerprint"
-_ALIKE = ("duplicates", "drop_duplicates")
-_FREE = (
+_DUPLICATE_OPTIONS = ("duplicates", "drop_duplicates")
+_MAY_DIFFER = (
     *("since", "until", "limit", "include", "exclude", "follow_links", "strict"),
     *("write_known", "tool_report_path"),
 )
@@ -31,9 +31,9 @@ def merged_options(results: Sequence[FinishedResult], options: Options) -> tuple
     duplicates = {"duplicates": options.duplicates, "drop_duplicates": None} if options.duplicates else {}
     first, *others = results
     for other in others:
-        _refuse_different(first, other, {*_FREE, *duplicates})
+        _refuse_different(first, other, {*_MAY_DIFFER, *duplicates})
     options_json = {**first.options, **duplicates, _KEY: _key(results)}
-    for name in _FREE:
+    for name in _MAY_DIFFER:
         if any(other.options.get(name) != options_json.get(name) for other in others):
             options_json[name] = describe(Options())[name]
     return _as_options(options_json), options_json
@@ -51,17 +51,18 @@ def _contents() -> list[OptionDeclaration]:
     return [each for each in list_options() if each.content]
 
 
-def _refuse_different(first: FinishedResult, other: FinishedResult, free: set[str]) -> None:
+def _refuse_different(first: FinishedResult, other: FinishedResult, may_differ: set[str]) -> None:
     """Raise ``UsageError`` for the first option in which two results differ."""
     for name in dict.fromkeys([*first.options, *other.options]):
-        if name == _KEY or name in free or first.options.get(name) == other.options.get(name):
+        if name == _KEY or name in may_differ or first.options.get(name) == other.options.get(name):
             continue
-        difference = f"{other.path} was written {_spelled(other, name)}, {first.path} {_spelled(first, name)}"
-        again = "choose a mode with merge --duplicates" if name in _ALIKE else "convert the logs of one of them again"
-        raise UsageError(f"{difference}: only results with the same options can be merged; {again}")
+        difference = f"{other.path} was written {_setting(other, name)}, {first.path} {_setting(first, name)}"
+        is_mode = name in _DUPLICATE_OPTIONS
+        hint = "choose a mode with merge --duplicates" if is_mode else "convert the logs of one of them again"
+        raise UsageError(f"{difference}: only results with the same options can be merged; {hint}")
 
 
-def _spelled(result: FinishedResult, name: str) -> str:
+def _setting(result: FinishedResult, name: str) -> str:
     """Describe the value of an option with which a result was written."""
     value = result.options.get(name)
     option = next((each for each in list_options() if each.name == name), None)

@@ -129,7 +129,7 @@ class _Inputs:
         discovery.others.update({SAME_FILE: len(duplicates)} if duplicates else {})
 
     def acknowledge(self, log: Log, outcome: Outcome) -> None:
-        """See ``SessionInputs``: there is nothing to remember."""
+        """See ``SessionInputs``; does nothing."""
 
     def inputs(self) -> Iterator[tuple[Log, str]]:
         """See ``SessionInputs``; runs with ``--sessions-by chain`` list logs, others list sessions."""

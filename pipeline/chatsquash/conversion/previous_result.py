@@ -70,19 +70,19 @@ class OldResult(NamedTuple):
         hashes = {(each.size, each.xxh3_128) for each in self.logs}
         sizes = {size for size, _ in hashes}
         if not any(log.size in sizes and (log.size, _hash(log)) in hashes for log in candidates):
-            raise UsageError(f"{self._said()}, and none of these logs is among those of this run; {_HINT}")
+            raise UsageError(f"{self._description()}, and none of these logs is read in this run; {_HINT}")
 
     def refuse(self) -> None:
         """Raise ``UsageError``, since the result may only be replaced on request."""
-        raise UsageError(f"{self._said()}; {_HINT}")
+        raise UsageError(f"{self._description()}; {_HINT}")
 
     def refuse_nothing(self, summary: Summary) -> None:
         """Raise ``UsageError`` if the new run has no records."""
         if not summary.written:
             now = pluralize(summary.sessions, "session")
-            raise UsageError(f"{self._said()}, and {now} of this run produced no record; {_HINT}")
+            raise UsageError(f"{self._description()}, and {now} of this run produced no record; {_HINT}")
 
-    def _said(self) -> str:
+    def _description(self) -> str:
         folders = list(dict.fromkeys(os.path.dirname(each.path) or "." for each in self.logs))  # noqa: PTH120
         roots = _roots(folders)
         logs = ", ".join(roots[:_MAX_FOLDERS]) + (

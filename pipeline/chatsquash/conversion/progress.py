@@ -19,7 +19,7 @@ Observer = Callable[[Log, Outcome, int], None]
 """Called after each session, in order, with its log, its outcome and the bytes of all logs."""
 _SECOND, _HALF_MINUTE = 1, 30
 """Seconds between two progress lines: for programs, and for people who read them later."""
-_VISIBLE = 1e6
+_MIN_RATE = 1e6
 """Minimum rate that is shown, in bytes per second."""
 
 
@@ -80,7 +80,7 @@ class Watch(Bar):
     ) -> None:
         super().__init__(quiet=quiet or as_json)
         self._verbose, self._as_json, self._clock = verbose, as_json, clock
-        self._tells = not quiet and not self._is_shown
+        self._prints_lines = not quiet and not self._is_shown
         self._began = self._last_report = clock()
         self._size = self._total = self._sessions = 0
         self._findings: Counter[str] = Counter()
@@ -89,7 +89,7 @@ class Watch(Bar):
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        if self._as_json and self._tells and self._sessions:
+        if self._as_json and self._prints_lines and self._sessions:
             self.say(self._line())
 
     def __call__(self, log: Log, outcome: Outcome, total: int) -> None:
@@ -99,7 +99,7 @@ class Watch(Bar):
         if self._is_shown:
             self.observe(log.size, total)
             self.note(self._counts())
-        if self._tells and self._clock() - self._last_report >= (_SECOND if self._as_json else _HALF_MINUTE):
+        if self._prints_lines and self._clock() - self._last_report >= (_SECOND if self._as_json else _HALF_MINUTE):
             self._last_report = self._clock()
             self.say(self._line())
         if self._verbose and outcome.report.trace:
@@ -126,5 +126,5 @@ class Watch(Bar):
             return json.dumps(members)
         ahead = "" if remaining is None else f", {max(remaining, 0.0):,.0f} s left"
         done = f"{self._size / 1e6:,.1f} of {self._total / 1e6:,.1f} MB"
-        speed = f", {rate / 1e6:,.0f} MB/s" if rate >= _VISIBLE else ""
+        speed = f", {rate / 1e6:,.0f} MB/s" if rate >= _MIN_RATE else ""
         return f"{done}{speed}{ahead}: {self._counts()}"

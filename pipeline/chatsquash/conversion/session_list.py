@@ -139,8 +139,8 @@ def _prefixes(sessions: Iterable[str]) -> dict[str, str]:
     """Return the shortest unique prefix of each id."""
     ids = sorted(set(sessions))
     common_lengths = [len(commonprefix(pair)) for pair in pairwise(ids)]  # noqa: RUF071 - characters are meant
-    beside = zip([0, *common_lengths], [*common_lengths, 0], strict=True)
-    return {id_: id_[: max(MIN_ID_LENGTH - 1, *lengths) + 1] for id_, lengths in zip(ids, beside, strict=False)}
+    lengths_by_id = zip([0, *common_lengths], [*common_lengths, 0], strict=True)
+    return {id_: id_[: max(MIN_ID_LENGTH - 1, *lengths) + 1] for id_, lengths in zip(ids, lengths_by_id, strict=False)}
 
 
 def _sorted(entries: list[tuple[Row, dict[str, Any]]], sort: str | None) -> Iterator[tuple[Row, dict[str, Any]]]:

@@ -31,9 +31,9 @@ Result = PackedOutcome | Outcome | None
 """An outcome as a worker process sends it."""
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
-_TOGETHER = 1 << 20
+_CHUNK_BYTES = 1 << 20
 """Bytes of lines after which outcomes of this process are passed on."""
-_SHARES = 32
+_SHARES_PER_WORKER = 32
 """A log is large if it has more than this fraction (1/32) of the bytes of one worker."""
 _WORTH_A_PROCESS = 8 << 20
 """Bytes of logs per process below which starting it takes longer than it saves."""
@@ -68,11 +68,11 @@ def outcomes(  # noqa: PLR0913
     sessions = joins.all(sessions) if joins else sessions
     writer = journals.writer if journals else None
     if workers <= 1 and processes is None:
-        convert = partial(_here, Converter(options, lineages), writer)
+        convert = partial(_convert_here, Converter(options, lineages), writer)
     else:
-        convert = partial(_spread, options, processes or workers, journals, lineages)
+        convert = partial(_convert_in_workers, options, processes or workers, journals, lineages)
     if journals and not journals.is_empty():
-        done = _known_or(convert, sessions, journals, Converter(options, lineages))
+        done = _reuse_or_convert(convert, sessions, journals, Converter(options, lineages))
     else:
         done = convert(sessions)
     for log, outcome in done:
@@ -131,7 +131,7 @@ def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
         return [log]
 
 
-def _known_or(
+def _reuse_or_convert(
     convert: Callable[[Iterable[Log]], Iterator[Done]], logs: Iterable[Log], journals: Journals, converter: Converter
 ) -> Iterator[Done]:
     """Yield outcomes in order, reused from journals or converted."""
@@ -163,7 +163,7 @@ def _known_or(
     yield from reuse(len(waiting))
 
 
-def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:
+def _convert_here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:
     """Yield outcomes from this process; small sessions are converted several at a time, which is faster."""
     done: list[Done] = []
     size = yielded = 0
@@ -175,8 +175,8 @@ def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log
         except MemoryError:
             outcome = _no_memory(log)
         done.append((log, outcome))
-        size += outcome.account.size if outcome else _TOGETHER
-        if size >= _TOGETHER or len(done) >= min(_BATCH_JOBS, yielded // _BATCH_JOBS):
+        size += outcome.account.size if outcome else _CHUNK_BYTES
+        if size >= _CHUNK_BYTES or len(done) >= min(_BATCH_JOBS, yielded // _BATCH_JOBS):
             yield from done
             yielded += len(done)
             done, size = [], 0
@@ -201,7 +201,7 @@ def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
         yield tuple(batch)
 
 
-def _spread(
+def _convert_in_workers(
     options: Options, workers: int, journals: Journals | None, lineages: Lineages, logs: Iterable[Log]
 ) -> Iterator[Done]:
     """Yield outcomes from worker processes, each of which works on one batch at a time.
@@ -209,7 +209,7 @@ def _spread(
     The lines of records stay in the journals of the workers unless this process needs them.
     """
     writer = journals.writer if journals else None
-    looks = options.max_chars is not None if options.needs_all_records else options.inspects_lines
+    needs_lines = options.max_chars is not None if options.needs_all_records else options.inspects_lines
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     lineages.look_ahead()
     queue: Queue[Log, Result] = Queue(batches(logs), 2 * workers + 2, _lose, first)
@@ -221,7 +221,7 @@ def _spread(
             if isinstance(result, PackedOutcome) and writer:
                 writer.seen[log.display_path] = result.seen
             outcome = result.outcome if isinstance(result, PackedOutcome) else result
-            yield log, journals.fill(outcome) if journals and looks and outcome else outcome
+            yield log, journals.fill(outcome) if journals and needs_lines and outcome else outcome
 
 
 def _prepare(options: Options, lineages: Lineages, writer: JournalWriter | None) -> Callable[[Log], Result]:
@@ -239,8 +239,8 @@ def _prepare(options: Options, lineages: Lineages, writer: JournalWriter | None)
     return convert
 
 
-def _lose(log: Log, how: str) -> Outcome:
-    return rejected_outcome(log, reading.lost_worker(f"its process ended twice, by {how}"))
+def _lose(log: Log, reason: str) -> Outcome:
+    return rejected_outcome(log, reading.lost_worker(f"its process ended twice, by {reason}"))
 
 
 def attempt(
@@ -259,7 +259,7 @@ def attempt(
 
 def _largest(logs: Logs, workers: int) -> list[Batch[Log]]:
     """Return batches of single logs that are so large that they should start first, to keep all workers busy."""
-    least = max(_BATCH_BYTES, logs.size // (_SHARES * workers))
+    least = max(_BATCH_BYTES, logs.size // (_SHARES_PER_WORKER * workers))
     if logs.largest <= least:
         return []
     large = [Batch(number, batch) for number, batch in enumerate(batches(logs)) if batch[0].size > least]

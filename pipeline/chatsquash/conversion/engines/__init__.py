@@ -1,6 +1,6 @@
-"""What runs a conversion: one module per engine, found by looking in this folder, and where it runs as options."""
+"""The engines that run conversions: one module each, discovered in this folder, and the options that select one."""
 
-# No annotation is a string here, since the declarations read the types of the fields.
+# Without ``from __future__ import annotations``, since the declarations read the types of the fields.
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ _engine = partial(option, group="engine", decides="nothing", on_card=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """Where a conversion runs, which decides no byte of its result."""
+class EngineSettings:
+    """Options that select where a conversion runs; they do not affect its result."""
 
     engine: Literal["local", "ray"] = _engine(
         "local",
-        "Where the conversion runs: on this machine (local), or as tasks of a Ray cluster.",
+        "Run the conversion on this machine (local), or as tasks of a Ray cluster.",
     )
     address: str | None = _engine(
         None,
@@ -39,26 +39,28 @@ class Where:
 
 
 class EngineReport(Protocol):
-    """What an engine did, for people."""
+    """The result of a run of an engine."""
 
     @property
     def complete(self) -> bool:
         """Whether every session was written and every line could be read."""
 
     def overview(self) -> Overview:
-        """What people should know about it."""
+        """Return the summary that the command prints."""
 
     def as_json(self) -> dict[str, object]:
-        """The same as JSON values."""
+        """Return the report as JSON values."""
 
 
 class Engine(Protocol):
-    """What a module of this folder has."""
+    """The interface of the modules in this folder."""
 
     MAKES_KEY: bool
-    """Whether a key of pseudonyms is made where none is named."""
+    """Whether a key for pseudonyms is created if none is passed."""
 
-    def convert(self, logs: Sequence[str], output: str, options: Options, where: Where, watch: "Watch") -> EngineReport:
+    def convert(
+        self, logs: Sequence[str], output: str, options: Options, settings: EngineSettings, watch: "Watch"
+    ) -> EngineReport:
         """Convert session logs; raises as ``chatsquash.convert``."""
 
 
@@ -67,6 +69,6 @@ names = _room.names
 
 
 def engine(name: str) -> Engine:
-    """The engine of a name."""
+    """Return the engine with a name."""
     plugin: Engine = _room.get(name)
     return plugin

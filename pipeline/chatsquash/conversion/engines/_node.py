@@ -1,4 +1,7 @@
-"""What is done on a node of a cluster: plain data in, plain data out, no exceptions."""
+"""Functions that run on the nodes of a cluster.
+
+They take and return plain data, and return errors instead of raising them.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +27,23 @@ from chatsquash.sources.open import open_file
 
 
 def ray_version() -> str:
-    """That of the Ray which is installed here."""
+    """Return the version of Ray on this machine."""
     return version("ray")
 
 
 @dataclass(frozen=True)
 class Run:
-    """What all tasks of a conversion are given."""
+    """The data that all tasks of a conversion receive."""
 
     token: str
-    """What tells this run from others."""
+    """A random id of this run."""
     out: Path | str
-    """The output folder, as an absolute path, or the URL of one in a store."""
+    """The absolute path of the output folder, or its URL in a store."""
     shards: int
     listing: str
     """The hash of the listing."""
     samples: tuple[tuple[str, int], ...]
-    """Some of the logs that are there where the run began, with their sizes."""
+    """Some of the logs that exist on the machine that started the run, with their sizes."""
     full: bool
     key: bytes | None = field(repr=False)
     ray: str
@@ -49,23 +52,23 @@ class Run:
 
     @property
     def place(self) -> Place:
-        """Where the shards meet."""
+        """The shared folder of the shards."""
         return place_in(self.out)
 
     def trial(self, node: str) -> str:
-        """The file that a node writes there."""
+        """Return the name of the file that a node writes to the shared folder as a test."""
         return f"trial-{self.token}-{node}"
 
 
 class Problem(TypedDict):
-    """What stops a run; ``kind`` is the name of the error's class."""
+    """An error that ends the run; ``kind`` is the name of its class."""
 
     kind: str
     text: str
 
 
 class ShardDone(TypedDict):
-    """A shard that is converted, in numbers."""
+    """The counts of a converted shard."""
 
     size: int
     known: bool
@@ -76,17 +79,17 @@ class ShardDone(TypedDict):
 # Before the first task
 
 
-def look(run: Run, name: str) -> Problem | str:
-    """What is wrong with this node; else what it wrote to a file of a name."""
+def check(run: Run, node: str) -> Problem | str:
+    """Check that this node can take part in a run; return a problem, or the content of the file that it wrote."""
     try:
         _refuse_other_code(run)
         place = run.place
         try:
-            missing = [path for path, is_there in _check_logs(run, place) if not is_there]
+            missing = [path for path, is_visible in _check_logs(run, place) if not is_visible]
             if missing:
-                raise _unseen_logs(missing[0])
-            contents = f"{run.token} {name}"
-            place.create(run.trial(name), contents.encode())
+                raise _inaccessible_log(missing[0])
+            contents = f"{run.token} {node}"
+            place.create(run.trial(node), contents.encode())
             return contents
         finally:
             place.close()
@@ -95,29 +98,36 @@ def look(run: Run, name: str) -> Problem | str:
 
 
 def _refuse_other_code(run: Run) -> None:
-    here = socket.gethostname()
+    host = socket.gethostname()
     if (ray := ray_version()) != run.ray:
-        raise ChatsquashError(f"{here}: has Ray {ray}, not {run.ray}; install one version on all nodes")
+        raise ChatsquashError(f"{host}: runs Ray {ray}, not {run.ray}; install the same version on all nodes")
     if (__version__, code_digest()) != (run.version, run.code):
-        other = f"chatsquash {__version__}, not {run.version}" if __version__ != run.version else "other code"
-        raise ChatsquashError(f"{here}: has {other} of chatsquash; install one build on all nodes")
+        if __version__ != run.version:
+            other = f"chatsquash {__version__}, not {run.version}"
+        else:
+            other = "another build of chatsquash"
+        raise ChatsquashError(f"{host}: runs {other}; install the same build on all nodes")
 
 
 def _check_logs(run: Run, place: Place) -> list[tuple[str, bool]]:
-    """Some logs, and whether this node sees each; raises ``ChatsquashError`` where it does not see the listing."""
+    """Return the sample logs, and whether this node can access each.
+
+    Raises:
+        ChatsquashError: This node cannot read the listing.
+    """
     try:
         listing = listings.read(place)
     except (ChatsquashError, OSError):
         listing = None
     if listing is None or listing.digest != run.listing:
-        hint = "--engine ray needs an OUT that every node sees: one path, or a store"
-        raise ChatsquashError(f"{socket.gethostname()}: does not see what was written to {run.out}; {hint}")
+        hint = "--engine ray requires an OUT that all nodes can access: the same path, or a store"
+        raise ChatsquashError(f"{socket.gethostname()}: cannot read the listing in {run.out}; {hint}")
     sizes = dict(visible_logs(listing, [path for path, _ in run.samples]))
     return [(path, sizes.get(path) == size) for path, size in run.samples]
 
 
 def visible_logs(listing: Listing, paths: list[str]) -> tuple[tuple[str, int], ...]:
-    """Those logs of a listing that this machine sees, with their sizes."""
+    """Return the logs of a listing that this machine can access, with their sizes."""
     sizes = []
     with listing.place():
         for path in paths:
@@ -127,73 +137,73 @@ def visible_logs(listing: Listing, paths: list[str]) -> tuple[tuple[str, int], .
 
 
 def _size(path: str) -> int:
-    """The bytes of a log; of one in a store it is enough that it can be opened."""
+    """Return the bytes of a log; 0 for a log in a store, which only has to be readable."""
     if not is_remote(path):
         return Path(path).stat().st_size
     with open_file(path):
         return 0
 
 
-def _unseen_logs(path: str) -> ChatsquashError:
-    hint = "--engine ray needs LOGS that every node sees: the same paths, or a store"
-    return ChatsquashError(f"{socket.gethostname()}: does not see {path} as it is where the run began; {hint}")
+def _inaccessible_log(path: str) -> ChatsquashError:
+    hint = "--engine ray requires LOGS that all nodes can access: the same paths, or a store"
+    return ChatsquashError(
+        f"{socket.gethostname()}: {path} is missing or differs from the log where the run was started; {hint}"
+    )
 
 
 # A task
 
 
 def convert(run: Run, number: int) -> Problem | ShardDone:
-    """Convert a shard."""
+    """Convert a shard; return its counts, or the problem."""
     shard = Shard(number, run.shards)
     try:
-        _prepared(run)
+        _prepare(run)
         return _convert(run, shard)
     except (ChatsquashError, OSError) as problem:
         return _problem(problem)
     except MemoryError:
-        why = "memory ran out; give tasks more of it, or leave out the largest log"
+        why = "out of memory; give tasks more memory, or exclude the largest log"
         return Problem(kind="ChatsquashError", text=f"shard {shard} on {socket.gethostname()}: {why}")
 
 
 @cache
-def _prepared(run: Run) -> None:
-    """Refuse a node that was not there when the others were tried; logs may be gone since, but not all of them."""
+def _prepare(run: Run) -> None:
+    """Check a node that may have joined after the others were checked; some logs may be missing, but not all."""
     collect_less()
     _refuse_other_code(run)
     place = run.place
     try:
-        visible_logs = _check_logs(run, place)
+        samples = _check_logs(run, place)
     finally:
         place.close()
-    if visible_logs and not any(is_there for _, is_there in visible_logs):
-        raise _unseen_logs(visible_logs[0][0])
+    if samples and not any(is_visible for _, is_visible in samples):
+        raise _inaccessible_log(samples[0][0])
 
 
 def _convert(run: Run, shard: Shard) -> ShardDone:
-    """Convert a shard; in a process beside this one where an attempt at it did not come to its end.
-
-    A session that kills the process that converts it is found so, and left out, as on one machine.
-    """
+    """Convert a shard; if an earlier attempt did not finish, convert it in a separate process."""
+    # If a session kills its process, only the separate process dies, and the session is skipped as on one machine.
     place = run.place
     options = Options(anonymize_key=run.key, full=run.full)
-    begun = f"begun-{shard.number}"
+    attempt = f"begun-{shard.number}"
     try:
         try:
-            place.create(begun, b"")
+            place.create(attempt, b"")
             processes = None
         except FileExistsError:
             processes = 1
         try:
-            done = convert_shard(run.out, shard, options, processes=processes)
+            report = convert_shard(run.out, shard, options, processes=processes)
         finally:
-            place.remove(begun)
-        size = done.size
-        if done.is_known:
+            place.remove(attempt)
+        size = report.size
+        if report.is_known:
             size = sum(job.size for job in listings.jobs(place, listings.read(place), shard))
     finally:
         place.close()
-    marker = done.marker
-    return ShardDone(size=size, known=done.is_known, complete=marker.complete, records_made=marker.records_made)
+    marker = report.marker
+    return ShardDone(size=size, known=report.is_known, complete=marker.complete, records_made=marker.records_made)
 
 
 def _problem(problem: ChatsquashError | OSError) -> Problem:

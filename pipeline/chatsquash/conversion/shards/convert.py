@@ -1,4 +1,7 @@
-"""One shard of a conversion: its logs in, a part and a marker out, wherever and as often as it runs."""
+"""Converts one shard: reads its logs, and writes a part and a marker.
+
+A shard can be converted on any machine, repeatedly, and by several processes at the same time.
+"""
 
 from __future__ import annotations
 
@@ -44,101 +47,113 @@ from chatsquash.storage.folder import Folder
 
 @dataclass(frozen=True)
 class ShardReport:
-    """What a shard gave, for people."""
+    """The result of converting a shard."""
 
     shard: Shard
     marker: Marker
     size: int
-    """Bytes of its logs."""
+    """Bytes of its logs; 0 if it was converted before."""
     seconds: float
     is_known: bool
-    """Whether it was converted before, so that nothing was done."""
+    """Whether it was already converted, and is skipped."""
 
     def overview(self) -> Overview:
-        """One line, and what to do next; merging the shards prints the counts of all."""
-        made = pluralize(self.marker.records_made["count"], "record")
+        """Return one line and the next step; the counts of all shards are printed by the merge."""
+        records = pluralize(self.marker.records_made["count"], "record")
         sessions = pluralize(self.marker.counts["sessions"]["seen"], "session")
         if self.is_known:
-            parts = (f"shard {self.shard}: converted before ({made});", "--full converts it again")
+            parts = (f"shard {self.shard}: already converted ({records});", "--full converts it again")
         else:
-            parts = (f"shard {self.shard}: {made} of {sessions},", throughput(self.size, self.seconds))
+            parts = (f"shard {self.shard}: {records} of {sessions},", throughput(self.size, self.seconds))
         return Overview((Headline(parts),), next_step=next_step(self.marker.counts))
 
     def as_json(self) -> dict[str, object]:
-        """The same as JSON values."""
+        """Return the report as JSON values."""
         members = {"shard": str(self.shard), "known": self.is_known, "seconds": round(self.seconds, 3)}
         return {**members, **self.marker.counts, "records_made": self.marker.records_made}
 
 
 def convert_shard(
-    out: Path | str, shard: Shard, requested: Options, observer: Observer | None = None, processes: int | None = None
+    out: Path | str, shard: Shard, run_options: Options, observer: Observer | None = None, processes: int | None = None
 ) -> ShardReport:
-    """Convert the logs of a shard that a listing below an output folder gives it.
+    """Convert the logs of a shard, as listed below an output folder.
 
-    Of the options only ``workers``, ``full`` and ``anonymize_key`` are looked at; the listing has the others.
-    ``processes`` is how many convert beside this one, which then outlives them; else as many as are worth it.  Raises
-    ``UsageError`` where there is no such listing or shard, or no key though addresses are replaced, and as ``convert``.
+    Args:
+        out: The output folder, or its URL in a store.
+        shard: The shard to convert.
+        run_options: Only ``workers``, ``full`` and ``anonymize_key`` are used; the other options are in the listing.
+        observer: Called after each session.
+        processes: Number of worker processes, which may die without ending this one; by default as many as are
+            worthwhile.
+
+    Raises:
+        UsageError: The listing or shard does not exist, or the key is missing or not that of the listing.
+        ChatsquashError: None of the logs can be read, or as ``chatsquash.convert``.
+        OSError: As ``chatsquash.convert``.
     """
     started = time.monotonic()
     forget_documents()
     with closing(place_in(out)) as place:
         listing = listings.read(place)
-        options, expected = _request(listing, shard, requested)
+        options, expected = _request(listing, shard, run_options)
         try:
-            if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
-                return ShardReport(shard, known, 0, 0.0, is_known=True)
+            if not options.full and (existing := markers.read_any(place, shard)) and _fits(place, existing, expected):
+                return ShardReport(shard, existing, 0, 0.0, is_known=True)
             with listing.place():
                 logs = _logs(place, listing, shard, options)
                 marker, size = _ShardConversion(place, options, processes).convert(logs, expected, observer)
             marker = markers.write(
-                place, shard, marker, lambda there: not options.full and _fits(place, there, expected)
+                place, shard, marker, lambda existing: not options.full and _fits(place, existing, expected)
             )
         except IsADirectoryError as problem:
             name = place.display_path(str(problem.filename or shard.marker))
             raise UsageError(f"{name}: is a folder; remove it, and run the same command again") from None
         except OSError as problem:
-            if _is_over(place, listing):
-                hint = "nothing of it is kept, and nothing is left to do where it was merged"
-                raise UsageError(f"shard {shard}: its listing was merged or regenerated meanwhile; {hint}") from None
+            if _is_obsolete(place, listing):
+                hint = "this shard was discarded; after a merge, nothing is left to do"
+                raise UsageError(
+                    f"shard {shard}: the listing was merged or regenerated in the meantime; {hint}"
+                ) from None
             problem.filename = problem.filename or place.display_path("")
-            problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
+            problem.add_note(f"shard {shard} was not saved; run the same command again")
             raise
         return ShardReport(shard, marker, size, time.monotonic() - started, is_known=False)
 
 
-def _is_over(place: Place, listing: Listing) -> bool:
-    """Whether a listing is not there any more."""
+def _is_obsolete(place: Place, listing: Listing) -> bool:
+    """Whether a listing was removed or replaced."""
     try:
         return listings.read(place).digest != listing.digest
     except UsageError:
         return True
 
 
-def _request(listing: Listing, shard: Shard, requested: Options) -> tuple[Options, Marker]:
-    """The options of a shard, and its marker as far as that is known before."""
+def _request(listing: Listing, shard: Shard, run_options: Options) -> tuple[Options, Marker]:
+    """Return the options of a shard, and its expected marker without results."""
     if shard.count != listing.shards:
-        raise UsageError(f"--shard {shard}: the listing is of {pluralize(listing.shards, 'shard')}")
-    chosen = listing.options_of_run()
-    key = requested.anonymize_key if chosen.has_key else None
-    if chosen.has_key and key is None:
-        hint = "name the one key that all shards have with --anonymize-key-file"
-        raise UsageError(f"--shard {shard}: e-mail addresses are replaced, so it needs a key; {hint}")
-    own = fingerprint(key) if key else None
-    if listing.key_fingerprint not in (None, own):
+        raise UsageError(f"--shard {shard}: the listing has {pluralize(listing.shards, 'shard')}")
+    listing_options = listing.options_of_run()
+    key = run_options.anonymize_key if listing_options.has_key else None
+    if listing_options.has_key and key is None:
+        hint = "pass the same key to all shards with --anonymize-key-file"
+        raise UsageError(f"--shard {shard}: e-mail addresses are replaced, which requires a key; {hint}")
+    key_fingerprint = fingerprint(key) if key else None
+    if listing.key_fingerprint not in (None, key_fingerprint):
+        hint = "pass that key with --anonymize-key-file"
         raise UsageError(
-            f"--shard {shard}: the key is not that of the listing, {listing.key_fingerprint}; name that one"
+            f"--shard {shard}: the key differs from that of the listing, {listing.key_fingerprint}; {hint}"
         )
-    options = replace(chosen, anonymize_key=key, workers=requested.workers, full=requested.full)
-    return options, markers.expectation(listing, shard, own)
+    options = replace(listing_options, anonymize_key=key, workers=run_options.workers, full=run_options.full)
+    return options, markers.expectation(listing, shard, key_fingerprint)
 
 
 def _fits(place: Place, marker: Marker, expected: Marker) -> bool:
-    """Whether a shard was converted so, of all of its logs, and all that it gave is there."""
-    return marker.other(expected) is None and not marker.unreadable and markers.is_complete(place, marker)
+    """Whether a shard was converted as expected, all of its logs could be read, and its files are complete."""
+    return marker.first_difference(expected) is None and not marker.unreadable and markers.is_complete(place, marker)
 
 
 class _Logs:
-    """The logs of a shard, and which job each of them is."""
+    """The logs of a shard, with the number of the job of each."""
 
     def __init__(self, logs: Sequence[Log], jobs: array[int]) -> None:
         self.logs, self.jobs = logs, jobs
@@ -146,7 +161,7 @@ class _Logs:
 
 
 def _logs(place: Place, listing: Listing, shard: Shard, options: Options) -> _Logs:
-    """The logs of a shard, sessions that stand in several files as such."""
+    """Return the logs of a shard; with ``--sessions-by chain``, its sessions, which may span several files."""
     jobs = array("Q")
     rows = listings.jobs(place, listing, shard)
     if options.sessions_by == "chain":
@@ -160,20 +175,21 @@ def _logs(place: Place, listing: Listing, shard: Shard, options: Options) -> _Lo
 
 
 def _note_jobs(rows: Iterator[Job], jobs: array[int]) -> Iterator[Job]:
+    """Yield the jobs, and append their numbers to a list."""
     for row in rows:
         jobs.append(row.number)
         yield row
 
 
 class _Copies:
-    """Expanded copies of compressed logs, of which sessions have some lines only."""
+    """Expanded copies of compressed logs, since single lines cannot be read from compressed ones."""
 
     def __init__(self, options: Options, work: Folder) -> None:
         self._options, self._work = options, work
         self._paths: dict[str, str] = {}
 
     def session(self, log: Log) -> Log:
-        """A session whose lines can be read one by one."""
+        """Return a session with paths of files in which single lines can be read."""
         if log.spans is None:
             return log
         pieces = tuple(structs.replace(each, path=self._path(each.path, log)) for each in log.pieces)
@@ -184,30 +200,30 @@ class _Copies:
             try:
                 with open_file(path, self._options) as file:
                     is_compressed = isinstance(file, ExpandedFile)
-                whole = structs.replace(log, path=path)
-                self._paths[path] = expanded_copy(whole, self._options, self._work) if is_compressed else path
-            except OSError:  # converting it will say what is wrong
+                container = structs.replace(log, path=path)
+                self._paths[path] = expanded_copy(container, self._options, self._work) if is_compressed else path
+            except OSError:  # the conversion will report the reason
                 self._paths[path] = path
         return self._paths[path]
 
 
 class _ShardConversion:
-    """Converts logs and writes what they gave, in order."""
+    """Converts logs, and writes their outcomes in order."""
 
     def __init__(self, place: Place, options: Options, processes: int | None) -> None:
         self._place, self._options, self._processes = place, options, processes
         self._names = Privacy(options)
 
     def convert(self, inputs: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
-        """The marker of a shard with these logs, and their bytes."""
-        summary, made = summary_of(self._options), RecordsMade()
+        """Convert the logs of a shard; return its marker, and the bytes of the logs."""
+        summary, records_made = summary_of(self._options), RecordsMade()
         writer = PartWriter(self._place)
         try:
             for log, outcome in self._outcomes(inputs):
                 stop_for(outcome, log.display_path, self._options)
                 outcome = self._write(writer, inputs.jobs[log.number], log, outcome)  # noqa: PLW2901
                 summary.add(log, outcome)
-                made.add(outcome.records)
+                records_made.add(outcome.records)
                 if observer:
                     observer(log, outcome, inputs.size)
             part, rejected = writer.close()
@@ -216,17 +232,16 @@ class _ShardConversion:
         summary.close()
         unreadable = summary.left_out["unreadable-log"]
         if unreadable and unreadable == summary.sessions and not self._options.full:
-            hint = (
-                "see whether this machine has them and may read them; where they are gone, --full goes on without them"
-            )
+            # Probably a missing mount. Without a marker, the merge reports the shard as not converted.
+            hint = "check that this machine can read them; if they no longer exist, use --full to continue without them"
             raise ChatsquashError(
-                f"shard {expected.shard}: none of its logs can be read, such as {log.display_path}; {hint}"
+                f"shard {expected.shard}: none of its logs can be read, for example {log.display_path}; {hint}"
             )
         marker = structs.replace(
             expected,
             part=part,
             rejected=rejected,
-            records_made=made.as_json(),
+            records_made=records_made.as_json(),
             counts=summary.counts(),
             unreadable=unreadable,
             complete=summary.complete,
@@ -242,7 +257,7 @@ class _ShardConversion:
         return remove_finished(outcomes(inputs.logs, self._options, None, work, processes=self._processes), work)
 
     def _write(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
-        """Write an outcome; it has one finding more where lines are to be kept that are gone."""
+        """Write an outcome; add a finding if its malformed lines must be copied, but the log was removed."""
         if not (self._options.keep_rejected and outcome.report.rejected):
             writer.add(job, log, outcome, iter(()))
             return outcome

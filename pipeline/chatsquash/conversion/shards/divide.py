@@ -1,4 +1,4 @@
-"""Logs into shards: each has about as many bytes, and a session stands in one of them."""
+"""Divides logs into shards of about the same size; every session is in a single shard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatsquash.conversion.inputs import find
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import place_in
 from chatsquash.conversion.shards.listing import Listing
-from chatsquash.conversion.shards.place import INPUTS, MOST, ORDER, Place, Shard, command_argument
+from chatsquash.conversion.shards.place import INPUTS, MAX_SHARDS, ORDER, Place, Shard, command_argument
 from chatsquash.core.errors import UsageError
 from chatsquash.core.index import Sets
 from chatsquash.core.log import Log
@@ -35,13 +35,13 @@ from chatsquash.session.lineages import Lineages
 from chatsquash.sources.find import Discovery
 
 _SHARD_SIZES = 500_000_000, 2_000_000_000
-"""Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""
+"""Minimum and maximum bytes of logs per shard, if the number of shards is derived from the bytes."""
 _MANY = 1000
-"""Shards from which on they become larger, not more."""
+"""Number of shards above which shards become larger instead of more numerous."""
 
 
 class DivisionReport(Struct):
-    """What a listing holds, for people."""
+    """A summary of a new listing."""
 
     output: str
     shards: int
@@ -50,10 +50,10 @@ class DivisionReport(Struct):
     largest: int
     """Bytes of the largest shard."""
     needs_key: bool
-    """Whether addresses are replaced."""
+    """Whether each shard needs a key, because addresses are replaced."""
 
     def as_text(self) -> str:
-        """The next commands, too."""
+        """Return the summary with the next commands."""
         out, key = command_argument(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
         logs = f"{pluralize(self.logs, 'log')} of {format_size(self.size)}"
         return "\n".join(
@@ -71,44 +71,55 @@ def divide(
     options: Options,
     count: int,
 ) -> DivisionReport:
-    """Write a listing of session logs below an output folder, and which of so many shards has each of them.
+    """Divide session logs into shards, and write the listing below an output folder.
 
-    Where an earlier listing there is the same, byte for byte, what was converted by it stays; any other is removed with
-    its shards.  It is the same for the same logs with their sizes and times, options and number of shards.  Raises as
-    ``convert``.
+    The listing depends only on the logs with their sizes and times, the options and the number of shards. If it equals
+    an existing one byte for byte, converted shards are kept; otherwise the existing listing is removed with its shards.
+
+    Args:
+        logs: Directories, files, globs or URLs, in order.
+        output: The output folder, or its URL in a store.
+        options: The options for all shards.
+        count: The number of shards.
+
+    Raises:
+        UsageError: The number or an option is invalid, or as ``chatsquash.convert``.
+        OSError: As ``chatsquash.convert``.
     """
-    if not 1 <= count <= MOST:
-        raise UsageError(f"-n {count}: there are 1 to {MOST:,} shards")
+    if not 1 <= count <= MAX_SHARDS:
+        raise UsageError(f"-n {count}: the number of shards must be between 1 and {MAX_SHARDS:,}")
     return _divide(_find(logs, output, options), output, options, count)
 
 
 def divide_by_size(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
 ) -> DivisionReport:
-    """As ``divide``; the number of shards follows from the bytes of the logs alone."""
+    """Divide logs as ``divide`` does, with a number of shards derived from their bytes."""
     discovery = _find(logs, output, options)
     return _divide(discovery, output, options, shards_for(discovery.logs.size))
 
 
 def shards_for(size: int) -> int:
-    """How many shards so many bytes of logs make: of half a gigabyte each, of two at most where there are many."""
+    """Return the number of shards for bytes of logs: 0.5 GB per shard, growing to 2 GB when there are many shards."""
     least, most = _SHARD_SIZES
     each = min(max(size // _MANY, least), most)
-    return min(max(-(-size // each), 1), MOST)
+    return min(max(-(-size // each), 1), MAX_SHARDS)
 
 
 def _find(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
 ) -> Discovery:
     if options.limit is not None:
-        raise UsageError("--limit: no shard knows what the others have; remove it")
+        raise UsageError("--limit cannot be used with shards; remove it")
     if options.join:
-        raise UsageError("--join: a session and what it is joined with may be in two shards; remove it")
+        hint = "because joined sessions may be in different shards; remove it"
+        raise UsageError(f"--join cannot be used with shards, {hint}")
     refuse_wrong(options)
     discovery = find(logs, place_of(output), options)
-    if signed := next((log for log in discovery.logs if log.path != log.display_path), None):
-        hint = "no listing holds signatures: name it without one"
-        raise UsageError(f"{signed.display_path}: is named by an address with a signature, and {hint}")
+    # Paths are shown without signatures, so the two differ.
+    if log := next((each for each in discovery.logs if each.path != each.display_path), None):
+        hint = "pass it without the signature"
+        raise UsageError(f"{log.display_path}: is a signed URL, which listings cannot contain; {hint}")
     return discovery
 
 
@@ -133,11 +144,11 @@ def _divide(discovery: Discovery, output: str | PathLike[str], options: Options,
 def _write(
     place: Place, discovery: Discovery, options: Options, count: int, result: tuple[bytes, float] | None
 ) -> DivisionReport:
-    """Write all files of a listing, itself last; what was converted by another one goes."""
+    """Write all files of a listing, and remove the shards of a different one."""
     jobs, inputs = _jobs(discovery, options)
     lineages = Lineages(discovery.logs, options)
     lineages.look_ahead()
-    shards = _balanced(discovery.logs, jobs, count, lineages.known_groups())
+    shards = _assign_shards(discovery.logs, jobs, count, lineages.known_groups())
     files: dict[str, str] = {}
     if inputs is not None:
         files[INPUTS] = listings.write_lines(place, INPUTS, inputs)
@@ -164,7 +175,7 @@ def _write(
         findings=discovery.findings,
         result=xxh3_128_hexdigest(result[0]) if result else None,
     )
-    listings.take(place, listing)
+    listings.publish(place, listing)
     return DivisionReport(
         escape(place.out), count, len(discovery.logs), discovery.logs.size, max(sizes), options.has_key
     )
@@ -175,7 +186,7 @@ def _is_relative(log: Log) -> bool:
 
 
 def _jobs(discovery: Discovery, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:
-    """What is converted, and the logs with their hashes, where sessions stand in several."""
+    """Return the jobs; for sessions that may span several logs, also the path, size and hash of each log."""
     if options.sessions_by != "chain":
         return discovery.logs, None
     sessions = chain_logs(discovery.logs, options)
@@ -184,15 +195,15 @@ def _jobs(discovery: Discovery, options: Options) -> tuple[Sequence[Log], Iterat
     return jobs, ((log.display_path, log.size, digest) for log, digest in read)
 
 
-def _balanced(logs: Sequence[Log], jobs: Sequence[Log], count: int, lineages: list[list[int]]) -> array[int]:
-    """The number of the shard that has each job: the largest go first, each to the one that has least.
+def _assign_shards(logs: Sequence[Log], jobs: Sequence[Log], count: int, lineages: list[list[int]]) -> array[int]:
+    """Return the 0-based number of the shard of each job.
 
-    Jobs that share a log are in one shard, which then reads it alone; so are logs that repeat one another.
+    Jobs that share a log are in the same shard, so that no other shard reads it; so are logs that repeat each other.
     """
     if jobs is logs and not lineages:
         sizes = array("Q", (log.size for log in logs))
         return _spread(sizes, count)
-    unit = _together(logs, jobs, lineages)
+    unit = _linked_logs(logs, jobs, lineages)
     sizes = array("Q", bytes(8 * len(logs)))
     for log in logs:
         sizes[unit[log.number]] += log.size
@@ -201,8 +212,8 @@ def _balanced(logs: Sequence[Log], jobs: Sequence[Log], count: int, lineages: li
     return array("I", (shard[unit[numbers[job.display_path]]] for job in jobs))
 
 
-def _together(logs: Sequence[Log], jobs: Sequence[Log], lineages: list[list[int]]) -> list[int]:
-    """Of each log the first one that it shares a session or a lineage with, through others, too."""
+def _linked_logs(logs: Sequence[Log], jobs: Sequence[Log], lineages: list[list[int]]) -> list[int]:
+    """Return, for each log, the first log that is linked to it by shared sessions or lineages, directly or not."""
     numbers = {log.display_path: log.number for log in logs}
     sets = Sets()
     for _ in logs:
@@ -217,11 +228,12 @@ def _together(logs: Sequence[Log], jobs: Sequence[Log], lineages: list[list[int]
 
 
 def _spread(sizes: array[int], count: int) -> array[int]:
-    """The shard of each unit of these sizes; of equal ones the first goes first."""
-    least = [(0, shard) for shard in range(count)]
+    """Return the shard of each unit: units are assigned by decreasing size, each to the shard with the fewest bytes."""
+    heap = [(0, shard) for shard in range(count)]
     spread = array("I", bytes(4 * len(sizes)))
     for unit in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True):
-        size, shard = least[0]
+        size, shard = heap[0]
         spread[unit] = shard
-        heapq.heapreplace(least, (size + max(sizes[unit], 1), shard))
+        # An empty log counts as one byte, so that empty logs are spread as well.
+        heapq.heapreplace(heap, (size + max(sizes[unit], 1), shard))
     return spread

@@ -1,4 +1,4 @@
-"""The listing of a conversation in shards: what is converted, with which options, and which shard has which logs."""
+"""The listing of a conversion in shards: the logs of each shard, and the options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 from xxhash import xxh3_128, xxh3_128_hexdigest
 
-from chatsquash.conversion.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Shard, command_argument
+from chatsquash.conversion.shards.place import INPUTS, LISTING, MAX_SHARDS, ORDER, Place, Shard, command_argument
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log, Piece
@@ -26,74 +26,75 @@ from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.results.output import is_result
 from chatsquash.sources.find import Discovery
 
-_WHOLE = {
+_LOG_FIELDS = {
     **{name: name for name in ("part", "unit", "unit_lines", "cut")},
     "whole": "container_size",
     "reordered": "reordered_lines",
 }
-"""What a log may be beside a whole file, where it is a session of one that holds several."""
+"""Members of ``Job`` and fields of ``Log`` that describe a session in a file with several."""
 
 
 _Count = Annotated[int, Meta(ge=0, le=(1 << 62))]
 
 
 class Listing(Struct):
-    """What all shards of a conversion have in common."""
+    """The data that all shards of a conversion share."""
 
     options: dict[str, Any]
-    """Without the key."""
-    shards: Annotated[int, Meta(ge=1, le=MOST)]
+    """The options, without the key."""
+    shards: Annotated[int, Meta(ge=1, le=MAX_SHARDS)]
     jobs: int
-    """What is converted: logs, or the sessions in them where these may stand in several."""
+    """Number of jobs: logs, or sessions if these may span several logs."""
     size: int
     """Bytes of all logs."""
     digests: dict[str, str]
-    """The XXH3 of the other files, 128 bits."""
+    """The 128-bit XXH3 hashes of the other files."""
     folder: str | None = None
-    """Where the listing was made, if the paths of logs count from there."""
+    """The directory to which paths of logs are relative; ``None`` if all are absolute."""
     key_fingerprint: str | None = None
-    """That of the key, where it was named."""
+    """The fingerprint of the key, if one was passed."""
     version: str = __version__
     code: str = field(default_factory=code_digest)
     others: dict[str, int] = {}
     passed_over: int = 0
     findings: list[Finding] = []
     result: str | None = None
-    """The XXH3 of the ``run.json`` that was there."""
+    """The 128-bit XXH3 hash of the ``run.json`` that existed."""
     digest: str = ""
-    """Of this listing as it was read."""
+    """The hash of this listing; empty unless it was read from a file."""
 
     @property
     def key_option(self) -> str:
-        """What its shards have to be given, for the next commands."""
+        """The option for the key that the commands for its shards need."""
         return " --anonymize-key-file KEY" if self.options.get("anonymize") else ""
 
     def options_of_run(self) -> Options:
-        """The options; raises ``UsageError`` where they are damaged."""
+        """Return the options; raises ``UsageError`` if they are invalid."""
         try:
             options = msgspec.convert(self.options, Options)
-        except (msgspec.ValidationError, ValueError) as problem:  # a text that UTF-8 cannot hold, too
-            raise UsageError(f"{LISTING}: holds options that are none ({problem}); make it again") from None
+        except (msgspec.ValidationError, ValueError) as problem:  # also for text that UTF-8 cannot represent
+            raise UsageError(f"{LISTING}: contains invalid options ({problem}); regenerate it") from None
         refuse_wrong(options)
         return options
 
     def place(self) -> AbstractContextManager[object]:
-        """Goes where paths of logs count from; raises ``UsageError`` where this machine has no such folder."""
+        """Change to the directory to which paths of logs are relative; raises ``UsageError`` if it does not exist."""
         if self.folder is None:
             return nullcontext()
         if not Path(self.folder).is_dir():
-            hint = "list them by absolute paths"
-            raise UsageError(f"{self.folder}: is not here, and the paths of the logs count from there; {hint}")
+            hint = "pass absolute paths of the logs instead"
+            raise UsageError(
+                f"{self.folder}: does not exist here, but the paths of the logs are relative to it; {hint}"
+            )
         return chdir(self.folder)
 
     def discovery(self) -> Discovery:
-        """What lay beside the logs."""
-        beside = Counter(self.others), self.passed_over, self.findings
-        return Discovery(others=beside[0], passed_over=beside[1], findings=beside[2])
+        """Return the files that were not read, and the findings about files."""
+        return Discovery(others=Counter(self.others), passed_over=self.passed_over, findings=self.findings)
 
 
 class Job(Struct, omit_defaults=True):
-    """A log as a listing has it, or a session that stands in several."""
+    """A log in a listing, or a session that may span several logs."""
 
     number: _Count
     path: Annotated[str, Meta(pattern="^[^\\x00]+$")]
@@ -102,44 +103,44 @@ class Job(Struct, omit_defaults=True):
     modified: int | None
     part: int | None = None
     unit: bytes | None = None
-    """In base64 where it stands in the file."""
+    """Encoded as base64 in the file."""
     unit_lines: int = 1
     whole: int | None = None
     cut: str | None = None
     reordered: int | None = None
     spans: list[int] | None = None
     pieces: list[tuple[str, int, int, int, int | None]] = []
-    """Of each its path, lines and bytes before it, its size and when it was changed."""
+    """The path, preceding lines, preceding bytes, size and modification time of each."""
 
     def log(self, number: int) -> Log:
-        """The log, with the number that it has in its shard."""
+        """Return the log with its number within the shard."""
         pieces = tuple(Piece(path, path, *rest) for path, *rest in self.pieces)  # type: ignore[arg-type]
         spans = None if self.spans is None else array("Q", self.spans)
-        whole = {field: getattr(self, name) for name, field in _WHOLE.items()}
-        log = Log(self.path, self.path, self.name, self.size, spans, modified=self.modified, **whole)
+        fields = {field: getattr(self, name) for name, field in _LOG_FIELDS.items()}
+        log = Log(self.path, self.path, self.name, self.size, spans, modified=self.modified, **fields)
         return msgspec.structs.replace(log, pieces=pieces, number=number)
 
 
 def job(log: Log, number: int) -> Job:
-    """A log for the listing."""
+    """Return a log as a job of the listing."""
     pieces = [(each.display_path, each.line, each.offset, each.size, each.modified) for each in log.pieces]
     spans = None if log.spans is None else list(log.spans)
-    whole = {name: getattr(log, field) for name, field in _WHOLE.items()}
-    return Job(number, log.display_path, log.name, log.size, log.modified, spans=spans, pieces=pieces, **whole)
+    fields = {name: getattr(log, field) for name, field in _LOG_FIELDS.items()}
+    return Job(number, log.display_path, log.name, log.size, log.modified, spans=spans, pieces=pieces, **fields)
 
 
 # Writing
 
 
-def take(place: Place, listing: Listing) -> None:
-    """Put a listing and the files that were written for it in their places, itself last.
+def publish(place: Place, listing: Listing) -> None:
+    """Move the staged files of a listing to their final names, and write the listing last.
 
-    Where the same one is there, byte for byte, what was converted by it stays; else all that stood there goes.
+    If the same listing exists, byte for byte, converted shards are kept; otherwise all existing files are removed.
     """
-    data, known = dumped(listing), b""
+    data, existing = dump_line(listing), b""
     with suppress(OSError):
-        known = place.read(LISTING)
-    if data != known:
+        existing = place.read(LISTING)
+    if data != existing:
         place.clear()
     place.keep_all(listing.digests)
     place.stage(LISTING, [data])
@@ -147,26 +148,26 @@ def take(place: Place, listing: Listing) -> None:
 
 
 def write_lines(place: Place, name: str, rows: Iterable[Any]) -> str:
-    """Write a file of JSON lines; its hash."""
-    return place.stage(name, map(dumped, rows))
+    """Write a file of JSON lines, and return its hash."""
+    return place.stage(name, map(dump_line, rows))
 
 
 def write_order(place: Place, order: array[int]) -> str:
-    """Write which shard has each job; the hash of the file."""
+    """Write the number of the shard of each job, and return the hash of the file."""
     if sys.byteorder == "big":
         order.byteswap()
     return place.stage(ORDER, [order.tobytes()])
 
 
-def dumped(value: Any) -> bytes:
-    """A line of JSON, whatever names of files hold."""
+def dump_line(value: Any) -> bytes:
+    """Return a value as a line of JSON; file names may contain any bytes."""
     return jsonio.dumps(msgspec.to_builtins(value)) + b"\n"
 
 
 def describe(options: Options) -> dict[str, Any]:
-    """Options as a listing holds them: without the key, and without what each shard is given anew."""
-    shared = replace(options, anonymize_key=None, workers=1, full=False, resume=False)
-    members: dict[str, Any] = msgspec.to_builtins(shared)
+    """Return options for a listing: without the key, and without the options that each shard gets separately."""
+    common = replace(options, anonymize_key=None, workers=1, full=False, resume=False)
+    members: dict[str, Any] = msgspec.to_builtins(common)
     return members
 
 
@@ -174,15 +175,19 @@ def describe(options: Options) -> dict[str, Any]:
 
 
 def read(place: Place) -> Listing:
-    """The listing below an output folder; raises ``UsageError`` where there is none, or another version wrote it."""
+    """Read the listing below an output folder.
+
+    Raises:
+        UsageError: The listing is missing, cannot be read, is invalid, or was written by another build of chatsquash.
+    """
     try:
         data = place.read(LISTING)
     except (FileNotFoundError, NotADirectoryError):
         argument = command_argument(place.out)
-        hint = f"make one with: chatsquash shards LOGS -o {argument} -n 64"
+        hint = f"create one with: chatsquash shards LOGS -o {argument} -n 64"
         if is_result(Path(place.out)):
-            hint += f", or join this result with another: chatsquash merge {argument} OTHER -o BOTH"
-        raise UsageError(f"{place.out}: holds no listing, or one that was merged; {hint}") from None
+            hint += f", or merge this result with another: chatsquash merge {argument} OTHER -o BOTH"
+        raise UsageError(f"{place.out}: contains no listing, or it was already merged; {hint}") from None
     except OSError as problem:
         raise _unreadable(place, LISTING, problem) from None
     try:
@@ -190,27 +195,29 @@ def read(place: Place) -> Listing:
     except (ValueError, RecursionError):
         listing = None
     if listing is None or listing.options.get("limit") is not None:
-        raise UsageError(f"{place.display_path(LISTING)}: is not a listing; make it again")
+        raise UsageError(f"{place.display_path(LISTING)}: is not a valid listing; regenerate it")
     if (listing.version, listing.code) != (__version__, code_digest()):
-        hint = "run that version, or make the listing again"
-        raise UsageError(f"{place.display_path(LISTING)}: was made by another chatsquash, {listing.version}; {hint}")
+        hint = "use that build, or regenerate the listing"
+        raise UsageError(
+            f"{place.display_path(LISTING)}: was written by another build of chatsquash ({listing.version}); {hint}"
+        )
     listing.digest = xxh3_128_hexdigest(data)
     return listing
 
 
 def jobs(place: Place, listing: Listing, shard: Shard) -> Iterator[Job]:
-    """The jobs of a shard, in the order of the logs."""
+    """Yield the jobs of a shard, in the order of the logs."""
     return _rows(place, listing, shard.logs, Job)
 
 
 def inputs(place: Place, listing: Listing) -> Iterator[tuple[str, int, str]]:
-    """Of each log its path, size and hash, where sessions stand in several."""
+    """Yield the path, size and hash of each log, if sessions may span several logs."""
     if INPUTS in listing.digests:
         yield from _rows(place, listing, INPUTS, tuple[str, int, str])
 
 
 def order(place: Place, listing: Listing) -> array[int]:
-    """The number of the shard that has each job; the first shard is 0."""
+    """Return the 0-based number of the shard of each job."""
     data = b"".join(_check_lines(place, listing, ORDER))
     numbers = array("I", data[: len(data) // 4 * 4])
     if sys.byteorder == "big":
@@ -219,16 +226,16 @@ def order(place: Place, listing: Listing) -> array[int]:
 
 
 def _rows(place: Place, listing: Listing, name: str, kind: Any) -> Iterator[Any]:
-    """The lines of a file as values of a type."""
+    """Yield the lines of a file as values of a type."""
     for line in _check_lines(place, listing, name):
         try:
             yield msgspec.convert(jsonio.loads(line), kind)
         except (ValueError, RecursionError):
-            raise damage(place, name) from None
+            raise damage_error(place, name) from None
 
 
 def _check_lines(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
-    """The lines of a file; raises ``UsageError`` where it is not as it was written."""
+    """Yield the lines of a file; raises ``UsageError`` at the end if its hash differs from the listing."""
     digest = xxh3_128()
     try:
         for line in place.lines(name):
@@ -237,15 +244,15 @@ def _check_lines(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
     except OSError as problem:
         raise _unreadable(place, name, problem) from None
     if digest.hexdigest() != listing.digests.get(name):
-        raise damage(place, name)
+        raise damage_error(place, name)
 
 
 def _unreadable(place: Place, name: str, problem: OSError) -> UsageError:
     return UsageError(
-        f"{place.display_path(name)}: cannot be read ({problem.strerror}); remove it, and make the listing again"
+        f"{place.display_path(name)}: cannot be read ({problem.strerror}); remove it, and regenerate the listing"
     )
 
 
-def damage(place: Place, name: str) -> UsageError:
-    """The error for a file that is not as it was written."""
-    return UsageError(f"{place.display_path(name)}: is not as it was written; make the listing again")
+def damage_error(place: Place, name: str) -> UsageError:
+    """Return the error for a file that was changed."""
+    return UsageError(f"{place.display_path(name)}: was changed since it was written; regenerate the listing")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from chatsquash.conversion.shards.listing import Listing, dumped
+from chatsquash.conversion.shards.listing import Listing, dump_line
 from chatsquash.conversion.shards.parts import PartFile
 from chatsquash.conversion.shards.place import Place, Shard, command_argument
 from chatsquash.core import jsonio
@@ -51,16 +51,16 @@ class Marker(Struct):
     complete: bool = True
     """Whether every session was written and every line was readable."""
 
-    def is_named(self) -> bool:
+    def has_valid_names(self) -> bool:
         """Whether its files have names of the expected form, which cannot lead to other folders."""
         return all(_NAMES.fullmatch(each.name) for each in (self.part, self.rejected) if each)
 
     def has_counts(self) -> bool:
         """Whether its counts have the expected form."""
         records_made = self.records_made
-        is_like = _is_like(self.counts, Summary().counts()) and _is_like(records_made, RecordsMade().as_json())
+        matches = _matches(self.counts, Summary().counts()) and _matches(records_made, RecordsMade().as_json())
         return (
-            is_like and self._has_findings() and re.fullmatch("[0-9a-f]{32}", records_made["xxh3_128_sum"]) is not None
+            matches and self._has_findings() and re.fullmatch("[0-9a-f]{32}", records_made["xxh3_128_sum"]) is not None
         )
 
     def _has_findings(self) -> bool:
@@ -68,18 +68,18 @@ class Marker(Struct):
         findings_counts = (self.counts["findings"], self.counts["filtered_findings"])
         return all(isinstance(codes, dict) for severities in findings_counts for codes in severities.values())
 
-    def other(self, than: Marker) -> str | None:
+    def first_difference(self, other: Marker) -> str | None:
         """Return the first required property that differs from another marker; ``None`` if both match."""
-        return next((what for name, what in _SAME if getattr(self, name) != getattr(than, name)), None)
+        return next((label for name, label in _SAME if getattr(self, name) != getattr(other, name)), None)
 
 
-def _is_like(value: Any, model: Any) -> bool:
+def _matches(value: Any, model: Any) -> bool:
     """Whether a value has the members of a model with their types; all further members must be numbers."""
     if not isinstance(model, dict):
         return type(value) is type(model) or (type(model) is int and type(value) is float)
     if not isinstance(value, dict) or model.keys() - value.keys():
         return False
-    return all(_is_like(each, model.get(name, {} if isinstance(each, dict) else 0)) for name, each in value.items())
+    return all(_matches(each, model.get(name, {} if isinstance(each, dict) else 0)) for name, each in value.items())
 
 
 def expectation(listing: Listing, shard: Shard, key_fingerprint: str | None) -> Marker:
@@ -97,11 +97,11 @@ def read(place: Place, shard: Shard) -> Marker | None:
         return None
     except (OSError, ValueError, RecursionError):  # including a link or a folder
         marker = None
-    if marker is None or marker.shard != shard.number or not (marker.is_named() and marker.has_counts()):
+    if marker is None or marker.shard != shard.number or not (marker.has_valid_names() and marker.has_counts()):
         hint = (
             f"convert the shard again with: chatsquash convert --shard {shard} --full -o {command_argument(place.out)}"
         )
-        raise UsageError(f"{place.display_path(shard.marker)}: is not a marker; {hint}")
+        raise UsageError(f"{place.display_path(shard.marker)}: is not a valid marker; {hint}")
     return marker
 
 
@@ -114,10 +114,10 @@ def write(place: Place, shard: Shard, marker: Marker, fits: Callable[[Marker], b
     """Write the marker of a shard unless one that ``fits`` exists; return the marker that counts."""
     while True:
         with suppress(FileExistsError):
-            place.create(shard.marker, dumped(marker))
+            place.create(shard.marker, dump_line(marker))
             return marker
-        if (there := read_any(place, shard)) and fits(there):
-            return there
+        if (existing := read_any(place, shard)) and fits(existing):
+            return existing
         place.remove(shard.marker)
 
 

@@ -1,4 +1,4 @@
-"""Shards to one dataset: the parts in the order of the logs, written as a run on one machine writes them."""
+"""Merges converted shards into one dataset, which equals that of a single run."""
 
 from __future__ import annotations
 
@@ -37,23 +37,26 @@ from chatsquash.redaction.pseudonyms import fingerprint
 from chatsquash.sources.logs import Logs
 
 _PIECE = 1 << 20
-_NO_KEY = "--anonymize-key-file has no effect here: nothing is replaced by these shards"
-_NAMED = 20
-"""Shards that are missing, in an error."""
+_NO_KEY = "--anonymize-key-file has no effect: these shards were converted without a key"
+_MAX_RUNS = 20
+"""Maximum number of ranges of missing shards in an error message."""
 
 
 class _Key(NamedTuple):
-    """A key, and whether it was named for the shards."""
+    """A key, and whether it was passed explicitly for the shards."""
 
     key: bytes | None
     is_named: bool
 
-    def fitting(self, recorded: str | None) -> bytes | None:
-        """The key, if it is that of the shards; raises ``UsageError`` where it is another one and was named."""
-        if self.key is None or fingerprint(self.key) == recorded:
+    def matching(self, key_fingerprint: str | None) -> bytes | None:
+        """Return the key if it is that of the shards; raises ``UsageError`` if another key was passed explicitly."""
+        if self.key is None or fingerprint(self.key) == key_fingerprint:
             return self.key
         if self.is_named:
-            raise UsageError(f"the key is not that of the shards, {recorded}; name that one" if recorded else _NO_KEY)
+            if key_fingerprint is None:
+                raise UsageError(_NO_KEY)
+            hint = "pass that key with --anonymize-key-file"
+            raise UsageError(f"the key differs from that of the shards, {key_fingerprint}; {hint}")
         return None
 
 
@@ -65,12 +68,20 @@ def merge(
     *,
     is_named: bool = True,
 ) -> Summary:
-    """Write the dataset of all shards into their output folder; what they gave is removed then.
+    """Write the dataset of all shards into their output folder, and remove the shards.
 
-    ``started`` is when the whole conversion began, by the monotonic clock.  ``key`` is that of the shards; it is needed
-    where an option, or the path of a log that nobody could read, holds what is to be replaced.  Another key is passed
-    over unless ``is_named`` says that it was named for this.  Raises ``UsageError``
-    for shards that are missing, differ in what they must have alike, or are damaged, and as ``convert``.
+    Args:
+        out: The output folder, or its URL in a store.
+        observer: Called after each session.
+        started: The start of the conversion, as a time of the monotonic clock; by default now.
+        key: The key of the shards. It is required if an option, or the path of an unreadable log, contains a value
+            that must be replaced.
+        is_named: Whether a key that is not that of the shards is an error; otherwise it is ignored.
+
+    Raises:
+        UsageError: Shards are missing, damaged, or differ in listing, version, code or key; or as
+            ``chatsquash.convert``.
+        OSError: As ``chatsquash.convert``.
     """
     started = time.monotonic() if started is None else started
     with closing(place_in(out)) as place:
@@ -83,13 +94,13 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
     output = output_in(out, force=options.force)
     try:
         shard_markers = _markers(place, listing)
-        options = replace(options, anonymize_key=key.fitting(shard_markers[0].key_fingerprint))
+        options = replace(options, anonymize_key=key.matching(shard_markers[0].key_fingerprint))
         summary = summary_of(options)
         refuse_misplaced(options, output, listing.discovery())
         old = None if options.replace else old_result(output)
         if old and not _is_known(output, listing, shard_markers):
-            hint = "make the listing again, or allow it there with --replace"
-            raise UsageError(f"{place.out}: holds a result that is newer than the listing; {hint}")
+            hint = "regenerate the listing, with --replace if the result may be replaced"
+            raise UsageError(f"{place.out}: contains a result that is newer than the listing; {hint}")
         options_json = {**describe(options), "anonymize_key_fingerprint": shard_markers[0].key_fingerprint}
         run = Conversion(options, output, observer, summary, options_json)
         run.all(Merging(place, listing, shard_markers, options))
@@ -98,6 +109,7 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
         run.close(listing.discovery(), started)
         run.write_named()
         output.commit()
+        # Only after the commit: a merge that is killed before this line can be repeated.
         place.clear()
         output.clear(output.journal)
     except OSError as problem:
@@ -108,19 +120,20 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
     return summary
 
 
-def _is_known(output: Output, listing: Listing, recorded: list[Marker]) -> bool:
-    """Whether the result in an output was there when the listing was made, or is what these shards gave."""
-    if (left := output.result()) is None or xxh3_128_hexdigest(left[0]) == listing.result:
+def _is_known(output: Output, listing: Listing, shard_markers: list[Marker]) -> bool:
+    """Whether the result in an output existed when the listing was written, or was merged from these shards."""
+    if (result := output.result()) is None or xxh3_128_hexdigest(result[0]) == listing.result:
         return True
-    made = RecordsMade()
-    for marker in recorded:
-        made.add_counts(marker.records_made)
-    written = jsonio.value(left[0])
-    return isinstance(written, dict) and written.get("records_made") == made.as_json()
+    # A merge that was killed after its commit leaves the shards in place.
+    records_made = RecordsMade()
+    for marker in shard_markers:
+        records_made.add_counts(marker.records_made)
+    run = jsonio.value(result[0])
+    return isinstance(run, dict) and run.get("records_made") == records_made.as_json()
 
 
 def _markers(place: Place, listing: Listing) -> list[Marker]:
-    """The markers of all shards, which go together."""
+    """Read the markers of all shards; raises ``UsageError`` if one is missing, or if they do not match."""
     shards = [Shard(number + 1, listing.shards) for number in range(listing.shards)]
     pairs = [(shard, markers.read(place, shard)) for shard in shards]
     missing = [shard.number for shard, marker in pairs if marker is None]
@@ -128,75 +141,75 @@ def _markers(place: Place, listing: Listing) -> list[Marker]:
         command = f"chatsquash convert --shard K/{listing.shards} -o {command_argument(place.out)}{listing.key_option}"
         hint = f"convert each with: {command}"
         raise UsageError(
-            f"{pluralize(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
+            f"{len(missing)} of {pluralize(listing.shards, 'shard')} not converted: {_runs(missing)}; {hint}"
         )
     known = [marker for _, marker in pairs if marker]
     first = next((each for each in known if each.listing == listing.digest), None)
     for marker in known:
         if first is None or marker.listing != listing.digest:
-            raise UsageError(f"shard {marker.shard}: was converted by another listing; convert it again")
-        if what := first.other(marker):
-            again = f"convert one of them again with --full, so that {what} is the same"
-            raise UsageError(f"shards {first.shard} and {marker.shard} differ in {what}; {again}")
+            raise UsageError(f"shard {marker.shard}: was converted from another listing; convert it again")
+        if difference := first.first_difference(marker):
+            hint = f"convert one of them again with --full, so that {difference} is the same"
+            raise UsageError(f"shards {first.shard} and {marker.shard} differ in {difference}; {hint}")
         if not markers.is_complete(place, marker):
-            raise UsageError(f"shard {marker.shard}: what it gave is gone or was cut; convert it again with --full")
+            raise UsageError(f"shard {marker.shard}: its output is missing or truncated; convert it again with --full")
     return known
 
 
 def _runs(numbers: list[int]) -> str:
-    """Numbers in order, those in a row as one: ``1, 3-5``."""
+    """Format sorted numbers as ranges, such as ``1, 3-5``."""
     runs = list[str]()
     for _, run in groupby(enumerate(numbers), lambda each: each[1] - each[0]):
         members = [number for _, number in run]
         runs.append(str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}")
-    return ", ".join([*runs[:_NAMED], *(["..."] if len(runs) > _NAMED else [])])
+    return ", ".join([*runs[:_MAX_RUNS], *(["..."] if len(runs) > _MAX_RUNS else [])])
 
 
 class Merging:
-    """The outcomes that shards gave, in the order of the logs, see ``SessionInputs``."""
+    """Reads the outcomes of all shards in the order of the logs, see ``SessionInputs``."""
 
-    def __init__(self, place: Place, listing: Listing, recorded: list[Marker], options: Options) -> None:
+    def __init__(self, place: Place, listing: Listing, shard_markers: list[Marker], options: Options) -> None:
         self.logs, self.size = Logs(), listing.size
         self._place, self._listing = place, listing
-        self._readers = [PartReader(place, at, each.part) for at, each in enumerate(recorded)]
-        self._beside = [each.rejected.name if each.rejected else "" for each in recorded]
-        self._looks = options.inspects_lines or not place.can_copy
-        self._measures = options.max_chars is not None
-        """Whether lines are looked at by filters."""
-        self._shown = ""
-        self._read: tuple[Outcome, Outcome] | None = None
-        """The last outcome that was asked for with its lines, without and with them."""
+        self._readers = [PartReader(place, shard, each.part) for shard, each in enumerate(shard_markers)]
+        self._rejected_files = [each.rejected.name if each.rejected else "" for each in shard_markers]
+        self._needs_lines = options.inspects_lines or not place.can_copy
+        self._needs_lines_ahead = options.max_chars is not None
+        """Whether filters need the lines before the first session is written."""
+        self._last_path = ""
+        self._last_filled: tuple[Outcome, Outcome] | None = None
+        """The last outcome that was filled, without and with its lines."""
         self._rejected: tuple[str, list[RejectedPlace]] = "", []
-        """The lines of the last session that could not be read, and the file that they stand in."""
+        """The file of the malformed lines of the last session, and their places."""
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
         """See ``SessionInputs``."""
         for log, outcome, _, _ in self._read_parts():
-            yield log, self.fill(outcome) if self._measures else outcome
+            yield log, self.fill(outcome) if self._needs_lines_ahead else outcome
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
-        """See ``SessionInputs``; raises ``UsageError`` for parts that are damaged."""
+        """See ``SessionInputs``; raises ``UsageError`` if a part is damaged."""
         for log, outcome, shard, rejected in self._read_parts():
-            if log.display_path != self._shown:
-                self._shown = log.display_path
+            if log.display_path != self._last_path:
+                self._last_path = log.display_path
                 self.logs.append(log)
-            self._rejected = self._beside[shard], rejected
-            filled = self.fill(outcome)
-            yield log, filled if self._looks else outcome  # whose lines are copied from where they stand
+            self._rejected = self._rejected_files[shard], rejected
+            with_lines = self.fill(outcome)  # in any case, since this checks the hashes
+            yield log, with_lines if self._needs_lines else outcome  # without them, lines are copied between files
 
     def _read_parts(self) -> Iterator[tuple[Log, Outcome, int, list[RejectedPlace]]]:
-        """The sessions in the order of the logs, with their shards and the lines that could not be read."""
+        """Yield the sessions in the order of the logs, with their shards and the places of malformed lines."""
         readers = [reader.restart() for reader in self._readers]
         for job, shard in enumerate(listings.order(self._place, self._listing)):
             if shard >= len(readers):
-                raise listings.damage(self._place, ORDER)
+                raise listings.damage_error(self._place, ORDER)
             for log, outcome, rejected in readers[shard].session(job):
                 yield log, outcome, shard, rejected
         for reader in readers:
             reader.end()
 
     def acknowledge(self, log: Log, outcome: Outcome) -> None:
-        """See ``SessionInputs``: there is nothing to remember."""
+        """See ``SessionInputs``; does nothing."""
 
     def inputs(self) -> Iterator[tuple[Log, str]]:
         """See ``SessionInputs``."""
@@ -205,32 +218,33 @@ class Merging:
 
     def fill(self, outcome: Outcome) -> Outcome:
         """See ``SessionInputs``."""
-        if self._read and any(outcome is each for each in self._read):
-            return self._read[1]
-        filled = frames.fill(outcome, self._line)
-        for before, record in zip(outcome.records, filled.records, strict=True):
+        if self._last_filled and any(outcome is each for each in self._last_filled):
+            return self._last_filled[1]
+        with_lines = frames.fill(outcome, self._line)
+        for before, record in zip(outcome.records, with_lines.records, strict=True):
             if xxh3_128_digest(record.line) != record.digest:
                 shard = int(before.line_place.journal) + 1 if before.line_place else 0
                 raise UsageError(
                     f"shard {shard}: {self._place.display_path(self._readers[shard - 1].part.name)}: {DAMAGE_HINT}"
                 )
-        self._read = outcome, filled
-        return filled
+        self._last_filled = outcome, with_lines
+        return with_lines
 
     def descriptor(self, place: LinePlace) -> int:
         """See ``SessionInputs``."""
         return self._place.descriptor(self._part(place))
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
-        """See ``SessionInputs``; they are those of the session that was given last."""
+        """See ``SessionInputs``; the session must be the one that was yielded last."""
         del log, outcome
         name, places = self._rejected
         return (self._pieces(name, each) for each in places)
 
     def _pieces(self, name: str, rejected: RejectedPlace) -> Iterator[bytes]:
-        offset, left, digest = rejected.offset, rejected.size, xxh3_64()
-        while left and (piece := self._place.read_at(name, min(left, _PIECE), offset)):
-            offset, left = offset + len(piece), left - len(piece)
+        """Yield a malformed line in pieces; raises ``UsageError`` at the end if its hash differs."""
+        offset, remaining, digest = rejected.offset, rejected.size, xxh3_64()
+        while remaining and (piece := self._place.read_at(name, min(remaining, _PIECE), offset)):
+            offset, remaining = offset + len(piece), remaining - len(piece)
             digest.update(piece)
             yield piece
         if digest.digest() != rejected.digest:

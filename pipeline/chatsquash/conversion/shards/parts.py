@@ -118,17 +118,17 @@ class PartReader:
         return PartReader(self._place, self._shard, self.part)
 
     def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[RejectedPlace]]]:
-        """Yield the sessions of a job, with the places of malformed lines; raises ``UsageError`` if there are none."""
+        """Yield the sessions of a job, with the places of malformed lines; raises ``UsageError`` if none exist."""
         count = 0
         while (header := self._peek()) and header[0] == job:
-            _, size, beside, digest = header
+            _, size, line_bytes, digest = header
             payload = self._read(self._at + _FRAME.size, size)
             if xxh3_64_digest(payload) != digest:
                 raise self._damage()
             lines = self._at + _FRAME.size + size
-            self._at, self._waiting, count = lines + beside, None, count + 1
+            self._at, self._waiting, count = lines + line_bytes, None, count + 1
             session = self._unpack(payload)
-            if sum(each.line_place.size for each in session.outcome.records if each.line_place) != beside:
+            if sum(each.line_place.size for each in session.outcome.records if each.line_place) != line_bytes:
                 raise self._damage()
             yield session.log.log(job), frames.place_lines(session.outcome, str(self._shard), lines), session.rejected
         if not count:

@@ -21,7 +21,7 @@ from chatsquash.storage.lock import is_alive
 
 NAME = "shards"
 LISTING, ORDER, INPUTS = "listing.json", "order.u32", "inputs.jsonl"
-MOST = 100_000
+MAX_SHARDS = 100_000
 """Maximum number of shards."""
 _OPEN_FILES = 64
 _PASSING = re.compile(r"tmp-(\d{1,9})-([0-9a-f]{16})-[0-9a-f]{16}")
@@ -56,12 +56,12 @@ def parse_shard(text: str) -> Shard:
     """Parse a shard such as ``3/64``; raises ``UsageError`` if it is invalid."""
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and len(text) < 20):
-        raise UsageError(f"--shard {text!r}: is not a shard; write one as 3/64, the third of 64")
+        raise UsageError(f"--shard {text!r}: is not a shard; use the form K/N, for example 3/64")
     shard = Shard(int(number), int(count))
     if shard.count < 1:
         raise UsageError(f"--shard {text}: the number of shards must be at least 1 (for example 3/64)")
     if not 1 <= shard.number <= shard.count:
-        raise UsageError(f"--shard {text}: shards count from 1 to {shard.count}")
+        raise UsageError(f"--shard {text}: the number of the shard must be between 1 and {shard.count}")
     return shard
 
 
