@@ -199,7 +199,7 @@ def test_every_option_is_declared_with_what_is_derived_from_it(option):
 
 @cases("option, room", ("preset", presets), ("engine", engines))
 def test_the_choices_that_type_checkers_see_are_the_modules_of_the_room(option, room):
-    (kind,) = (each.kind for each in (*list_options(), *list_options(engines.Where)) if each.name == option)
+    (kind,) = (each.kind for each in (*list_options(), *list_options(engines.EngineSettings)) if each.name == option)
     assert get_args(kind) == room.names()
 
 
