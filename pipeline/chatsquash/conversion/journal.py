@@ -72,7 +72,7 @@ def identity(options_json: Mapping[str, object]) -> bytes:
 
 
 def is_transient(codes: Iterable[str]) -> bool:
-    """Whether one of these findings may not be reported again even if the log is unchanged."""
+    """Return whether one of these findings may not be reported again even if the log is unchanged."""
     return not _TRANSIENT.isdisjoint(codes)
 
 
@@ -162,7 +162,7 @@ class Journals(Struct):
         return self.writer.folder
 
     def is_empty(self) -> bool:
-        """Whether no outcomes are available."""
+        """Return whether no outcomes are available."""
         return not self._frames
 
     def names(self) -> list[str]:

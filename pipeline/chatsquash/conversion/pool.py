@@ -214,7 +214,7 @@ class Queue(Generic[Job, Result]):
             self._missing[batch.number] -= 1
 
     def is_next_done(self) -> bool:
-        """Whether all results of the next batch in order are available."""
+        """Return whether all results of the next batch in order are available."""
         return self._turn in self._done and not self._missing[self._turn]
 
     def next_done(self) -> list[tuple[Job, Result]]:

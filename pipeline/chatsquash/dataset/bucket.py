@@ -173,7 +173,7 @@ class Bucket:
 
     @staticmethod
     def _is_stale(lock: dict[str, Any]) -> bool:
-        """Whether the lock belongs to a process of this host that no longer runs."""
+        """Return whether the lock belongs to a process of this host that no longer runs."""
         owner = str(lock.get("owner", "")).encode("utf-8", "replace")
         return is_alive(owner) is False
 

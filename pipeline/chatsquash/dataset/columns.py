@@ -85,7 +85,7 @@ def metadata(record: Record, facts: Facts) -> dict[str, Any]:
 
 
 def has_json(columns: list[Field]) -> bool:
-    """Whether any column is JSON, which ``datasets`` supports since version 4.7."""
+    """Return whether any column is JSON, which ``datasets`` supports since version 4.7."""
     return any(column.is_json_list for column in columns)
 
 

@@ -30,12 +30,12 @@ _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 
 
 def is_public(name: str) -> bool:
-    """Whether a file below the folder is meant for upload, judged by its name."""
+    """Return whether a file below the folder is meant for upload, judged by its name."""
     return name in _FILES or name.startswith(_FOLDERS)
 
 
 def is_image(name: str) -> bool:
-    """Whether a file is an image of a record, judged by its name."""
+    """Return whether a file is an image of a record, judged by its name."""
     return name.startswith(f"{IMAGES}/")
 
 

@@ -37,7 +37,7 @@ class Pair(NamedTuple):
         return _other_drop_codes if self.idle == "drop" else None
 
     def applies_to(self, options: Options) -> bool:
-        """Whether options contain the pair."""
+        """Return whether options contain the pair."""
         value, other = getattr(options, self.idle), getattr(options, self.other)
         if self.other == "format":  # for this rule, any option that implies a dataset folder counts
             other = options.folder
@@ -159,7 +159,7 @@ def refuse_invalid_values(options: Options) -> None:
 
 
 def can_have(option: OptionDeclaration, value: Any) -> bool:
-    """Whether an option can have a value, regardless of other options."""
+    """Return whether an option can have a value, regardless of other options."""
     if value is None:
         return option.default is None
     if option.kind in (bool, int, str) and type(value) is not option.kind:
@@ -301,7 +301,7 @@ def _refuse_unknown(options: Options) -> None:
 
 
 def _is_text(value: object) -> bool:
-    """Whether a value is a string that can be encoded."""
+    """Return whether a value is a string that can be encoded."""
     return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
 
 

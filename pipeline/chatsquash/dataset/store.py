@@ -142,7 +142,7 @@ class Output:
         self._claims.refuse_unusable(*names)
 
     def is_ours(self, name: str) -> bool:
-        """Whether a file can be written without replacing a file that is not ours."""
+        """Return whether a file can be written without replacing a file that is not ours."""
         try:
             self.refuse_foreign(name)
         except UsageError:
@@ -233,7 +233,7 @@ class Output:
         self._ours.clear(folder.path.name)
 
     def is_decided(self) -> bool:
-        """Whether a commit has started, which the next run finishes if necessary."""
+        """Return whether a commit has started, which the next run finishes if necessary."""
         return commit.is_pending(self._ours)
 
     def commit(self, memory: bytes = b"") -> None:

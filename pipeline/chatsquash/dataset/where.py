@@ -41,7 +41,7 @@ class Where:
         self._schema = {name: SCHEMA[name] for name in dict.fromkeys(self._expression.meta.root_names())}
 
     def matches(self, log: Log, outcome: Outcome, record: Record) -> bool:
-        """Whether a record matches the condition."""
+        """Return whether a record matches the condition."""
         row = row_of(line_of(log, outcome, record, None, RecordOutcome()))
         frame = pl.DataFrame([[row[name]] for name in self._schema], schema=self._schema)
         return matching(frame, self._expression).height == 1
@@ -142,5 +142,5 @@ def _refusal(condition: str) -> str | None:
 
 
 def _is_unpaired(text: str) -> bool:
-    """Whether a text contains a lone surrogate, which UTF-8 cannot encode."""
+    """Return whether a text contains a lone surrogate, which UTF-8 cannot encode."""
     return any("\ud800" <= char <= "\udfff" for char in text)

@@ -142,7 +142,7 @@ def _unmarked(request: Json, response: Json) -> Recognised:
 
 
 def _is_chat(request: Json) -> bool:
-    """Whether a request has messages of which at least one has a role.
+    """Return whether a request has messages of which at least one has a role.
 
     The role ``model`` belongs to Gemini, whose turns have parts.
     """
@@ -154,7 +154,7 @@ def _is_chat(request: Json) -> bool:
 
 
 def _is_count(response: Json) -> bool:
-    """Whether a response contains only a token count."""
+    """Return whether a response contains only a token count."""
     return isinstance(response, dict) and "input_tokens" in response and not response.keys() & {"choices", "content"}
 
 

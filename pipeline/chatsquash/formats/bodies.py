@@ -116,7 +116,7 @@ def request_extras(form: Format, body: Json, tools: Tools | None = None) -> Requ
 
 
 def has_turns(form: Format, body: Json) -> bool:
-    """Whether a body has at least one turn."""
+    """Return whether a body has at least one turn."""
     turns = body.get(form.TURNS) if isinstance(body, dict) else body
     return isinstance(body, dict | list) and bool(turns)
 

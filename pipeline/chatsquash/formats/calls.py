@@ -59,7 +59,7 @@ class State(Struct, frozen=True, gc=False):
         return self.evolve(open=index_open_calls((*chain.from_iterable(self.before), *calls)), before=())
 
     def is_open(self, member: int, value: str) -> bool:
-        """Whether a call with this id (``member`` 0) or tool name (1) is open."""
+        """Return whether a call with this id (``member`` 0) or tool name (1) is open."""
         calls = self.searchable().open
         if isinstance(calls, OpenCalls):
             return calls.place(member, value) is not None
@@ -193,7 +193,7 @@ def native(provider: str, holder: Object, *read: str, required: tuple[str, ...] 
 
 
 def is_mark(value: Json, *names: str) -> bool:
-    """Whether the value of ``KEY`` is a mark written by chatsquash, with one of these names (default: any)."""
+    """Return whether the value of ``KEY`` is a mark written by chatsquash, with one of these names (default: any)."""
     return isinstance(value, dict) and len(value) == 1 and any(value.get(n) is True for n in names or MARKS)
 
 
@@ -244,7 +244,7 @@ def definition(tool: Tool) -> Any:
 
 
 def is_custom(tool: Tool) -> bool:
-    """Whether a definition describes a custom tool."""
+    """Return whether a definition describes a custom tool."""
     return "function" not in tool and "custom" in tool
 
 

@@ -59,7 +59,7 @@ class Database:
         return [tuple(map(_cell, row)) for _, rows in self._request(request) for row in rows]
 
     def has_rows(self, table: str) -> bool:
-        """Whether a table has any rows; raises like ``index``."""
+        """Return whether a table has any rows; raises like ``index``."""
         request = {"do": "index", "table": table, "columns": (), "most": 1}
         frames = list(self._request(request))  # consumed completely, since stopping early would end the process
         return any(rows for _, rows in frames)

@@ -47,7 +47,7 @@ def custom_members(tool: Object) -> Object:
 
 
 def is_definition(value: Json) -> bool:
-    """Whether a value is a tool definition and not a tool's output: it has a name and a schema for arguments."""
+    """Return whether a value is a tool definition and not a tool's output: it has a name and a schema for arguments."""
     tool = jsonio.value(value) if isinstance(value, str) and value[:1] == "{" else value
     if not isinstance(tool, dict):
         return False

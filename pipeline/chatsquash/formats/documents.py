@@ -75,7 +75,7 @@ def owners(path: str) -> list[str]:
 
 @cache
 def has_tools(name: str) -> bool:
-    """Whether files of a format contain tool definitions, which is true of all request formats."""
+    """Return whether files of a format contain tool definitions, which is true of all request formats."""
     return name not in names() or get_format(name).HAS_TOOLS
 
 
@@ -111,7 +111,7 @@ def _possible(objects: list[Json]) -> list[str]:
 
 
 def _may_match(members: set[str], expected_members: tuple[str, ...] | None) -> bool:
-    """Whether one of the expected members occurs; without any, every file may match."""
+    """Return whether one of the expected members occurs; without any, every file may match."""
     if expected_members is None or not members.isdisjoint(expected_members):
         return True
     prefixes = tuple(name for name in expected_members if name.endswith("."))

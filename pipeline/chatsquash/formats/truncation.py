@@ -16,7 +16,7 @@ def as_truncated(turn: LoggedTurn) -> LoggedTurn:
 
 
 def reaches(completion: int | None, limit: int | None) -> bool:
-    """Whether the token count of a reply reaches the limit logged for it."""
+    """Return whether the token count of a reply reaches the limit logged for it."""
     return completion is not None and limit is not None and completion >= limit > 0
 
 

@@ -38,7 +38,7 @@ class OpenCalls(Struct, frozen=True):
         )
 
     def __bool__(self) -> bool:
-        """Whether any call is open."""
+        """Return whether any call is open."""
         return bool(self.open_bits)
 
     def place(self, member: int, value: str) -> int | None:

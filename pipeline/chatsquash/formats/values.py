@@ -24,7 +24,7 @@ def compact(value: Json) -> str:
 
 
 def is_plain_name(value: Json) -> bool:
-    """Whether a value is a text that may be part of a file name."""
+    """Return whether a value is a text that may be part of a file name."""
     return isinstance(value, str) and _PLAIN_NAME.fullmatch(value) is not None
 
 

@@ -123,7 +123,7 @@ def _results(turn: Turn) -> list[Message]:
 
 
 def _is_plain(result: Result) -> bool:
-    """Whether a message expresses a result completely."""
+    """Return whether a message expresses a result completely."""
     if result.json or result.made_up or result.native or result.outcome != "success":
         return False
     content = result.content

@@ -149,7 +149,7 @@ def failure_mark(result: Result) -> Object:
 
 
 def is_failed(holder: Json) -> bool:
-    """Whether a result has the mark for failures."""
+    """Return whether a result has the mark for failures."""
     return is_mark(at(holder, KEY), "failed")
 
 
@@ -168,7 +168,7 @@ def instructions_mark(turn: Turn) -> Object:
 
 
 def are_instructions(holder: Json) -> bool:
-    """Whether a system prompt is marked as sent as instructions."""
+    """Return whether a system prompt is marked as sent as instructions."""
     return is_mark(at(holder, KEY), "instructions")
 
 
@@ -183,7 +183,7 @@ def without_marks(document: Json) -> Json:
 
 
 def is_own_mark(key: str, value: Json) -> bool:
-    """Whether a member is a mark that only chatsquash reads."""
+    """Return whether a member is a mark that only chatsquash reads."""
     return is_mark(value) if key == KEY else (key, value) == ("partMetadata", {"role": "system"})
 
 

@@ -151,7 +151,7 @@ class Answers(Struct):
         self._cache.keep_last(count)
 
     def is_history_missing(self, exchange: Exchange, form: Format) -> bool:
-        """Whether a request refers to turns that are missing from the log."""
+        """Return whether a request refers to turns that are missing from the log."""
         refers = exchange.first(form.REFERS)
         # The first request of a conversation has its id but no earlier turns.
         if refers in (NOTHING, b"null") or _conversation(exchange, form):

@@ -60,7 +60,7 @@ def _of_text(data: bytes) -> str | None:
 
 
 def _is_table(lines: list[bytes]) -> bool:
-    """Whether all lines have the same number of cells, at least two."""
+    """Return whether all lines have the same number of cells, at least two."""
     texts = [line.decode("utf-8", "replace") for line in lines]
     for delimiter in (",", ";", "\t"):
         try:

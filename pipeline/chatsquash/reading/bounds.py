@@ -99,7 +99,7 @@ BOUNDS = Bounds.of(Options())
 
 
 def _are_within(values: list[Any], limit: int) -> bool:
-    """Whether values are nested at most ``limit`` levels deep."""
+    """Return whether values are nested at most ``limit`` levels deep."""
     # Encoding is much faster than counting levels: success proves a depth within the encoder's limit.
     if limit > _ENCODED:
         try:

@@ -20,7 +20,7 @@ _ROWS = 16
 
 
 def are_call_ids(logs: Sequence[Log], options: Options) -> bool:
-    """Whether the first rows of the logs have distinct trace ids and no session ids."""
+    """Return whether the first rows of the logs have distinct trace ids and no session ids."""
     seen: list[bytes] = []
     for log in islice(logs, _LOGS):
         traces = _traces(log, options)

@@ -31,7 +31,7 @@ class NoDocumentError(TurnError):
 
 
 def is_too_large(file: BinaryIO) -> bool:
-    """Whether a file is too large to be examined; the size of a compressed file is unknown before it is expanded."""
+    """Return whether a file is too large to examine; a compressed file must be expanded to know its size."""
     return not isinstance(file, ExpandedFile) and file.seek(0, os.SEEK_END) > LONGEST
 
 
@@ -66,7 +66,7 @@ def parse(data: bytes) -> ParsedContent:
 
 
 def _has_lines(data: bytes) -> bool:
-    """Whether the first line is a complete value and more lines follow, so that the file is not a single value."""
+    """Return whether the first line is a complete value and more lines follow, so the file is not a single value."""
     stop = data.find(b"\n")
     if stop < 0 or not _NON_BLANK.search(data, stop):
         return False

@@ -320,7 +320,7 @@ def _raise_other(line: Line, other: Callable[[Line], Shape | None]) -> None:
 
 
 def _has_foreign(exchange: Exchange, request: Request) -> bool:
-    """Whether a plain chat request adds content of another format or has its system prompt outside the messages."""
+    """Return whether a plain chat request has new content of another format or a separate system prompt."""
     for run in request.edits:
         if type(run) is AddedRun and foreign.any_foreign(run.messages):
             return True

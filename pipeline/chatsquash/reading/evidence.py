@@ -90,7 +90,7 @@ _line = msgspec.json.Decoder(dict[str, Raw])
 
 
 def is_chat(line: bytes | bytearray) -> bool:
-    """Whether a line is certainly a chat exchange, so that no other format needs to be considered.
+    """Return whether a line is certainly a chat exchange, so that no other format needs to be considered.
 
     Such a line has no member that another envelope requires, and its response only has members known to chat.
     """
@@ -182,7 +182,7 @@ def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
 
 
 def _is_non_exchange(line: bytes) -> bool:
-    """Whether a line is a call of another endpoint, or not an exchange according to its envelope."""
+    """Return whether a line is a call of another endpoint, or not an exchange according to its envelope."""
     envelope = envelopes.recognise(line) or envelopes.PLAIN
     return bool(other_endpoint(line, envelope) or envelopes.describe_non_exchange(line, envelope))
 
@@ -195,7 +195,7 @@ def _usual(shapes: list[Shape]) -> Shape:
 
 
 def _contradicts(line: _Evidence | None, first: _Evidence) -> bool:
-    """Whether a line has evidence of another format than the first line."""
+    """Return whether a line has evidence of another format than the first line."""
     if line is None:
         return False
     is_other = line.exchange.name != first.exchange.name or line.shape != first.shape
@@ -288,7 +288,7 @@ def _shape(request: dict[str, Any] | None, response_evidence: Recognised, envelo
 
 
 def _is_of(request: dict[str, Any] | None, name: str) -> bool:
-    """Whether a request may be of a format."""
+    """Return whether a request may be of a format."""
     form = get_format(name)
     return request is not None and form.TURNS in request and form.accepts(request)
 

@@ -107,7 +107,7 @@ def raw_members(line: bytes | bytearray) -> Any:
 
 
 def has_foreign_members(members: Any) -> bool:
-    """Whether a line has a member that only another envelope requires."""
+    """Return whether a line has a member that only another envelope requires."""
     values = _foreign_getter(tuple(envelopes.__path__))(members)
     return values.count(_MISSING) < len(values)
 
@@ -192,7 +192,7 @@ def _exchange(
 
 
 def is_blank(line: bytes | bytearray) -> bool:
-    """Whether a line contains only JSON white space and NULs, optionally after a byte order mark."""
+    """Return whether a line contains only JSON white space and NULs, optionally after a byte order mark."""
     return not line.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n\0")
 
 

@@ -65,7 +65,7 @@ PLAIN_CHAT = Identity(LogHead(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].
 
 
 def are_chat(head: Iterable[Line]) -> bool:
-    """Whether the first lines of a log are certainly plain chat, so that no other format needs to be considered."""
+    """Return whether the first lines of a log are certainly plain chat, so no other format is considered."""
     return all(evidence.is_chat(line.buffer[line.start : line.stop]) for line in head)
 
 
@@ -97,7 +97,7 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
 
 
 def has_units(file: BinaryIO, options: Options, log: Log) -> bool:
-    """Whether a file has several units.
+    """Return whether a file has several units.
 
     This is checked before lines are examined, since an array may be one long line. The position is at the beginning of
     the file afterwards, unless the file is a log of lines, which is not checked.
@@ -213,7 +213,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
 
 
 def _begins_as_log(file: BinaryIO, options: Options) -> bool:
-    """Whether the first line has the envelope of a log, which is faster to detect than reading the entire file."""
+    """Return whether the first line has the envelope of a log, which is faster than reading the entire file."""
     return any(map(envelopes.recognise, evidence.first_lines(file, _GLANCE, options.max_memory)[:1]))
 
 
@@ -270,7 +270,7 @@ def as_line(data: bytes) -> bytes | None:
 
 
 def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
-    """Whether a file with the suffix of documents begins like a log or a document, even an invalid one.
+    """Return whether a file with the suffix of documents begins like a log or a document, even an invalid one.
 
     Returns ``PART`` for a file that is part of another one. Only the first rows of a database are read.
     """

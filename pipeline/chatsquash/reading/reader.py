@@ -149,7 +149,7 @@ class Reader:
         return Reading(identity.seen, to_the_end(_document_entries(document, log)), document)
 
     def _is_mixed(self, identity: Identity, log: Log) -> bool:
-        """Whether a file has to be split into its sessions first."""
+        """Return whether a file has to be split into its sessions first."""
         if identity.document:
             return self._split and identity.has_several
         return log.spans is None and (self._by_id or (self._split and identity.may_mix))

@@ -254,7 +254,7 @@ def _join_message(pieces: list[str]) -> str:
 
 
 def _is_whole(piece: str) -> bool:
-    """Whether a piece ends with a complete event and not with the beginning of one."""
+    """Return whether a piece ends with a complete event and not with the beginning of one."""
     last = piece.rpartition("\n")[2].strip().removeprefix("data:").strip()
     if not last.startswith("{"):
         return True

@@ -107,7 +107,7 @@ def _numbers_in_order(path: str) -> list[tuple[int, str]]:
 
 
 def is_linked(path: str, beside: str) -> bool:
-    """Whether a file is in a linked folder that does not also contain the document ``beside`` it."""
+    """Return whether a file is in a linked folder that does not also contain the document ``beside`` it."""
     folder, common = Path(path).parent, Path(os.path.commonpath([path, beside]))
     return any(
         each.is_symlink() for each in (folder, *folder.parents) if each.is_relative_to(common) and each != common

@@ -39,7 +39,7 @@ def limit(raw: bytes) -> int | None:
 
 
 def has_schema(raw: bytes) -> bool:
-    """Whether a raw request member about the form of the reply contains a schema."""
+    """Return whether a raw request member about the form of the reply contains a schema."""
     value = _value(raw) if b"json_schema" in raw else None
     if isinstance(value, dict) and isinstance(value.get("format"), dict):
         value = value["format"]

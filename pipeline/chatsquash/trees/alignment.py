@@ -97,7 +97,7 @@ class _Matcher:
         self._by_id = _single_ids(history, path_messages)
 
     def is_same(self, at: int, there: int) -> bool:
-        """Whether a message may be the logged one at a position."""
+        """Return whether a message may be the logged one at a position."""
         (number, message), other = self.history[at], self.path_messages[there]
         if number == other.number:
             return message["role"] != "assistant" or not self._conflicts(at, there)
@@ -107,7 +107,7 @@ class _Matcher:
         return is_reworded_prompt(message, other.message, loosely=True)
 
     def _conflicts(self, at: int, there: int) -> bool:
-        """Whether two replies with the same words differ in call ids, reasoning or the results that follow."""
+        """Return whether two replies with the same words differ in call ids, reasoning or the results that follow."""
         message, other = self.history[at][1], self.path_messages[there].message
         if any(self._by_id.get(name, there) != there for name in _ids(message)):
             return True
@@ -147,7 +147,7 @@ def _ids(message: Message) -> list[str]:
 
 
 def _differ(message: Message, original: Message) -> bool:
-    """Whether a result is neither equal to another one nor an emptied version of it."""
+    """Return whether a result is neither equal to another one nor an emptied version of it."""
     return chat.text(message) != chat.text(original) and not is_emptied(message, original)
 
 

@@ -74,7 +74,7 @@ class Calls(Struct):
         return self._sites.get(text, [])
 
     def is_open(self, text: str) -> bool:
-        """Whether a text is the argument of a call that has not started a conversation."""
+        """Return whether a text is the argument of a call that has not started a conversation."""
         return bool(self._open.get(text))
 
     def claim(self, prompt: str, first: Reply) -> CallSite | None:
@@ -122,12 +122,12 @@ def _order(site: CallSite) -> tuple[int, int]:
 
 
 def contains(text: str, argument: str) -> bool:
-    """Whether a text contains an argument as separate words, literally or escaped as in JSON."""
+    """Return whether a text contains an argument as separate words, literally or escaped as in JSON."""
     return any(_is_separate(form, text) for form in {argument, _escape(argument)})
 
 
 def _is_separate(form: str, text: str) -> bool:
-    """Whether a text contains another one without an adjacent letter, digit or underscore."""
+    """Return whether a text contains another one without an adjacent letter, digit or underscore."""
     position = text.find(form) if form else -1
     while position >= 0:
         end = position + len(form)

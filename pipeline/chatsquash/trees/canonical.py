@@ -240,7 +240,7 @@ def sketch(text: str) -> Sketch:
 
 
 def is_long(text: str) -> bool:
-    """Whether a text is so long that an equal text is not a coincidence.
+    """Return whether a text is so long that an equal text is not a coincidence.
 
     Characters of scripts without spaces count twice.
     """
@@ -276,7 +276,7 @@ def _most(limit: int, fits: Callable[[int], bool]) -> int:
 
 
 def _begin_or_end_alike(one: str, other: str) -> bool:
-    """Whether both texts have most of the longer one as a common beginning or end."""
+    """Return whether both texts have most of the longer one as a common beginning or end."""
     count = math.ceil(_ALIKE * max(len(one), len(other)))
     if not 0 < count <= min(len(one), len(other)):
         return False
@@ -284,7 +284,7 @@ def _begin_or_end_alike(one: str, other: str) -> bool:
 
 
 def is_similar_prompt(one: str, other: str) -> bool:
-    """Whether a system prompt may be a modified version of another one, with a clock or a line about the session."""
+    """Return whether a system prompt may be a modified version of another, with a clock or a line about the session."""
     if one == other:
         return True
     if not one or not other:
@@ -297,7 +297,7 @@ def is_similar_prompt(one: str, other: str) -> bool:
 
 
 def is_rewritten(one: str, other: str, *, loosely: bool = False) -> bool:
-    """Whether a text is another one with lines added before or after it, or changed in the middle.
+    """Return whether a text is another one with lines added before or after it, or changed in the middle.
 
     ``loosely``: also if only the first or the last paragraph is the same.
     """

@@ -69,7 +69,7 @@ class _Recent(Struct):
     _characters: int = 0
 
     def is_full(self) -> bool:
-        """Whether the limits are reached."""
+        """Return whether the limits are reached."""
         return len(self.trees.replies) > _REPLIES or self._characters > _CHARACTERS
 
     def add(self, entry: Entry, edits: Edits, sets: Sets) -> tuple[int, Reply | None, bool]:
@@ -238,12 +238,12 @@ class _Recent(Struct):
             sets.join(self.sessions[other.tree], self.sessions[first.tree])
 
     def _has_session_id(self, first: Reply, other: Reply) -> bool:
-        """Whether one of two trees has a session id."""
+        """Return whether one of two trees has a session id."""
         # Text that occurs in both may then have been pasted by the user.
         return first.tree in self._first_with_id or other.tree in self._first_with_id
 
     def _is_unique_summary(self, link: Link, sets: Sets) -> bool:
-        """Whether a summary belongs to a single session, and its request has a history as messages or as text."""
+        """Return whether a summary belongs to one session and its request has a history, as messages or as text."""
         summary = link.summary
         assert summary is not None
         if len({sets.find(self.sessions[each.tree]) for each in (summary, *link.rivals)}) > 1:
@@ -398,5 +398,5 @@ def _rank_key(chain: int, rank: int) -> int:
 
 
 def _is_distinctive(message: Message) -> bool:
-    """Whether a reply can be distinguished from others by its content."""
+    """Return whether a reply can be distinguished from others by its content."""
     return bool(chat.calls(message)) or is_long(chat.text(message) or "")

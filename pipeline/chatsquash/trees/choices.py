@@ -62,5 +62,5 @@ class Choices(Struct):
 
 
 def _is_open(reply: Reply) -> bool:
-    """Whether no request continues any of the choices so far."""
+    """Return whether no request continues any of the choices so far."""
     return not (reply.children or reply.choice)

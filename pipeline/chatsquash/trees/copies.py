@@ -107,7 +107,7 @@ def _ids(message: Message, known: OriginReply) -> Iterator[str]:
 
 
 def _has_call_id(message: Message) -> bool:
-    """Whether a message has calls with ids that are unique across sessions."""
+    """Return whether a message has calls with ids that are unique across sessions."""
     ids = [call.get("id") for call in chat.calls(message)]
     return bool(ids) and all(isinstance(each, str) and len(each) >= LONG_ID for each in ids)
 

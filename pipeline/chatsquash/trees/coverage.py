@@ -27,7 +27,7 @@ def fate(reply: Message, message: Message | None) -> Fate:
 
 
 def reasoned(message: Message) -> bool | None:
-    """Whether a message has reasoning as text; ``None`` for a message without reasoning."""
+    """Return whether a message has reasoning as text; ``None`` for a message without reasoning."""
     content = message.get("content")
     if (content is None or type(content) is str) and message.keys().isdisjoint(_REASONS):  # most messages
         return True if content and reasoning.in_text(message) else None
@@ -45,7 +45,7 @@ def reasoned(message: Message) -> bool | None:
 
 
 def _is_thought(block: Block) -> bool:
-    """Whether a block is reasoning, or carries the signature of reasoning."""
+    """Return whether a block is reasoning, or carries the signature of reasoning."""
     is_signed = type(block) is Text and "thoughtSignature" in block.native.get("google", ())
     return is_signed or (type(block) is Reasoning and bool(block.text or block.encrypted or block.signature))
 
@@ -88,7 +88,7 @@ def of_grown(tracker: GrowthTracker) -> Coverage:
 
 
 def _may_reason(replies: list[Message]) -> bool:
-    """Whether any reply may have reasoning."""
+    """Return whether any reply may have reasoning."""
     if not set().union(*replies).isdisjoint(_REASONS):
         return True
     contents = [reply.get("content") for reply in replies]

@@ -100,18 +100,18 @@ def _unanswered(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
 
 
 def _has_other_settings(caller: Reply, first: Reply) -> bool:
-    """Whether a conversation has other tools or another system prompt than the one with a call."""
+    """Return whether a conversation has other tools or another system prompt than the one with a call."""
     return first.tools != caller.tools or not is_similar_prompt(caller.system, first.system)
 
 
 def _is_before(one: Reply, other: Reply) -> bool:
-    """Whether a reply is not later than another one, by time if both have one, since files are read one by one."""
+    """Return whether a reply is not later than another, by their times if both have one: files are read one by one."""
     if one.at is None or other.at is None:
         return one.number < other.number
     return one.at <= other.at
 
 
 def _is_answered_before(site: CallSite, reply: Reply) -> bool:
-    """Whether the conversation with a call continued before a reply."""
+    """Return whether the conversation with a call continued before a reply."""
     children = [*islice(follow_links(site.reply.last_child, "before"), MOST)]
     return bool(children) and not _is_before(reply, children[-1])

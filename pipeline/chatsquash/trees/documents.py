@@ -106,7 +106,7 @@ def paths_of(document: LogDocument) -> list[FilePath]:
 
 
 def is_written(path: FilePath, options: Options) -> bool:
-    """Whether a conversation becomes a record, according to ``--conversations`` and the excluded kinds."""
+    """Return whether a conversation becomes a record, according to ``--conversations`` and the excluded kinds."""
     if path.is_copy:
         return False
     if path.session is None:

@@ -19,7 +19,7 @@ _BRACKETED = re.compile(r"(?=.*[^\W\d_])(?:\[[^\[\]\n]*\]|<[^<>\n]*>|\([^()\n]*\
 
 
 def is_emptied(message: Message, original: Message) -> bool:
-    """Whether a result is an emptied version of its original.
+    """Return whether a result is an emptied version of its original.
 
     A text that merely differs, such as the result of a second run, is another result.
     """
@@ -33,18 +33,18 @@ def is_emptied(message: Message, original: Message) -> bool:
 
 
 def is_removed(here: str, there: str) -> bool:
-    """Whether a text is a note instead of another one, or the remainder after a part was removed."""
+    """Return whether a text is a note instead of another one, or the remainder after a part was removed."""
     here, there = here.strip(), there.strip()
     return here != there and (_is_note(here) or _is_shortened(here, there))
 
 
 def _is_note(text: str) -> bool:
-    """Whether a text is a short remark in brackets or asterisks rather than a value."""
+    """Return whether a text is a short remark in brackets or asterisks rather than a value."""
     return len(text) <= _NOTE and _BRACKETED.fullmatch(text) is not None and jsonio.value(text) is None
 
 
 def _is_placeholder(here: str, there: str) -> bool:
-    """Whether a text is a note instead of another one, or short with few words in common."""
+    """Return whether a text is a note instead of another one, or short with few words in common."""
     if len(here) > _NOTE or here in there:
         return False
     if _is_note(here):
@@ -55,7 +55,7 @@ def _is_placeholder(here: str, there: str) -> bool:
 
 
 def _is_shortened(here: str, there: str) -> bool:
-    """Whether a text is the beginning or end of another one, or both with a note in between."""
+    """Return whether a text is the beginning or end of another one, or both with a note in between."""
     begin, end = common_ends(here, there)
     if len(there) - begin - end < _REMOVED:
         return False

@@ -16,7 +16,7 @@ from chatsquash.trees.replies import Reply, follow_links
 
 
 def is_fork(reply: Reply) -> bool:
-    """Whether a reply is the first one of a sub-agent that received the history of its caller."""
+    """Return whether a reply is the first one of a sub-agent that received the history of its caller."""
     return reply.parent is not None and reply.parent.tree != reply.tree
 
 
@@ -76,7 +76,7 @@ def _fork_caller(reply: Reply, calls: _LongArguments) -> CallSite | None:
 
 
 def _is_answer(reply: Reply) -> bool:
-    """Whether a request ends with results."""
+    """Return whether a request ends with results."""
     return bool(reply.new_messages) and reply.new_messages[-1]["role"] == "tool"
 
 
@@ -87,7 +87,7 @@ def _siblings(reply: Reply) -> list[Reply]:
 
 
 def _continues_without_argument(reply: Reply, text: str) -> bool:
-    """Whether the conversation with a call also continues without the argument of the call."""
+    """Return whether the conversation with a call also continues without the argument of the call."""
     return any(each.last_prompt() != text or _is_answer(each) for each in _siblings(reply))
 
 

@@ -111,7 +111,7 @@ class GrowthTracker(Struct):
         return self._growth.continues(last, entry)
 
     def has_only_grown(self) -> bool:
-        """Whether the last request contains all replies and is not a request of the client itself."""
+        """Return whether the last request contains all replies and is not a request of the client itself."""
         if self.trees is not None:
             return False
         if self.last is None:
@@ -203,7 +203,7 @@ def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response
 
 
 def _grows(last: Entry, entry: Entry) -> bool:
-    """Whether a request consists of the previous one, the reply to it, and new messages."""
+    """Return whether a request consists of the previous one, the reply to it, and new messages."""
     edits, reply = entry.edits, last.reply.message
     if reply is None or entry.reply.message is None or entry.limit != last.limit or len(edits) != 2:
         return False
@@ -217,12 +217,12 @@ def _grows(last: Entry, entry: Entry) -> bool:
 
 
 def _is_truncated(reply: Response) -> bool:
-    """Whether a request that ends with this reply may have had it continued."""
+    """Return whether a request that ends with this reply may have had it continued."""
     return reply.cut or reply.finish_reason is None or chat.is_truncated(reply.finish_reason)
 
 
 def _is_same(one: Message, other: Message) -> bool:
-    """Whether messages count as the same."""
+    """Return whether messages count as the same."""
     essence = _essence(one)
     if essence is not None and essence == _essence(other):
         return True

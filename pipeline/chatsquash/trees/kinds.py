@@ -124,7 +124,7 @@ class _TreeKinds:
         return "side" if not has_turns and self._sides.begins(first) else "main"
 
     def _is_confirmed(self, link: Link, trunk: LogPath) -> bool:
-        """Whether the call whose argument is part of a tree's prompt really started the tree."""
+        """Return whether the call whose argument is part of a tree's prompt really started the tree."""
         assert link.caller
         answers = (reply for reply in trunk.back() if reply is trunk.last or not chat.calls(reply.message))
         if returning([link.caller], islice(answers, _ANSWERS), is_strict=link.is_short):
@@ -274,7 +274,7 @@ def _said(message: object) -> object:
 
 
 def are_unrelated(trees: Trees) -> bool:
-    """Whether there are several requests without any relation between them."""
+    """Return whether there are several requests without any relation between them."""
     has_links = any(link.summary or (link.caller and not link.is_short) or link.copies for link in trees.links)
     return (
         len(trees.links) > 1

@@ -87,7 +87,7 @@ class Links(Struct):
         return link
 
     def adds_summary(self, text: str, other: str, before: list[Reply]) -> bool:
-        """Whether a text contains a summary, from which nothing continues, that another text does not contain."""
+        """Return whether a text contains a summary that is not continued and that another text does not contain."""
         self.learn(before)
         words = runs(text)
         new_words = words - runs(other)
@@ -106,7 +106,7 @@ class Links(Struct):
         return [reply for reply, _ in count.most_common(_MOST_PER_RUN)]
 
     def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
-        """Whether the prompt of a tree is the argument of a call that has not started another tree."""
+        """Return whether the prompt of a tree is the argument of a call that has not started another tree."""
         self.learn(before)
         return any(map(self.calls.is_open, prompts(first)))
 
@@ -187,7 +187,7 @@ class Links(Struct):
         }
 
     def _has_own_words(self, reply: Reply, words: set[int]) -> bool:
-        """Whether a text quotes a reply's own words, not only those of users before it that the text may repeat."""
+        """Return whether a text quotes a reply's own words, not only those of earlier user messages."""
         own = self._own_words(reply)
         return len(own & words) >= max(1, 0.25 * len(own))
 
@@ -210,7 +210,7 @@ class Links(Struct):
         return _LEAST_OF_CONTINUATION if is_same else _LEAST_OF_TEXT_COMPLETE
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
-        """Whether a reply is a summary and the first assistant message in the first request of a tree.
+        """Return whether a reply is a summary and the first assistant message in the first request of a tree.
 
         The user's messages before it must differ from those in the request of the summary.
         """
@@ -223,7 +223,7 @@ class Links(Struct):
         return first.new_numbers[place] == reply.content_number and not any(text in before for text in prompts_before)
 
     def _has_history(self, reply: Reply) -> bool:
-        """Whether the request of a reply contains other replies, as messages or as quotations."""
+        """Return whether the request of a reply contains other replies, as messages or as quotations."""
         link = self._links.get(reply.number)
         return reply.parent is not None or (link is not None and (link.quotes > 0 or bool(link.copies)))
 
@@ -298,7 +298,7 @@ def _quoted_share(
 
 
 def _may_sum_up(reply: Reply) -> bool:
-    """Whether a reply may be a summary: nothing continues it, and it has no calls."""
+    """Return whether a reply may be a summary: nothing continues it, and it has no calls."""
     return not reply.children and not chat.calls(reply.message)
 
 
@@ -310,7 +310,7 @@ def _parts(message: Message) -> list[str]:
 
 
 def _takes_over(first: Reply, summary: Reply) -> bool:
-    """Whether a tree may continue the conversation of a summary."""
+    """Return whether a tree may continue the conversation of a summary."""
     # A request without tools under another prompt does not continue a conversation with tools.
     before = summary.parent or summary
     return bool(first.tools) or not before.tools or is_similar_prompt(before.system, first.system)
@@ -341,7 +341,7 @@ def _drafts(summary: Reply, first: Reply) -> list[Reply]:
 
 
 def _has_transcript(reply: Reply, others: set[int]) -> bool:
-    """Whether a text contains the conversation before a reply, so that it is a transcript and not a summary.
+    """Return whether a text contains the conversation before a reply, so that it is a transcript and not a summary.
 
     ``others``: the word runs of the text that are not in the reply.
     """
@@ -356,11 +356,11 @@ def _after(first: Reply, replies: list[Reply]) -> list[Message]:
 
 
 def _are_quoted(messages: list[Message], words: set[int]) -> bool:
-    """Whether a text with these word runs contains one of the messages."""
+    """Return whether a text with these word runs contains one of the messages."""
     texts = [runs(chat.text(message) or "") for message in messages]
     return any(len(text & words) >= 0.6 * len(text) for text in texts if len(text) >= LEAST_RUNS)
 
 
 def is_tail(first: Reply, link: Link) -> bool:
-    """Whether a tree continues with messages of another tree under the same system prompt, without a summary."""
+    """Return whether a tree continues with messages of another tree under the same system prompt, without a summary."""
     return any(is_similar_prompt(reply.system, first.system) for reply in link.copies)

@@ -161,7 +161,7 @@ _ERROR_BEGINNING = re.compile(
 
 
 def is_error(message: Message) -> bool:
-    """Whether an assistant message is an error text."""
+    """Return whether an assistant message is an error text."""
     if chat.has_calls(message):
         return False
     text = (chat.text(message) or "").strip()
@@ -171,7 +171,7 @@ def is_error(message: Message) -> bool:
 
 
 def _is_error_body(text: str) -> bool:
-    """Whether a text is the error body of a service."""
+    """Return whether a text is the error body of a service."""
     value: Json = jsonio.value(text)
     error = value.get("error") if value else None
     return isinstance(error, dict) and isinstance(error.get("message"), str)

@@ -157,7 +157,7 @@ def longest_chain(paths: list[P]) -> list[P]:
 
 
 def is_selected(path: AnyPath, selected: AnyPath | None, options: Options) -> bool:
-    """Whether a conversation becomes a record; ``selected`` is the only one if a session has one record."""
+    """Return whether a conversation becomes a record; ``selected`` is the only one if a session has one record."""
     if options.conversations in ("last", "main"):
         return path is selected
     return {"subagent": options.subagents, "side": options.side}.get(path.kind, True)

@@ -14,17 +14,17 @@ from chatsquash.trees.replies import Reply
 
 
 def is_prefill(message: Message) -> bool:
-    """Whether the last message of a request may be continued by the reply."""
+    """Return whether the last message of a request may be continued by the reply."""
     return message["role"] == "assistant" and not chat.has_calls(message) and is_joinable(message)
 
 
 def is_joinable(message: Message) -> bool:
-    """Whether the content of a message is text, a list of parts or missing; logs may contain any value there."""
+    """Return whether the content of a message is text, a list of parts or missing; logs may contain any value there."""
     return isinstance(message.get("content"), str | list | None)
 
 
 def is_beginning(message: Message, reply: Message) -> bool:
-    """Whether a message contains the part of a truncated reply that a client keeps: the first text and calls."""
+    """Return whether a message contains the part of a truncated reply that a client keeps: the first text and calls."""
     beginning, complete = (reasoning.without_block(chat.text(each) or "").strip() for each in (message, reply))
     if not complete.startswith(beginning):
         return False
@@ -36,7 +36,7 @@ def is_beginning(message: Message, reply: Message) -> bool:
 
 
 def is_kept_beginning(message: Message, reply: Message) -> bool:
-    """Whether a message that others follow is a non-empty beginning of a reply."""
+    """Return whether a message that others follow is a non-empty beginning of a reply."""
     return bool((chat.text(message) or "").strip() or chat.calls(message)) and is_beginning(message, reply)
 
 

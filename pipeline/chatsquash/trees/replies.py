@@ -115,7 +115,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         return next((prompt_text(message) for message in reversed(self.new_messages) if message["role"] == "user"), "")
 
     def is_same_reply(self, later: Reply) -> bool:
-        """Whether a later reply to the same first request belongs to the same tree as this one."""
+        """Return whether a later reply to the same first request belongs to the same tree as this one."""
         is_same = self.response == later.response != ""
         return self.is_cut or (later.is_ended and not self.is_ended) or is_same
 
@@ -129,11 +129,11 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         reply.children += 1
 
     def is_interrupted(self, *, says_ends: bool) -> bool:
-        """Whether it is incomplete; ``says_ends``: the log contains finish reasons."""
+        """Return whether it is incomplete; ``says_ends``: the log contains finish reasons."""
         return self.is_cut or (says_ends and not self.is_ended)
 
     def is_truncated(self, *, says_ends: bool) -> bool:
-        """Whether it reached its limit or was interrupted; ``says_ends`` is as in ``is_interrupted``."""
+        """Return whether it reached its limit or was interrupted; ``says_ends`` is as in ``is_interrupted``."""
         return self.is_limited or self.is_interrupted(says_ends=says_ends)
 
     def path(self) -> list[Reply]:

@@ -70,7 +70,7 @@ _MORE = 40
 
 
 def _is_much_new(one: str, other: str) -> bool:
-    """Whether the difference between a text and another one is large enough to be a summary."""
+    """Return whether the difference between a text and another one is large enough to be a summary."""
     return len(one) * (1 - share_ends(one, other)) > _MORE if len(one) >= len(other) else True
 
 
@@ -83,11 +83,11 @@ class Segment(Struct):
     users: list[Message] = field(default_factory=list)
 
     def is_same(self, other: Segment) -> bool:
-        """Whether both have the same messages; results may be repeated and in any order."""
+        """Return whether both have the same messages; results may be repeated and in any order."""
         return self.numbers == other.numbers or (self.has_same_others(other) and self._said() == other._said())
 
     def has_same_others(self, other: Segment) -> bool:
-        """Whether both have the same messages other than the user's."""
+        """Return whether both have the same messages other than the user's."""
         return self.others == other.others or {*self.others} == {*other.others}
 
     def _said(self) -> list[int]:
@@ -95,7 +95,7 @@ class Segment(Struct):
         return [number for number in self.numbers if number not in others]
 
     def is_rewritten(self, other: Segment, *, loosely: bool) -> bool:
-        """Whether the user's messages are those of the other one, reworded, or with added or missing messages."""
+        """Return whether the user's messages are those of the other one: reworded, added to or partly missing."""
         if len(self.users) == len(other.users):
             return all(is_rewritten(*pair, loosely=loosely) for pair in self._pairs(other))
         less, more = sorted((self.numbers, other.numbers), key=len)
@@ -135,7 +135,7 @@ def segments(messages: Iterable[HistoryMessage]) -> list[Segment]:
 
 
 def is_reworded(reply: Message, message: Message) -> bool:
-    """Whether a message is a reworded reply: it calls the same tools and has a similar text."""
+    """Return whether a message is a reworded reply: it calls the same tools and has a similar text."""
     calls = [[chat.call_name(call) for call in chat.calls(each)] for each in (reply, message)]
     one, other = (chat.text(each) or "" for each in (reply, message))
     if calls[0] != calls[1]:
@@ -146,7 +146,7 @@ def is_reworded(reply: Message, message: Message) -> bool:
 
 
 def is_resent(earlier: Reply, reply: Reply, *, loosely: bool) -> bool:
-    """Whether a request was repeated with another reminder, after an interruption or with an equal reply."""
+    """Return whether a request was repeated with another reminder, after an interruption or with an equal reply."""
     if earlier.is_ended and not (
         earlier.content_number == reply.content_number and (loosely or is_long(words(reply.message)))
     ):
@@ -158,7 +158,7 @@ def is_resent(earlier: Reply, reply: Reply, *, loosely: bool) -> bool:
 
 
 def is_reworded_prompt(one: Message, other: Message, *, loosely: bool) -> bool:
-    """Whether a user's message is a reworded version of another one."""
+    """Return whether a user's message is a reworded version of another one."""
     if one["role"] != "user" or other["role"] != "user":
         return False
     first, second = chat.text(one) or "", chat.text(other) or ""
@@ -213,7 +213,7 @@ class Growth(Struct):
     """The last user message of some requests, with its index."""
 
     def continues(self, last: Entry, entry: Entry) -> bool:
-        """Whether a request has the beginning of the last one, the reply to it in its place, and more messages."""
+        """Return whether a request begins like the last one and continues with the reply to it and more messages."""
         reply, count = last.reply.message, len(last.messages)
         if reply is None or entry.reply.message is None or len(entry.messages) <= count + 1:
             return False  # a request that ends with the reply may have it continued
@@ -241,11 +241,11 @@ class Growth(Struct):
             self._users.append((place, messages[place]))
 
     def rewords(self, last: Entry) -> bool:
-        """Whether a request contains earlier user messages in another wording."""
+        """Return whether a request contains earlier user messages in another wording."""
         return any(not self.is_same(last.messages[place], message) for place, message in self._users)
 
     def contains_all(self, last: Entry, requests: Iterable[GrowingRequest]) -> bool:
-        """Whether a request contains all previous replies in their places."""
+        """Return whether a request contains all previous replies in their places."""
         messages = last.messages
         return all(
             self.is_same(messages[each.count], each.message)
@@ -263,14 +263,14 @@ class Growth(Struct):
         return [originals.get(at, message) for at, message in enumerate(messages)] if originals else messages
 
     def is_same(self, one: Message, other: Message) -> bool:
-        """Whether messages count as the same."""
+        """Return whether messages count as the same."""
         if one["role"] != other["role"]:
             return False
         return _is_spelled_alike(one, other) or self._canon.number(one) == self._canon.number(other)
 
 
 def _is_spelled_alike(one: Message, other: Message) -> bool:
-    """Whether messages have the same content and calls in the same spelling, which is sufficient for equality."""
+    """Return whether messages have the same content and calls, spelled the same, which is enough for equality."""
     if one.get("content") != other.get("content") or one.get("function_call") != other.get("function_call"):
         return False
     ours, theirs = one.get("tool_calls"), other.get("tool_calls")
@@ -282,7 +282,7 @@ def _is_spelled_alike(one: Message, other: Message) -> bool:
 
 
 def _is_called_alike(one: Json, other: Json) -> bool:
-    """Whether two calls are equal apart from their ids."""
+    """Return whether two calls are equal apart from their ids."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return False
     return "function" in one and one["function"] == other.get("function")

@@ -31,7 +31,7 @@ def side_replies(replies: list[Reply]) -> set[Reply]:
 
 
 def _has_own_settings(reply: Reply) -> bool:
-    """Whether a request is for a summary, or differs from its conversation in system prompt, limit or tools."""
+    """Return whether a request is for a summary, or differs from its conversation in system prompt, limit or tools."""
     parent = reply.parent
     if parent is None:
         return reply.is_other_prompt
@@ -75,7 +75,7 @@ def _last_keys(reply: Reply) -> list[int]:
 
 
 def _are_of_client(group: list[Reply], key: int) -> bool:
-    """Whether a text follows a growing conversation: twice if it is long and complete, otherwise three times."""
+    """Return whether a text follows a growing conversation: twice if it is long and complete, otherwise three times."""
     # Short or partially equal texts are more likely to be a coincidence and need more evidence.
     is_sure = all(_last_keys(reply)[0] == key for reply in group) and is_long(
         chat.text(group[0].new_messages[-1]) or ""
@@ -84,7 +84,7 @@ def _are_of_client(group: list[Reply], key: int) -> bool:
 
 
 def _is_deeper(one: Reply, other: Reply) -> bool:
-    """Whether the conversation grew between two requests, or a new one began."""
+    """Return whether the conversation grew between two requests, or a new one began."""
     first, last = one.parent, other.parent
     if first is None or last is None or first is last:
         return False
@@ -99,7 +99,7 @@ def _is_deeper(one: Reply, other: Reply) -> bool:
 
 
 def _is_about_call(first: Reply, link: Link) -> bool:
-    """Whether a request contains a call's argument; a short one only counts under other settings than the call's."""
+    """Return whether a request contains a call's argument; a short one only counts if the settings differ."""
     if link.caller is None or not link.is_short:
         return link.caller is not None
     caller = link.caller.reply
@@ -109,12 +109,12 @@ def _is_about_call(first: Reply, link: Link) -> bool:
 
 
 def is_less(reply: Reply, other: Reply) -> bool:
-    """Whether a request has another system prompt than a possible user request, and not more tools."""
+    """Return whether a request has another system prompt than a possible user request, and not more tools."""
     return len(reply.tools) <= len(other.tools) and not is_similar_prompt(other.system, reply.system)
 
 
 def has_much_less_room(reply: Reply, other: Reply) -> bool:
-    """Whether a request has no tools although another one has, or at most a quarter of its tokens."""
+    """Return whether a request has no tools although another one has, or at most a quarter of its tokens."""
     return (bool(other.tools) and not reply.tools) or (0 < 4 * (reply.limit or 0) <= (other.limit or 0))
 
 
@@ -130,11 +130,11 @@ class Sides:
         self._limit = max((reply.limit or 0 for reply in replies), default=0)
 
     def is_small(self, reply: Reply) -> bool:
-        """Whether a request has fewer tools or a lower limit than others of the session."""
+        """Return whether a request has fewer tools or a lower limit than others of the session."""
         return len(reply.tools) < self._tools or 0 < (reply.limit or 0) < self._limit
 
     def begins(self, first: Reply) -> bool:
-        """Whether a first request that nothing continues is the client's."""
+        """Return whether a first request that nothing continues is the client's."""
         link = self._links[first.tree]
         return (
             first.is_summary
@@ -149,11 +149,11 @@ class Sides:
         )
 
     def _is_probe(self, first: Reply) -> bool:
-        """Whether a request only allows a word or two, while others allow a text."""
+        """Return whether a request only allows a word or two, while others allow a text."""
         return first.limit == 1 or 0 < (first.limit or 0) * _LESS_ROOM <= self._limit
 
     def _is_warm_up(self, first: Reply) -> bool:
-        """Whether a text starts several trees that nothing continues, in addition to a conversation.
+        """Return whether a text starts several trees that nothing continues, in addition to a conversation.
 
         A conversation of one turn counts if it has more tools than all of these.
         """
@@ -189,7 +189,7 @@ class Sides:
         return next((other for other in others if self._is_not_users(first, other)), None)
 
     def _is_not_users(self, first: Reply, other: Reply) -> bool:
-        """Whether, of two requests with the same text, the first is not the user's."""
+        """Return whether, of two requests with the same text, the first is not the user's."""
         lengths = self._lengths.get(first.tree, 0), self._lengths.get(other.tree, 0)
         # The conversation that continues is the user's, so the request that nothing continues is not.
         return max(lengths) > 1 or self._has_less_room(first, self._firsts[other.tree])
@@ -228,7 +228,7 @@ class Sides:
         return [longest, most]
 
     def _has_less_room(self, reply: Reply, other: Reply) -> bool:
-        """Whether a request allows fewer tokens than another one or, if unknown, has fewer tools."""
+        """Return whether a request allows fewer tokens than another one or, if unknown, has fewer tools."""
         if reply.limit and other.limit and reply.limit != other.limit:
             return reply.limit < other.limit
         if len(reply.tools) != len(other.tools):
@@ -292,7 +292,7 @@ def _prompts(reply: Reply) -> Iterable[str]:
 
 
 def contains_prompt(text: str, words: set[int], prompt: str, prompt_words: set[int]) -> bool:
-    """Whether a text contains a prompt literally or mostly, or is most of a truncated prompt."""
+    """Return whether a text contains a prompt literally or mostly, or is most of a truncated prompt."""
     if prompt in text:
         return True
     common = len(words & prompt_words)

@@ -22,7 +22,7 @@ _EXACT = 1 << 53
 
 
 def is_translated(reply: Message, message: Message, *, freely: bool) -> bool:
-    """Whether a message is a reply with translated calls; ``freely``: its gateway logged it in another format."""
+    """Return whether a message is a reply with translated calls; ``freely``: the gateway logged another format."""
     calls, others = chat.calls(reply), chat.calls(message)
     ids = [call.get("id") for call in calls]
     if not ids or not all(ids) or ids != [call.get("id") for call in others]:
@@ -47,7 +47,7 @@ def _arguments(call: dict[str, Any]) -> Json:
 
 
 def _has_all(logged_value: Json, sent_value: Json) -> bool:
-    """Whether the sent arguments include all logged ones, none of them emptied."""
+    """Return whether the sent arguments include all logged ones, none of them emptied."""
     if not isinstance(logged_value, dict) or not isinstance(sent_value, dict):
         return False
     return all(
@@ -68,7 +68,7 @@ def _is_default(value: Json) -> bool:
 
 
 def _are_alike(logged_value: Json, sent_value: Json, depth: int = _DEPTH) -> bool:
-    """Whether two values are equal apart from types, such as ``"5"`` and ``5``, and added defaults."""
+    """Return whether two values are equal apart from types, such as ``"5"`` and ``5``, and added defaults."""
     if logged_value == sent_value or depth == 0:
         return bool(logged_value == sent_value)
     if isinstance(logged_value, dict) and isinstance(sent_value, dict):

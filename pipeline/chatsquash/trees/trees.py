@@ -223,7 +223,7 @@ class Trees(Struct):
         return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 
     def _has_gaps(self, unchanged: int) -> bool:
-        """Whether the request is missing context of its path; its first ``unchanged`` messages are known."""
+        """Return whether the request is missing context of its path; its first ``unchanged`` messages are known."""
         last = self.recognised[-1] if self.recognised else None
         if last is None:
             self._emptied = None
@@ -296,7 +296,7 @@ class Trees(Struct):
         return next((each for each in others if self._is_resent(each, reply)), None)
 
     def _is_resent(self, earlier: Reply, reply: Reply) -> bool:
-        """Whether a request was repeated with another reminder, and not with another summary."""
+        """Return whether a request was repeated with another reminder, and not with another summary."""
         if not is_resent(earlier, reply, loosely=self.rewords):
             return False
         pairs = zip(reply.new_messages, earlier.new_messages, strict=True)
@@ -304,7 +304,7 @@ class Trees(Struct):
         return not any(one != other and self._lookup.adds_summary(one, other, self.replies) for one, other in texts)
 
     def _is_same_tree(self, sibling: Reply, reply: Reply) -> bool:
-        """Whether two replies to the same request belong to one tree."""
+        """Return whether two replies to the same request belong to one tree."""
         # Several calls may start conversations with the same prompt; these are separate trees.
         if reply.parent or sibling.is_same_reply(reply):
             return True
@@ -313,7 +313,7 @@ class Trees(Struct):
         )
 
     def _is_repeat(self, earlier: Reply, reply: Reply) -> bool:
-        """Whether a reply repeats that of an earlier line, which then represents both."""
+        """Return whether a reply repeats that of an earlier line, which then represents both."""
         if earlier.content_number == reply.content_number and earlier.is_ended == reply.is_ended:
             is_same = earlier.response == reply.response
             self.repeats.append(RepeatedLine(earlier.line, earlier.at, earlier, is_same))
@@ -356,7 +356,7 @@ class Trees(Struct):
         self.recognised.append(RecognisedReply(place, reply, how, intact, wording))
 
     def _is_replaced(self, reply: Reply, place: int) -> bool:
-        """Whether the client replaced a complete reply with other words."""
+        """Return whether the client replaced a complete reply with other words."""
         if reply.is_truncated(says_ends=self._says_ends) or any(map(chat.is_malformed, chat.calls(reply.message))):
             return False
         return not is_translated(reply.message, self.requests.messages[place], freely=reply.is_translated)
@@ -381,7 +381,7 @@ class Trees(Struct):
         return self._choice(choice.chain) if choice and self._is_rewritten(choice, place, unique=True) else None
 
     def _is_rewritten(self, reply: Reply, place: int, *, unique: bool) -> bool:
-        """Whether a request contains the history of a reply since its last recognised reply."""
+        """Return whether a request contains the history of a reply since its last recognised reply."""
         last = self.recognised[-1] if self.recognised else None
         path = replies_after(last.reply if last else None, reply)
         begin = last.place + 1 if last else 0
@@ -405,11 +405,11 @@ class Trees(Struct):
         return is_rewritten
 
     def _has_same_prompt(self, reply: Reply) -> bool:
-        """Whether the current request has the system prompt of a reply; a summary may answer a transcript."""
+        """Return whether the current request has the system prompt of a reply; a summary may answer a transcript."""
         return is_similar_prompt(reply.system, system_prompt(self.requests.messages))
 
     def _are_few(self, changed: int, of: int) -> bool:
-        """Whether few messages changed, including those before the last recognised reply."""
+        """Return whether few messages changed, including those before the last recognised reply."""
         if 3 * changed > of + len(self.recognised):
             return False
         return 3 * (changed + sum(each.how == "rewritten" for each in self.recognised)) <= of + len(self.recognised)
@@ -442,7 +442,7 @@ class Trees(Struct):
                 return
 
     def _has_prompt(self, reply: Reply, place: int) -> bool:
-        """Whether a request contains the message that a reply answers, as in a sliding window."""
+        """Return whether a request contains the message that a reply answers, as in a sliding window."""
         requests = self.requests
         at = next((at for at in range(place - 1, -1, -1) if requests.numbers[at] != NOTHING), None)
         if at is None or not reply.new_messages:
@@ -456,6 +456,6 @@ class Trees(Struct):
         )
 
     def _is_cut(self, reply: Reply, messages: list[HistoryMessage]) -> bool:
-        """Whether messages are part of a reply's path and none of them is a summary."""
+        """Return whether messages are part of a reply's path and none of them is a summary."""
         reworded = is_part(messages, reply, loosely=self.rewords)
         return reworded is not None and not any(self._lookup.adds_summary(*pair, self.replies) for pair in reworded)

@@ -146,7 +146,7 @@ class Head:
         self._last_answer = time.monotonic()
 
     def is_reachable(self) -> bool:
-        """Whether the head node is reachable; raises ``ChatsquashError`` if it has been unreachable for too long."""
+        """Return whether the head node is reachable; raise ``ChatsquashError`` if it was unreachable for too long."""
         try:
             _connect(self.address)
         except OSError:

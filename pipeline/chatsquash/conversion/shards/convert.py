@@ -121,7 +121,7 @@ def convert_shard(
 
 
 def _is_obsolete(place: Place, listing: Listing) -> bool:
-    """Whether a listing was removed or replaced."""
+    """Return whether a listing was removed or replaced."""
     try:
         return listings.read(place).digest != listing.digest
     except UsageError:
@@ -148,7 +148,7 @@ def _request(listing: Listing, shard: Shard, run_options: Options) -> tuple[Opti
 
 
 def _fits(place: Place, marker: Marker, expected: Marker) -> bool:
-    """Whether a shard was converted as expected, all of its logs could be read, and its files are complete."""
+    """Return whether a shard was converted as expected, all of its logs could be read, and its files are complete."""
     return marker.first_difference(expected) is None and not marker.unreadable and markers.is_complete(place, marker)
 
 

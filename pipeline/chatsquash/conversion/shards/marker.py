@@ -52,11 +52,11 @@ class Marker(Struct):
     """Whether every session was written and every line was readable."""
 
     def has_valid_names(self) -> bool:
-        """Whether its files have names of the expected form, which cannot lead to other folders."""
+        """Return whether its files have names of the expected form, which cannot lead to other folders."""
         return all(_NAMES.fullmatch(each.name) for each in (self.part, self.rejected) if each)
 
     def has_counts(self) -> bool:
-        """Whether its counts have the expected form."""
+        """Return whether its counts have the expected form."""
         records_made = self.records_made
         matches = _matches(self.counts, Summary().counts()) and _matches(records_made, RecordsMade().as_json())
         return (
@@ -64,7 +64,7 @@ class Marker(Struct):
         )
 
     def _has_findings(self) -> bool:
-        """Whether findings are counted by severity and code."""
+        """Return whether findings are counted by severity and code."""
         findings_counts = (self.counts["findings"], self.counts["filtered_findings"])
         return all(isinstance(codes, dict) for severities in findings_counts for codes in severities.values())
 
@@ -74,7 +74,7 @@ class Marker(Struct):
 
 
 def _matches(value: Any, model: Any) -> bool:
-    """Whether a value has the members of a model with their types; all further members must be numbers."""
+    """Return whether a value has the members of a model with their types; all further members must be numbers."""
     if not isinstance(model, dict):
         return type(value) is type(model) or (type(model) is int and type(value) is float)
     if not isinstance(value, dict) or model.keys() - value.keys():
@@ -106,7 +106,7 @@ def read(place: Place, shard: Shard) -> Marker | None:
 
 
 def is_complete(place: Place, marker: Marker) -> bool:
-    """Whether the files of a shard exist with their original sizes."""
+    """Return whether the files of a shard exist with their original sizes."""
     return all(place.size(each.name) == each.size for each in (marker.part, marker.rejected) if each)
 
 

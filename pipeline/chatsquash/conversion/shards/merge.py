@@ -121,7 +121,7 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
 
 
 def _is_known(output: Output, listing: Listing, shard_markers: list[Marker]) -> bool:
-    """Whether the result in an output existed when the listing was written, or was merged from these shards."""
+    """Return whether the result in an output existed when the listing was written, or was merged from these shards."""
     if (result := output.result()) is None or xxh3_128_hexdigest(result[0]) == listing.result:
         return True
     # A merge that was killed after its commit leaves the shards in place.

@@ -218,7 +218,7 @@ def _host() -> str:
 
 
 def _is_stale(name: str) -> bool:
-    """Whether a folder belongs to a killed process of this host."""
+    """Return whether a folder belongs to a killed process of this host."""
     match = _PASSING.fullmatch(name)
     if not match or match[2] != _host():
         return False

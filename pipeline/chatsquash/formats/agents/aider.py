@@ -45,7 +45,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def may_split(head: bytes) -> bool:
-    """Whether a file that begins like this may be a history or a log."""
+    """Return whether a file that begins like this may be a history or a log."""
     return _BEGINS.match(head) is not None
 
 
@@ -204,7 +204,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
 
 
 def _is_restored(lines: list[str]) -> bool:
-    """Whether the header of a run reports that the history was restored."""
+    """Return whether the header of a run reports that the history was restored."""
     header = takewhile(lambda each: not each.startswith(_USER), lines)
     return any(each.startswith(_RESTORED) for each in header)
 

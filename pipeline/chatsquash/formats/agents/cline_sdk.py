@@ -114,7 +114,7 @@ def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedM
 
 
 def _is_shown_only(message: Json) -> bool:
-    """Whether a message, such as an error, is only displayed and never sent."""
+    """Return whether a message, such as an error, is only displayed and never sent."""
     return at(message, "metadata", "displayOnly") is True
 
 

@@ -103,12 +103,12 @@ def _session(lines: list[_Line]) -> list[Conversation]:
 
 
 def is_visible(message: Json) -> bool:
-    """Whether the model currently sees a message."""
+    """Return whether the model currently sees a message."""
     return at(message, "metadata", "agentVisible") is not False
 
 
 def is_for_model(message: Json) -> bool:
-    """Whether goose wrote a message only for the model: a summary, or the answer to one."""
+    """Return whether goose wrote a message only for the model: a summary, or the answer to one."""
     return at(message, "metadata", "userVisible") is False
 
 
@@ -138,7 +138,7 @@ def before_compaction(era: list[LoggedTurn]) -> list[LoggedTurn]:
 
 
 def _is_summary(turns: list[LoggedTurn], place: int) -> bool:
-    """Whether a message is a summary; of consecutive messages by goose, only the first one is."""
+    """Return whether a message is a summary; of consecutive messages by goose, only the first one is."""
     message = turns[place].turn
     is_first = place > 0 and not is_for_model(turns[place - 1].turn)
     return is_first and is_for_model(message) and at(message, "role") == "user"

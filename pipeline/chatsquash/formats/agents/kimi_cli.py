@@ -178,7 +178,7 @@ def _counted_rows(roles: list[Json]) -> Iterator[int]:
 
 
 def _is_later_checkpoint(row: Object) -> bool:
-    """Whether a row is a checkpoint after the first one; the first precedes the first request."""
+    """Return whether a row is a checkpoint after the first one; the first precedes the first request."""
     return row.get("role") == "_checkpoint" and row.get("id") != 0
 
 

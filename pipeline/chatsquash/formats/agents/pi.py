@@ -59,7 +59,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def is_session(values: list[Json]) -> bool:
-    """Whether a line is the header of a session; lines of unknown types may precede it."""
+    """Return whether a line is the header of a session; lines of unknown types may precede it."""
     return any(map(_is_header, objects(values)))
 
 
@@ -68,7 +68,7 @@ def _is_header(line: Object) -> bool:
 
 
 def is_of_openclaw(values: list[Json]) -> bool:
-    """Whether OpenClaw wrote any of the first lines."""
+    """Return whether OpenClaw wrote any of the first lines."""
     return any(map(_is_of_openclaw, objects(values[1:_FIRST])))
 
 

@@ -38,7 +38,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def is_log(values: list[Json]) -> bool:
-    """Whether lines are operations, the first of which sets the state."""
+    """Return whether lines are operations, the first of which sets the state."""
     return bool(values) and at(values[0], "kind") == 0 and isinstance(at(values[0], "v"), dict)
 
 

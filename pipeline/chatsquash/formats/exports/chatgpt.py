@@ -218,7 +218,7 @@ def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
 
 
 def _joins(before: Object, turn: Object) -> bool:
-    """Whether two messages of the assistant form one reply, in the order of thoughts, text and call."""
+    """Return whether two messages of the assistant form one reply, in the order of thoughts, text and call."""
     return not before.get("tool_calls") and not (before.get("content") and turn.get("content"))
 
 

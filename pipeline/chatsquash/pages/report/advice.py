@@ -84,7 +84,7 @@ _TEXT = 600
 
 
 def is_secret(severity: Severity, code: str) -> bool:
-    """Whether a finding reports a secret that must not be published."""
+    """Return whether a finding reports a secret that must not be published."""
     return harm.rank(severity, code)[0] == 0
 
 

@@ -253,7 +253,7 @@ def days(times: pl.Series) -> list[str]:
 
 
 def is_day(day: str) -> bool:
-    """Whether a text is an ISO date."""
+    """Return whether a text is an ISO date."""
     try:
         date.fromisoformat(day)
     except ValueError:

@@ -110,7 +110,7 @@ def _fits(envelope: Envelope, line: Members) -> bool:
 
 
 def is_non_exchange(line: Members) -> bool:
-    """Whether a line is not an exchange according to its envelope."""
+    """Return whether a line is not an exchange according to its envelope."""
     envelope = _of_members(line)
     return (
         envelope is not None

@@ -68,7 +68,7 @@ def _by_member(turns: list[Json]) -> Object:
 
 
 def _is_item(turn: Object) -> bool:
-    """Whether a turn is an item of OpenAI Responses rather than a message or a block."""
+    """Return whether a turn is an item of OpenAI Responses rather than a message or a block."""
     kind = turn.get("type")
     return (
         isinstance(kind, str) and kind in _items() and (kind == "message" or "role" not in turn) and "data" not in turn
@@ -87,12 +87,12 @@ def _items() -> frozenset[str]:
 
 
 def _are_messages(turns: list[Json]) -> bool:
-    """Whether the turns of an ``input`` are actually chat messages, as written by LangChain."""
+    """Return whether the turns of an ``input`` are actually chat messages, as written by LangChain."""
     return any(isinstance(turn, list) or "kwargs" in turn for turn in turns if isinstance(turn, list | dict))
 
 
 def _is_definition(message: Object) -> bool:
-    """Whether a ``tool`` message is a tool definition, as logged by LangChain's integration for Langfuse."""
+    """Return whether a ``tool`` message is a tool definition, as logged by LangChain's integration for Langfuse."""
     content = message.get("content")
     is_unlinked = message.get("role") == "tool" and not message.get("tool_call_id")
     return is_unlinked and isinstance(content, dict) and is_definition(content)

@@ -13,7 +13,7 @@ MIXES = True
 
 
 def fits(line: Members) -> bool:
-    """Whether a line has the schema type of invocation logs."""
+    """Return whether a line has the schema type of invocation logs."""
     return line["schemaType"] == b'"ModelInvocationLog"'
 
 

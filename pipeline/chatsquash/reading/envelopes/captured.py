@@ -12,7 +12,7 @@ MIXES = True
 
 
 def fits(line: Members) -> bool:
-    """Whether a line has the marker of this envelope."""
+    """Return whether a line has the marker of this envelope."""
     return "request" in line
 
 

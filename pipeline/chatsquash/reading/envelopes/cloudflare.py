@@ -17,7 +17,7 @@ _STATUS = ("StatusCode", "ResponseStatus", "Status")
 
 
 def fits(line: Members) -> bool:
-    """Whether a line with these members is not in the standard envelope."""
+    """Return whether a line with these members is not in the standard envelope."""
     return "request" not in line
 
 

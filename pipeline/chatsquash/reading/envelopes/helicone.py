@@ -19,7 +19,7 @@ _TIMES = ("request_created_at", "created_at", "timestamp")
 
 
 def fits(line: Members) -> bool:
-    """Whether a line with these members is not in the standard envelope."""
+    """Return whether a line with these members is not in the standard envelope."""
     return "request" not in line
 
 

@@ -15,7 +15,7 @@ _TURNS = {"messages", "contents", "input"}
 
 
 def fits(line: Members) -> bool:
-    """Whether a line's request has a body and no turns next to it."""
+    """Return whether a line's request has a body and no turns next to it."""
     request = object_members(line.get("request"))
     return "body" in request and not request.keys() & _TURNS
 

@@ -24,7 +24,7 @@ _DEFINITIONS = ("tool_definitions", "toolDefinitions", "tools")
 
 
 def fits(line: Members) -> bool:
-    """Whether a line has the type of an observation."""
+    """Return whether a line has the type of an observation."""
     return jsonio.value(line["type"]) in _KINDS
 
 

@@ -18,7 +18,7 @@ _THREADS = ("thread_id", "session_id", "conversation_id")
 
 
 def fits(line: Members) -> bool:
-    """Whether a line with these members is not in the standard envelope."""
+    """Return whether a line with these members is not in the standard envelope."""
     return "request" not in line
 
 

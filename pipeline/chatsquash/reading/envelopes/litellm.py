@@ -29,7 +29,7 @@ _ROW = "request_id"
 
 
 def fits(line: Members) -> bool:
-    """Whether a line has the marker of this envelope."""
+    """Return whether a line has the marker of this envelope."""
     return "call_type" in line
 
 

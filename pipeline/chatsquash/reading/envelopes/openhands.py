@@ -13,7 +13,7 @@ MIXES = False
 
 
 def fits(line: Members) -> bool:
-    """Whether a line has the marker of this envelope."""
+    """Return whether a line has the marker of this envelope."""
     return "response" in line
 
 

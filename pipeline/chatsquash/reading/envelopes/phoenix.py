@@ -33,7 +33,7 @@ _TRACES = ("context.trace_id", "trace_id", "traceId")
 
 
 def fits(line: Members) -> bool:
-    """Whether a line has attributes of OpenInference."""
+    """Return whether a line has attributes of OpenInference."""
     attributes = line.get("attributes", b"")
     flat = any(name.startswith(("attributes.llm.", "attributes.openinference.")) for name in line)
     return (

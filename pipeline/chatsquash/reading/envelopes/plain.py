@@ -15,5 +15,5 @@ unwrap = None
 
 
 def fits(line: Members) -> bool:
-    """Whether a line has a request, except a request of a Gemini batch."""
+    """Return whether a line has a request, except a request of a Gemini batch."""
     return "request" in line and not (len(line) == 2 and "key" in line)

@@ -119,7 +119,7 @@ class FileReplies:
         self._times: dict[int, Moment | None] = {}
 
     def begins(self, row: LogLine) -> bool:
-        """Whether a reply begins with a line."""
+        """Return whether a reply begins with a line."""
         return row.key in self._replies
 
     def time(self, row: LogLine) -> Moment | None:
@@ -263,7 +263,7 @@ class _Blocks:
 
 
 def _has_grown(before: Json, after: Json) -> bool:
-    """Whether a block equals an earlier one or extends its text."""
+    """Return whether a block equals an earlier one or extends its text."""
     if before == after:
         return True
     if not (isinstance(before, dict) and isinstance(after, dict)) or before.get("type") != after.get("type"):

@@ -81,7 +81,7 @@ def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tupl
 
 
 def _says_more(fresh: list[LogLine], early: Container[object], *, is_fork: bool) -> bool:
-    """Whether lines that are not part of a path yet contain a reply.
+    """Return whether lines that are not part of a path yet contain a reply.
 
     A reply that ended early and was replaced by another one does not count.
     """
@@ -227,7 +227,7 @@ def originals(conversation_paths: list[ConversationPath]) -> set[str]:
 
 
 def is_side_request(path: ConversationPath) -> bool:
-    """Whether Claude Code sent the request for its own purposes: a summary, a suggestion or a side question."""
+    """Return whether Claude Code sent the request for its own purposes: a summary, a suggestion or a side question."""
     is_inner, agent = path.first_line.chain
     return is_inner and agent.startswith(_SIDE)
 
@@ -259,7 +259,7 @@ def _place(name: str, path: ConversationPath, links: _OriginLinks) -> Origins:
 
 
 def is_teammate(row: LogLine) -> bool:
-    """Whether a line was written by an agent of a team, which was started by the session that leads the team."""
+    """Return whether a line was written by an agent of a team, which was started by the session that leads the team."""
     return bool(string(row.value, "teamName")) and string(row.value, "agentName") not in ("", _LEAD)
 
 

@@ -88,7 +88,7 @@ class FileContents(Struct, frozen=True):
 
 
 def is_boundary(value: Object) -> bool:
-    """Whether a line marks a compaction of everything before it."""
+    """Return whether a line marks a compaction of everything before it."""
     return value.get("type") == "system" and value.get("subtype") == BOUNDARY
 
 
@@ -263,7 +263,7 @@ def _distinct(row: LogLine, before: LogLine | None, names: set[ReplyKey]) -> Rep
 
 
 def _differ(one: LogLine, other: LogLine) -> bool:
-    """Whether two lines have different request ids or different stop reasons."""
+    """Return whether two lines have different request ids or different stop reasons."""
     requests = {string(each.value, "requestId") for each in (one, other)}
     reasons = {string(each.value.get("message"), "stop_reason") for each in (one, other)}
     return len(requests - {""}) > 1 or len(reasons - {""}) > 1
@@ -295,7 +295,7 @@ def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tupl
 
 
 def _is_sent(value: Object) -> bool:
-    """Whether the model produced or received a line; errors and notes to the user come from the client."""
+    """Return whether the model produced or received a line; errors and notes to the user come from the client."""
     if value["type"] == "assistant":
         is_error = value.get("isApiErrorMessage")
         return is_error is False if _is_synthetic(value) else is_error is not True
@@ -303,7 +303,7 @@ def _is_sent(value: Object) -> bool:
 
 
 def _is_synthetic(value: Object) -> bool:
-    """Whether the client wrote a line in the assistant's name; such lines are sent later unless they are errors."""
+    """Return whether the client wrote a line in the assistant's name; such lines are sent later, except errors."""
     message = value.get("message")
     return isinstance(message, dict) and message.get("model") == SYNTHETIC
 

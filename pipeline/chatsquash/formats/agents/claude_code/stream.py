@@ -29,7 +29,7 @@ def _is_message(line: Json) -> bool:
 
 
 def is_stream(values: list[Json]) -> bool:
-    """Whether a file is a stream; the first line with a distinctive member decides."""
+    """Return whether a file is a stream; the first line with a distinctive member decides."""
     for each in values:
         if isinstance(each, dict) and (MEMBER in each or "sessionId" in each):
             return "sessionId" not in each

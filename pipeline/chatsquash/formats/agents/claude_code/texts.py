@@ -20,17 +20,17 @@ OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
 
 
 def is_command_echo(text: str) -> bool:
-    """Whether a text repeats a command that the user typed; the text that the command sends is separate."""
+    """Return whether a text repeats a command that the user typed; the text that the command sends is separate."""
     return _is_only(text, _ECHOES.match)
 
 
 def is_local_output(text: str) -> bool:
-    """Whether a text is the output of a local command, or the warning that precedes it."""
+    """Return whether a text is the output of a local command, or the warning that precedes it."""
     return _is_only(text, _OUTPUTS.match) or _CAVEAT.match(text) is not None
 
 
 def _is_only(text: str, opening: Callable[[str, int], re.Match[str] | None]) -> bool:
-    """Whether a text consists of one or more elements, with only white space between them."""
+    """Return whether a text consists of one or more elements, with only white space between them."""
     at = 0
     while match := opening(text, at):
         close = f"</{match[1]}>"
@@ -42,7 +42,7 @@ def _is_only(text: str, opening: Callable[[str, int], re.Match[str] | None]) -> 
 
 
 def is_interruption(text: str) -> bool:
-    """Whether a text reports that the user interrupted the model."""
+    """Return whether a text reports that the user interrupted the model."""
     return _INTERRUPTIONS.match(text) is not None
 
 
@@ -52,7 +52,7 @@ def without_reminders(text: str) -> str:
 
 
 def has_reminder(text: str) -> bool:
-    """Whether a text contains a reminder."""
+    """Return whether a text contains a reminder."""
     start = text.find(OPEN)
     return start >= 0 and text.find(CLOSE, start) >= 0
 

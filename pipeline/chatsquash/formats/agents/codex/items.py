@@ -28,7 +28,7 @@ _INJECTED = (
 
 
 def is_bare(line: Object) -> bool:
-    """Whether a line is an item without an envelope."""
+    """Return whether a line is an item without an envelope."""
     item_type = string(line, "type")
     return item_type in _BARE or item_type.endswith(("_call", "_call_output"))
 
@@ -69,7 +69,7 @@ def _call(call_id: str, name: str, arguments: Object) -> Object:
 
 
 def is_readable(content: object) -> bool:
-    """Whether a message between agents is readable text."""
+    """Return whether a message between agents is readable text."""
     if isinstance(content, list):
         return bool(content) and all(isinstance(block.get("text"), str) for block in objects(content))
     return isinstance(content, str)
@@ -84,12 +84,12 @@ def between_agents(content: Json) -> Object:
 
 
 def is_hidden(item: Object) -> bool:
-    """Whether a message contains the placeholder for encrypted content."""
+    """Return whether a message contains the placeholder for encrypted content."""
     return ENCRYPTED in texts(item.get("content"))
 
 
 def is_of_model(item: Object) -> bool:
-    """Whether the model produced an item: a message of the assistant, reasoning or a call."""
+    """Return whether the model produced an item: a message of the assistant, reasoning or a call."""
     item_type = string(item, "type")
     if item_type in ("", "message"):
         return item.get("role") == "assistant"
@@ -97,10 +97,10 @@ def is_of_model(item: Object) -> bool:
 
 
 def is_input(item: Object) -> bool:
-    """Whether an item is input of the model: another role's message, or a summary."""
+    """Return whether an item is input of the model: another role's message, or a summary."""
     return item.get("role") in ("user", "developer", "system") or item.get("type") == "compaction"
 
 
 def is_prompt(item: Object) -> bool:
-    """Whether an item is a prompt by the user, not injected by Codex."""
+    """Return whether an item is a prompt by the user, not injected by Codex."""
     return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts(item.get("content")))

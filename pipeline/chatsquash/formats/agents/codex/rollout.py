@@ -307,7 +307,7 @@ class Rollout:
             self.earlier.append(history)
 
     def _has_room(self, items: int) -> bool:
-        """Whether the budget allows a history of this size; otherwise it is counted as unread."""
+        """Return whether the budget allows a history of this size; otherwise it is counted as unread."""
         if self.is_inherited:
             self.unread.count("copied conversation")
             return False

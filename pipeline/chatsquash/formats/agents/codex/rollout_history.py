@@ -70,5 +70,5 @@ class RolloutHistory:
         return any(is_hidden(self.items[place].turn) for place in self.users)
 
     def has_reply(self, start: int = 0) -> bool:
-        """Whether the assistant produced any of the items from a place on."""
+        """Return whether the assistant produced any of the items from a place on."""
         return any(not is_input(each.turn) for each in self.items[start:])

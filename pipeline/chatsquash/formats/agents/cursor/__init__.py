@@ -153,7 +153,7 @@ _REDACTED = "[REDACTED]"
 
 
 def is_transcript(values: list[Json]) -> bool:
-    """Whether all lines are messages without ids, or marks for the end of a turn."""
+    """Return whether all lines are messages without ids, or marks for the end of a turn."""
     messages = 0
     for line in values:
         if not isinstance(line, dict):

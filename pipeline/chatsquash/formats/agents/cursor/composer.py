@@ -28,7 +28,7 @@ _UNKNOWN = "default"
 
 
 def is_one(value: Json) -> bool:
-    """Whether an object is a session of the IDE."""
+    """Return whether an object is a session of the IDE."""
     if not isinstance(value, dict) or not isinstance(value.get("composerId"), str):
         return False
     return isinstance(value.get(_HEADERS), list) or isinstance(value.get(_INLINE), list)
@@ -185,7 +185,7 @@ class Bubble(NamedTuple):
         return call if isinstance(call, dict) and string(call, "name") else None
 
     def goes_on_with(self, other: Bubble) -> bool:
-        """Whether another bubble belongs to the same reply; after a call, only calls made with it do."""
+        """Return whether another bubble belongs to the same reply; after a call, only calls made with it do."""
         if not self.value.get("type") == other.value.get("type") == _MODEL:
             return False
         if self.call is None:

@@ -24,7 +24,7 @@ _PART = {
 
 
 def is_summary(message: Object) -> bool:
-    """Whether a message replaces compacted messages."""
+    """Return whether a message replaces compacted messages."""
     return at(message, _OPTIONS, "cursor", "isSummary") is True
 
 

@@ -22,7 +22,7 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 
 def is_one(value: Json) -> bool:
-    """Whether an object is a store as returned by ``from_rows``."""
+    """Return whether an object is a store as returned by ``from_rows``."""
     return isinstance(value, dict) and value.keys() >= {"latestRootBlobId", "messages", "lists"}
 
 
@@ -326,12 +326,12 @@ def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
 
 
 def _grew(last: StoredMessage, others: dict[bytes, StoredMessage]) -> bool:
-    """Whether a message ends a list only because it was incomplete."""
+    """Return whether a message ends a list only because it was incomplete."""
     return any(key != last.key and _goes_on(last.message, each.message) for key, each in others.items())
 
 
 def _goes_on(message: Object, other: Object) -> bool:
-    """Whether an assistant's message is the beginning of another one."""
+    """Return whether an assistant's message is the beginning of another one."""
     if not message.get("role") == other.get("role") == "assistant":
         return False
     parts, longer = as_list(message.get("content")), as_list(other.get("content"))

@@ -60,7 +60,7 @@ def _history(value: Json) -> list[Json]:
 
 
 def _is_content(value: Json) -> bool:
-    """Whether a value has a Gemini role and untyped parts."""
+    """Return whether a value has a Gemini role and untyped parts."""
     if not isinstance(value, dict) or value.get("role") not in ("user", "model"):
         return False
     parts = value.get("parts")
@@ -177,7 +177,7 @@ class _RecordReader:
         return [part for part in parts if self.is_new(part) and not (repeats and part in self.parts_with_results)]
 
     def is_new(self, part: Json) -> bool:
-        """Whether a part is not a repeated result."""
+        """Return whether a part is not a repeated result."""
         key = string(response(part), "id")
         if key and key in self.answered_ids:
             return False
@@ -240,7 +240,7 @@ def _reply_parts(record: Object) -> list[Json]:
 
 
 def _is_shown(part: Json) -> bool:
-    """Whether a part is not a thought.
+    """Return whether a part is not a thought.
 
     Calls are written after they ran, so a process that is killed earlier leaves a reply with thoughts only.
     """

@@ -184,7 +184,7 @@ def _text(record: Object) -> Json:
 
 
 def _has_reply(before: _Records, after: _Records) -> bool:
-    """Whether any of the removed messages is a reply."""
+    """Return whether any of the removed messages is a reply."""
     return any(before[key].record.get("type") == "gemini" for key in before.keys() - after.keys())
 
 

@@ -140,7 +140,7 @@ def _marked_kind(session: SessionLink) -> ConversationKind | None:
 
 
 def _mark(session: SessionLink, name: str) -> bool:
-    """Whether a mark contains the parent's id; a mark with another id is inherited from the parent."""
+    """Return whether a mark contains the parent's id; a mark with another id is inherited from the parent."""
     return session.parent is not None and string(session.config, name) == session.parent
 
 

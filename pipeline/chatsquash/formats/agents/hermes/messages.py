@@ -26,7 +26,7 @@ _REVIEWS = (
 
 
 def is_sent(message: Object) -> bool:
-    """Whether a model sees a message; others are notes that Hermes removes before sending."""
+    """Return whether a model sees a message; others are notes that Hermes removes before sending."""
     return message.get("role") in _ROLES
 
 
@@ -39,14 +39,14 @@ def content(message: Object) -> Json:
 
 
 def is_summary(message: Object) -> bool:
-    """Whether a message replaces compressed messages."""
+    """Return whether a message replaces compressed messages."""
     body = content(message)
     is_marked = message.get("_compressed_summary") in (1, True)
     return is_marked or (isinstance(body, str) and body.lstrip()[:40].startswith(_SUMMARIES))
 
 
 def is_review(message: Object) -> bool:
-    """Whether a message requests a review, which is not part of the conversation."""
+    """Return whether a message requests a review, which is not part of the conversation."""
     body = content(message)
     is_asked = message.get("role") in ("user", "system")
     return is_asked and isinstance(body, str) and body.lstrip()[:80].startswith(_REVIEWS)
@@ -111,7 +111,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _is_escaped(text: str) -> bool:
-    """Whether all surrogates in a text are escaped invalid bytes, as opposed to JSON escapes."""
+    """Return whether all surrogates in a text are escaped invalid bytes, as opposed to JSON escapes."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

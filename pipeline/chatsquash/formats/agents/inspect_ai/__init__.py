@@ -45,7 +45,7 @@ def fits(documents: list[Json]) -> str | None:
 
 
 def may_split(head: bytes) -> bool:
-    """Whether a file that begins like this may be a zip file."""
+    """Return whether a file that begins like this may be a zip file."""
     return head.startswith(_ZIP_BEGINS)
 
 

@@ -180,7 +180,7 @@ def _by(rows: list[Object], column: str) -> dict[object, list[Object]]:
 
 
 def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool:
-    """Whether the newer rows of a session continue the older ones.
+    """Return whether the newer rows of a session continue the older ones.
 
     Some releases of version 1 also wrote the newer table from some message on; version 2 copied the older rows, which
     do not change afterwards.
@@ -232,7 +232,7 @@ _PART_FILE = re.compile(r"(?:.*/)?storage/(?:message/ses_[^/]+/msg_|part/msg_[^/
 
 
 def is_session(value: Json) -> bool:
-    """Whether a value is the content of a session file."""
+    """Return whether a value is the content of a session file."""
     is_named = string(value, "id").startswith("ses_") and isinstance(at(value, "time"), dict)
     return is_named and isinstance(value["id"], str) and isinstance(value.get("projectID"), str)
 

@@ -45,7 +45,7 @@ _TEXTS = ("text/plain", "application/x-directory")
 
 
 def is_boundary(item: SessionMessage) -> bool:
-    """Whether a message replaces everything before it; encrypted summaries by the provider do not count."""
+    """Return whether a message replaces everything before it; encrypted summaries by the provider do not count."""
     value = item.value
     is_done = value.get("type") == COMPACTION and value.get("status") in (None, "completed")
     return is_done and not value.get("providerContext")

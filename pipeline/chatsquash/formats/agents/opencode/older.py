@@ -64,13 +64,13 @@ def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 
 
 def is_failed(item: SessionMessage) -> bool:
-    """Whether opencode excludes a reply from later requests."""
+    """Return whether opencode excludes a reply from later requests."""
     error = members(info(item).get("error"))
     return bool(error) and not _is_kept(error, parts(item))
 
 
 def _is_kept(error: Object, message_parts: list[Object]) -> bool:
-    """Whether a reply with an error is still sent, which is the case if the user aborted it after it had content."""
+    """Return whether a reply with an error is still sent: only if it had content when the user aborted it."""
     is_said = any(part["type"] not in ("step-start", "reasoning") for part in message_parts)
     return string(error, "name") == _ABORTED and is_said
 
@@ -229,7 +229,7 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:
-    """Whether a model produced a reply; calls by the user's commands have neither steps nor tokens."""
+    """Return whether a model produced a reply; calls by the user's commands have neither steps nor tokens."""
     usage = turns.tokens(header.get("tokens"))
     return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(
         usage.prompt or usage.completion

@@ -205,7 +205,7 @@ class Cut(NamedTuple):
 
 
 def is_older(item: SessionMessage) -> bool:
-    """Whether a message was written by version 1."""
+    """Return whether a message was written by version 1."""
     return "info" in item.value
 
 

@@ -84,7 +84,7 @@ def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Co
 
 
 def _is_state(values: list[Json]) -> bool:
-    """Whether a file contains the state of a session."""
+    """Return whether a file contains the state of a session."""
     return len(values) == 1 and isinstance(at(values[0], "agent", "llm"), dict) and "execution_status" in values[0]
 
 

@@ -27,7 +27,7 @@ _SETTINGS = ("thought", "confirmation_state", "security_risk", "hidden", "blocki
 
 
 def is_event(value: Json) -> bool:
-    """Whether a value is an event."""
+    """Return whether a value is an event."""
     if not isinstance(value, dict) or "timestamp" not in value or value.get("source") not in _SOURCES:
         return False
     return isinstance(value.get("action", value.get("observation")), str)

@@ -32,7 +32,7 @@ _LONGEST = 30_000
 
 
 def is_event(value: Json) -> bool:
-    """Whether a value is an event."""
+    """Return whether a value is an event."""
     if not isinstance(value, dict) or not value.keys() >= {"kind", "source", "id"}:
         return False
     return string(value, "kind").endswith(("Event", "Observation", "Condensation", "CondensationRequest"))

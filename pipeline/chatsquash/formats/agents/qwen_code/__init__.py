@@ -45,7 +45,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def has_parts(line: Json) -> bool:
-    """Whether a line has a message with parts."""
+    """Return whether a line has a message with parts."""
     message = line.get("message") if isinstance(line, dict) else None
     return isinstance(message, dict) and isinstance(message.get("parts"), list)
 

@@ -66,7 +66,7 @@ def _conversation(chat: MessageList) -> Conversation:
 
 
 def _is_model_part(part: Object, role: str) -> bool:
-    """Whether a part occurs in no other format."""
+    """Return whether a part occurs in no other format."""
     match part:
         case {"type": "tool-call" | "tool-result", "toolCallId": str(), "toolName": str()}:
             return True
@@ -82,7 +82,7 @@ def _is_model_part(part: Object, role: str) -> bool:
 
 
 def _is_image(image: Json) -> bool:
-    """Whether a value is a URL or image data; in other formats, it is the path of a file."""
+    """Return whether a value is a URL or image data; in other formats, it is the path of a file."""
     if not isinstance(image, str):
         return octets(image) is not None
     return image.startswith(("https://", "http://", "data:")) or data_type("image/*", image) != ""

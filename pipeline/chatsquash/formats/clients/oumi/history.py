@@ -102,7 +102,7 @@ def _validated(document: Json) -> dict[str, Json]:
 
 
 def is_known(version: str) -> bool:
-    """Whether a version is supported; a version that is not a number is assumed to be."""
+    """Return whether a version is supported; a version that is not a number is assumed to be."""
     major = version.strip().partition(".")[0].lstrip("0")
     return not major.isdecimal() or major == VERSION[0]
 
@@ -317,7 +317,7 @@ def _branch_place(number: int, branch: Branch | None, ids: list[str], histories:
 
 
 def _is_true(number: int, branch: Branch, ids: list[str], histories: list[list[bytes]]) -> bool:
-    """Whether a branch still begins like its parent up to its branch point."""
+    """Return whether a branch still begins like its parent up to its branch point."""
     if branch.id != ids[number]:
         return False
     if branch.parent is None:

@@ -263,7 +263,7 @@ def _sub(schema: Json) -> Object | None:
 
 
 def has_oumi_items(content: Json) -> bool:
-    """Whether a content has items in a shape that only Oumi uses."""
+    """Return whether a content has items in a shape that only Oumi uses."""
     return any(
         each.get("type") in _OWN_ITEMS
         or (each.get("type") in ("text", "image_url") and isinstance(each.get("content"), str))
@@ -322,7 +322,7 @@ def content_of(blocks: Iterable[Block]) -> Json:
 
 
 def is_text(item: Object) -> bool:
-    """Whether an item is a text."""
+    """Return whether an item is a text."""
     return item["type"] == "text" and isinstance(item.get("content"), str)
 
 

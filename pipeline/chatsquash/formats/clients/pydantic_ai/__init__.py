@@ -75,7 +75,7 @@ def _evidence(message: Object, turn: PartTurn, lines: Sequence[int]) -> Evidence
 
 
 def _is_message(turn: Json) -> bool:
-    """Whether this is a request or a response with at least one part."""
+    """Return whether this is a request or a response with at least one part."""
     if not isinstance(turn, dict) or turn.get("kind") not in ("request", "response"):
         return False
     return any(isinstance(part.get("part_kind"), str) for part in objects(turn.get("parts")))
@@ -166,13 +166,13 @@ class _Document:
 
 
 def _is_part(block: Block) -> bool:
-    """Whether a block is a native part, or a native message without other content."""
+    """Return whether a block is a native part, or a native message without other content."""
     value = block.value if isinstance(block, Other) and block.provider == PROVIDER else None
     return isinstance(value, dict) and (value.get("kind") == "request" or isinstance(value.get("part_kind"), str))
 
 
 def _is_hidden_part(block: Block) -> bool:
-    """Whether a block is a native part or message that does not belong to a response."""
+    """Return whether a block is a native part or message that does not belong to a response."""
     return isinstance(block, Other) and _is_part(block) and block.value.get("part_kind") in (None, *_HIDDEN_PARTS)
 
 

@@ -217,7 +217,7 @@ def returned_file(block: Media) -> Json:
 
 
 def _is_file(item: Json, known: Json) -> bool:
-    """Whether an item is a file, not an object of the tool with the same members.
+    """Return whether an item is a file, not an object of the tool with the same members.
 
     Linked files are distinguished by the digests of the result, if it has them.
     """

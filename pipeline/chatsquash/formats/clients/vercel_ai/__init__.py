@@ -84,7 +84,7 @@ def _evidence(message: Object, turn: Turn, line: int) -> Evidence:
 
 
 def _is_ui_part(part: Object) -> bool:
-    """Whether a part occurs in no other format."""
+    """Return whether a part occurs in no other format."""
     match part:
         case {"type": "text" | "reasoning", "text": str()} | {"type": "step-start"}:
             return True
@@ -129,7 +129,7 @@ def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> 
 
 
 def _continues(last: Object, turn: Turn, own: Object) -> bool:
-    """Whether a turn continues the message before it; a turn from a separate message has an id or metadata."""
+    """Return whether a turn continues the message before it; a turn from a separate message has an id or metadata."""
     if last.get("role") != _ROLES.get(turn.role) or own:
         return False
     first = getattr(turn.blocks[0], "native", {}) if turn.blocks else {}

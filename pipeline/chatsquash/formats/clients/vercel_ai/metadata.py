@@ -190,7 +190,7 @@ def reasoning_parts(block: Reasoning, holder: str) -> Iterator[Object]:
 
 
 def _are_valid(breaks: list[Json], text: str) -> bool:
-    """Whether boundaries fit the text; a log may contain any values."""
+    """Return whether boundaries fit the text; a log may contain any values."""
     are_places = all(type(each) is int and each >= 0 and text.startswith("\n\n", each) for each in breaks)
     return are_places and all(start + 2 <= end for start, end in pairwise(breaks))
 

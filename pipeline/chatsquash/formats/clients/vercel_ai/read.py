@@ -81,7 +81,7 @@ def read(messages: list[Json]) -> list[Read]:
 
 
 def is_delta(block: Block) -> bool:
-    """Whether a block is a change of a request that models do not see."""
+    """Return whether a block is a change of a request that models do not see."""
     return isinstance(block, Other) and block.provider == PYDANTIC and string(block.value, "part_kind") in DELTAS
 
 
@@ -288,7 +288,7 @@ def upgrade(message: Object) -> Object:
 
 
 def is_version_4(message: Object) -> bool:
-    """Whether a message is of version 4, not a plain chat message."""
+    """Return whether a message is of version 4, not a plain chat message."""
     return any(objects(message.get(member)) for member in VERSION_4)
 
 

@@ -43,17 +43,17 @@ AnyResult = Result | HostedResult
 
 
 def is_tool(part: Object) -> bool:
-    """Whether a part is a call, hosted or not."""
+    """Return whether a part is a call, hosted or not."""
     return str(part["type"]).startswith("tool-") or part["type"] == _DYNAMIC
 
 
 def is_hosted(part: Object) -> bool:
-    """Whether the provider runs the tool."""
+    """Return whether the provider runs the tool."""
     return part.get("providerExecuted") is True
 
 
 def is_answered(part: Object) -> bool:
-    """Whether a part is a call with a result."""
+    """Return whether a part is a call with a result."""
     return is_tool(part) and string(part, "state") in _OUTCOMES
 
 

@@ -71,18 +71,18 @@ def _has_messages(holder: Holder) -> bool:
 
 
 def _is_conventional(holder: Holder) -> bool:
-    """Whether the messages are in attributes defined by the conventions."""
+    """Return whether the messages are in attributes defined by the conventions."""
     return bool(holder.attributes.keys() & set(_MESSAGE_ATTRIBUTES))
 
 
 def _is_blank(value: Json) -> bool:
-    """Whether a payload has neither spans nor records, which exporters send now and then."""
+    """Return whether a payload has neither spans nor records, which exporters send now and then."""
     is_payload = isinstance(value, dict) and value.keys() <= {name for name, *_ in _LEVELS}
     return is_payload and not any(_holds(value, *level) for level in _LEVELS)
 
 
 def _holds(holder: Json, name: str, *below: str) -> bool:
-    """Whether the innermost of nested lists has items, or one of them is not a list."""
+    """Return whether the innermost of nested lists has items, or one of them is not a list."""
     items = holder.get(name) or [] if isinstance(holder, dict) else None
     if not isinstance(items, list):
         return True

@@ -24,17 +24,17 @@ _THOUGHT = "thinking"
 
 
 def has_messages(attributes: Object) -> bool:
-    """Whether a span has messages in these attributes."""
+    """Return whether a span has messages in these attributes."""
     return MESSAGES in attributes or any(name.startswith((PROMPT, COMPLETION)) for name in attributes)
 
 
 def has_prompt(attributes: Object) -> bool:
-    """Whether a span of the AI SDK has a prompt and its final answer; nested spans contain the individual steps."""
+    """Return whether a span of the AI SDK has a prompt and its final answer; nested spans contain the steps."""
     return AI_PROMPT in attributes and any(name.startswith(ANSWER) for name in attributes)
 
 
 def is_read(name: str) -> bool:
-    """Whether an attribute is read by this module."""
+    """Return whether an attribute is read by this module."""
     return name == AI_PROMPT or name.startswith(_READ)
 
 

@@ -90,7 +90,7 @@ def result_content(content: Json) -> ResultContent:
 
 
 def _is_unknown(blocks: Blocks) -> bool:
-    """Whether a block is specific to Anthropic; an empty text was loaded as no block at all."""
+    """Return whether a block is specific to Anthropic; an empty text was loaded as no block at all."""
     return any(type(block) is Other for block in blocks)
 
 

@@ -15,7 +15,7 @@ _CLEARED = {"cleared_tool_uses": "tool results", "cleared_thinking_turns": THINK
 
 
 def is_compaction(turn: Json) -> bool:
-    """Whether a turn contains a summary."""
+    """Return whether a turn contains a summary."""
     content = turn.get("content") if isinstance(turn, dict) else None
     return type(content) is list and _place(content) is not None
 

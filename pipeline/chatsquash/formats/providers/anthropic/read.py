@@ -149,7 +149,7 @@ def tools(value: Json) -> Tools:
 
 
 def _is_openai(tool: Json) -> bool:
-    """Whether a definition has OpenAI's members, which clients send to gateways that translate them."""
+    """Return whether a definition has OpenAI's members, which clients send to gateways that translate them."""
     return isinstance(tool, dict) and "input_schema" not in tool and isinstance(tool.get("parameters"), dict)
 
 

@@ -38,7 +38,7 @@ _HOSTED_TOOLS = (
 
 
 def _is_hosted(block: HostedCall | HostedResult) -> bool:
-    """Whether a call or a result belongs to a tool of the service, or of an MCP server that the service called."""
+    """Return whether a call or a result belongs to a tool of the service or of an MCP server that it called."""
     if block.provider != PROVIDER:
         return False
     if isinstance(block, HostedCall):

@@ -77,7 +77,7 @@ def _fold_parts(parts: list[Json]) -> list[Json]:
 
 
 def _continues(last: Object, new_part: Object) -> bool:
-    """Whether a part continues the last text; a second signature starts a new text."""
+    """Return whether a part continues the last text; a second signature starts a new text."""
     signatures = "thoughtSignature" in last and "thoughtSignature" in new_part
     is_same_kind = bool(last.get("thought")) == bool(new_part.get("thought"))
     return isinstance(last.get("text"), _Texts) and is_same_kind and not signatures
@@ -134,7 +134,7 @@ def _place_bit(args: Object, bit: Object) -> Object | None:
 
 
 def _fits(holder: Json, key: int | str) -> bool:
-    """Whether a container has a place for this key; a list is extended if the key is its next index."""
+    """Return whether a container has a place for this key; a list is extended if the key is its next index."""
     if isinstance(holder, list) and isinstance(key, int):
         holder += [None] * (key == len(holder))
         return key < len(holder)

@@ -11,7 +11,7 @@ _STATUSES = ("completed", "requires_action", "in_progress", "incomplete", "budge
 
 
 def accepts(body: Object) -> bool:
-    """Whether all items are steps; those of OpenAI Responses are messages with roles and calls with call ids."""
+    """Return whether all items are steps; those of OpenAI Responses are messages with roles and calls with call ids."""
     items = body.get("input")
     if not isinstance(items, list):
         return True
@@ -24,7 +24,7 @@ def _has_call_ids(items: list[object]) -> bool:
 
 
 def _has_steps(body: Object) -> bool:
-    """Whether the input consists of steps.
+    """Return whether the input consists of steps.
 
     The type is not sufficient: OpenAI also has calls of a tool search, among messages with roles.
     """

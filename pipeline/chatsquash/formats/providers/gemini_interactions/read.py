@@ -47,7 +47,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 
 def _begins(step: Json, state: State) -> bool:
-    """Whether a step begins another turn of the same side; contents outside of steps form one turn."""
+    """Return whether a step begins another turn of the same side; contents outside of steps form one turn."""
     return state.side == "user" and "user_input" in (string(step, "type"), string(state.open[-1].value, "type"))
 
 

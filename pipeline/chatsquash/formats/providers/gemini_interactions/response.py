@@ -61,7 +61,7 @@ def _answer(body: Object) -> Response:
 
 
 def _is_empty_thought(block: Block) -> bool:
-    """Whether a block comes from a thought without text."""
+    """Return whether a block comes from a thought without text."""
     if type(block) is Other:
         return isinstance(block.value, dict) and block.value.get("thought") is True
     return type(block) is Reasoning and not block.text

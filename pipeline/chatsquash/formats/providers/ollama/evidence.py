@@ -25,7 +25,7 @@ def _has_images(turn: Object) -> bool:
 
 
 def _calls_with_objects(body: Object) -> bool:
-    """Whether all arguments are objects, and there are either no ids or indexes inside the functions."""
+    """Return whether all arguments are objects, and there are either no ids or indexes inside the functions."""
     lists = [turn["tool_calls"] for turn in _turns(body) if isinstance(turn.get("tool_calls"), list)]
     calls = [call for each in lists for call in each]
     if not calls or not all(isinstance(call, dict) and isinstance(call.get("function"), dict) for call in calls):

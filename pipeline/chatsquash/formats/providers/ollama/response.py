@@ -66,6 +66,6 @@ def _extend(message: Object, texts: dict[str, list[str]], new_members: Object) -
 
 
 def is_chunk(body: Object) -> bool:
-    """Whether this is a complete response or a chunk, which have the same shape."""
+    """Return whether this is a complete response or a chunk, which have the same shape."""
     message = body.get("message")
     return isinstance(body.get("done"), bool) and isinstance(message, dict) and isinstance(message.get("role"), str)

@@ -116,7 +116,7 @@ def _content(blocks: Iterable[Block], *, by_assistant: bool = False) -> Object:
 
 
 def _is_supported(block: Media) -> bool:
-    """Whether this is an image with data."""
+    """Return whether this is an image with data."""
     return block.kind == "image" and block.mime.startswith("image/") and bool(parts.decode_base64(block.data))
 
 

@@ -20,7 +20,7 @@ REFERS: tuple[str, ...] = ()
 
 
 def accepts(request: Object) -> bool:
-    """Whether a request has no content of another format; see ``foreign``."""
+    """Return whether a request has no content of another format; see ``foreign``."""
     return not has_foreign(request)
 
 

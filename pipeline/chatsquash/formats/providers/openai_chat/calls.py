@@ -39,7 +39,7 @@ def logged_calls(turn: Object, unknown: list[Json]) -> list[Object]:
 
 
 def _is_call(call: Json) -> bool:
-    """Whether this is a call of a function or a custom tool."""
+    """Return whether this is a call of a function or a custom tool."""
     return isinstance(call, dict) and ("function" in call or call.get("type") in _CALLS)
 
 

@@ -28,7 +28,7 @@ def _in_turns(test: Callable[[Object], bool]) -> Callable[[Object], bool]:
 
 
 def _are_ollama_turns(turns: list[Object]) -> bool:
-    """Whether turns have members of Ollama, or calls with object arguments and no id or an index in the function."""
+    """Return whether turns have Ollama's members, or calls with object arguments and no id or with an index inside."""
     for turn in turns:
         images = turn.get("images")
         has_images = isinstance(images, list) and any(isinstance(image, str) for image in images)

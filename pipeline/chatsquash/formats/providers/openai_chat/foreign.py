@@ -27,7 +27,7 @@ SYSTEM = ("system", "instructions")
 
 
 def any_foreign(messages: Iterable[Any]) -> bool:
-    """Whether any of the messages is foreign.
+    """Return whether any of the messages is foreign.
 
     This runs for every message of every log, so those that have only a role and a text are skipped here.
     """
@@ -41,7 +41,7 @@ _ROLE_AND_TEXT = 2
 
 
 def is_foreign(message: Any) -> bool:
-    """Whether a message has calls, results, reasoning or media in another shape than OpenAI's."""
+    """Return whether a message has calls, results, reasoning or media in another shape than OpenAI's."""
     content, calls = message.get("content"), message.get("tool_calls")
     if type(content) is list and any(map(_is_foreign_part, content)):
         return True
@@ -62,7 +62,7 @@ def _is_foreign_part(part: Json) -> bool:
 
 
 def _are_foreign_calls(calls: Any) -> bool:
-    """Whether calls are a JSON text, or one has its name next to its arguments or contains another call."""
+    """Return whether calls are a JSON text, or one has its name next to its arguments or contains another call."""
     if type(calls) is not list:
         return isinstance(calls, str) and calls[:1] == "["
     for call in calls:
@@ -75,7 +75,7 @@ def _are_foreign_calls(calls: Any) -> bool:
 
 
 def has_foreign(request: Object) -> bool:
-    """Whether a request has such messages, definitions of another format or a system prompt outside its messages."""
+    """Return whether a request has such messages, definitions of another format or a separate system prompt."""
     prompt = (request.get(name) for name in SYSTEM)
     return (
         any(isinstance(each, str | list) and each for each in prompt)
@@ -85,7 +85,7 @@ def has_foreign(request: Object) -> bool:
 
 
 def is_foreign_tool(tool: Any) -> bool:
-    """Whether a definition has its schema in a member that OpenAI does not have."""
+    """Return whether a definition has its schema in a member that OpenAI does not have."""
     return (
         type(tool) is dict
         and "function" not in tool

@@ -15,7 +15,7 @@ RESPONSE = (
 
 
 def is_empty(value: Json) -> bool:
-    """Whether a member means the same as a missing one."""
+    """Return whether a member means the same as a missing one."""
     return not value or (isinstance(value, dict) and not any(value.values()))
 
 

@@ -271,7 +271,7 @@ def _output(turn: Object) -> tuple[ResultContent, Outcome]:
 
 
 def _is_parts(content: Json) -> bool:
-    """Whether a result's content is a list of parts; any other list is JSON that the tool returned."""
+    """Return whether a result's content is a list of parts; any other list is JSON that the tool returned."""
     if not isinstance(content, list):
         return False
     has_types = all(isinstance(p, str) or (isinstance(p, dict) and isinstance(p.get("type", ""), str)) for p in content)

@@ -62,7 +62,7 @@ def _load_message(message: Object, count: int, finish_reason: str | None) -> Res
 
 
 def has_service_fields(message: Object) -> bool:
-    """Whether a message reports changes of its request by Anthropic's service."""
+    """Return whether a message reports changes of its request by Anthropic's service."""
     fields = message.get(FIELDS)
     return isinstance(fields, dict) and bool(fields.get(_BLOCKS) or fields.get("context_management"))
 

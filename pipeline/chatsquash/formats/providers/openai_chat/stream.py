@@ -103,7 +103,7 @@ def _add_items(
 
 
 def _is_new_call(call: Object, delta: Object) -> bool:
-    """Whether a delta starts another call: by another id, or without an id by another name after arguments."""
+    """Return whether a delta starts another call: by another id, or without an id by another name after arguments."""
     if delta.get("id") and call.get("id"):
         return bool(delta["id"] != call["id"])
     before, name = at(call, "function", "name"), at(delta, "function", "name")
@@ -112,7 +112,7 @@ def _is_new_call(call: Object, delta: Object) -> bool:
 
 
 def _is_new_detail(detail: Object, delta: Object) -> bool:
-    """Whether a delta starts another detail: by another type or id, or by encrypted data, which is never split."""
+    """Return whether a delta starts another detail: by a new type or id, or by encrypted data, which is never split."""
     changed = any(delta.get(key) and detail.get(key) and delta[key] != detail[key] for key in ("type", "id"))
     return changed or bool(delta.get("data") and detail.get("data"))
 
@@ -189,6 +189,6 @@ def _join_text_pair(last: Object, part: Object) -> Object | None:
 
 
 def _has_only(last: Object, part: Object, member: str, of: type) -> bool:
-    """Whether two parts have a member of this type, and the second has no others."""
+    """Return whether two parts have a member of this type, and the second has no others."""
     is_only_member = part.keys() == {"type", member}
     return is_only_member and isinstance(last.get(member), of) and isinstance(part[member], of)

@@ -18,7 +18,7 @@ def variants(message: Json) -> list[str]:
 
 
 def _is_ordinary(message: Object) -> bool:
-    """Whether a quick look shows that a message has no variants, as is the case for nearly all."""
+    """Return whether a quick look shows that a message has no variants, as is the case for nearly all."""
     if type(message.get("content")) not in _TEXT or not UNUSUAL_MEMBERS.isdisjoint(message):
         return False
     role, calls = message.get("role"), message.get("tool_calls")

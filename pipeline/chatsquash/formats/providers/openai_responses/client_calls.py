@@ -45,7 +45,7 @@ _SEVERAL = "actions"
 
 
 def _is_local(holder: Json) -> bool:
-    """Whether a shell runs on the client, not in a container of OpenAI."""
+    """Return whether a shell runs on the client, not in a container of OpenAI."""
     return string(at(holder, "environment"), "type") in ("", "local")
 
 
@@ -67,7 +67,7 @@ def logged_definition(own: Object, function: Object) -> Object | None:
 
 
 def is_call(item: Object) -> bool:
-    """Whether an item is a call of one of these tools."""
+    """Return whether an item is a call of one of these tools."""
     tool = _TOOLS.get(string(item, "type"))
     if tool is None or not (string(item, "call_id") or string(item, "id")) or not _is_local(item):
         return False
@@ -116,7 +116,7 @@ def output_type(block: Call) -> str:
 
 
 def is_result(item: Object) -> bool:
-    """Whether an item may be the result of a call of one of these tools."""
+    """Return whether an item may be the result of a call of one of these tools."""
     of = item.get("type")
     return of in OUTPUTS and (_NAMES[of] != _SEARCH or item.get("execution") == "client")
 

@@ -14,12 +14,12 @@ HIDDEN = "the history that a summary replaced"
 
 
 def is_compaction(item: Json) -> bool:
-    """Whether an item is an encrypted summary, or requests one."""
+    """Return whether an item is an encrypted summary, or requests one."""
     return isinstance(item, dict) and item.get("type") in _TYPES
 
 
 def is_summary(item: Json) -> bool:
-    """Whether an item is an encrypted summary."""
+    """Return whether an item is an encrypted summary."""
     return isinstance(item, dict) and item.get("type") in SUMMARIES
 
 

@@ -20,7 +20,7 @@ def _is_item(turn: Object) -> bool:
 
 
 def _has_items(body: Object) -> bool:
-    """Whether there are items, or an empty list without members of other APIs."""
+    """Return whether there are items, or an empty list without members of other APIs."""
     if any(key in body for key in _OTHER_APIS):
         return False
     has_turns = any(turn.get("role") in ROLES or _is_item(turn) for turn in objects(body.get("input")))

@@ -31,7 +31,7 @@ class _Tool(NamedTuple):
     """Whether the member with the result is required, even if it is null."""
 
     def fits(self, value: Json) -> bool:
-        """Whether arguments contain the required members of an item."""
+        """Return whether arguments contain the required members of an item."""
         if not isinstance(value, dict) or any(member not in value for member in self.argument_members):
             return False
         return not (self.sole_member and value) or isinstance(value.get("type"), str)

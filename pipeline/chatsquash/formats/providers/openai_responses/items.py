@@ -87,7 +87,7 @@ def _prefix(space: str) -> str:
 
 
 def is_own(item: Object) -> bool:
-    """Whether an item is a message of the assistant, or without a role."""
+    """Return whether an item is a message of the assistant, or without a role."""
     return type_of(item) == "message" and item.get("role") in (None, "assistant")
 
 

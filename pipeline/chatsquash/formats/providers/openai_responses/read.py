@@ -230,7 +230,7 @@ def _message_blocks(item: Object, before: Block | None) -> tuple[Block, ...]:
 
 
 def _is_part(block: Block | None) -> bool:
-    """Whether a block is a message part that only this format supports."""
+    """Return whether a block is a message part that only this format supports."""
     return type(block) is Other and not (isinstance(block.value, dict) and ITEM in block.value)
 
 

@@ -170,7 +170,7 @@ def _assistant_items(turn: Turn) -> list[Object]:
 
 
 def _continues_message(block: Block, message: list[Block]) -> bool:
-    """Whether a block continues the message; only a message with an id may mix texts and refusals."""
+    """Return whether a block continues the message; only a message with an id may mix texts and refusals."""
     match block:
         case Source():
             return True
@@ -245,7 +245,7 @@ def _add_reasoning(items: list[Object], block: Reasoning, before: Block | None) 
 
 
 def _is_one(before: Reasoning, block: Reasoning, member: str) -> bool:
-    """Whether reasoning belongs to the item of the reasoning before it, and has the same type of text."""
+    """Return whether reasoning belongs to the item of the reasoning before it, and has the same type of text."""
     same = before.signer == block.signer and before.id == block.id != "" and _kind(before) == _kind(block)
     return same and before.text != "" and member not in _own(before, member)
 
