@@ -14,7 +14,7 @@ def unreadable_archive(why: str) -> Fact:
 
 @rule("error")
 def truncated_archive(why: str) -> Fact:
-    """Reported when an archive is damaged or exceeds a limit; only the members before that are read."""
+    """Reported when an archive is damaged or exceeds a limit; only the members before that point are read."""
     return Fact(f"only the beginning was read: {escape(why)}")
 
 

@@ -54,7 +54,7 @@ def tool_call_name(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("odd calls",))
 def tool_call_id(view: View) -> Iterator[Fact]:
-    """Reported when a call has no `id`, or that of an earlier call."""
+    """Reported when a call has no `id` or repeats the `id` of an earlier call."""
     first: dict[str | bytes, int] = {}
     for call in view.once(exchanges).calls:
         if call.key is None:
@@ -68,7 +68,7 @@ def tool_call_id(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("undeclared calls",))
 def undeclared_tool(view: View) -> Iterator[Fact]:
-    """Reported when a called tool is not defined in `tools`; once per name."""
+    """Reported when a called tool is not defined in `tools`; reported once per name."""
     called = view.once(exchanges).calls
     undeclared = {call.name for call in called} - view.tool_names
     seen: dict[str, list[int]] = {}

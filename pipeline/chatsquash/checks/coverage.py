@@ -55,7 +55,7 @@ def count_losses(counts: Mapping[str, int]) -> list[str]:
 
 @rule("info")
 def duplicate_log(first: str) -> Fact:
-    """Reported when a log exists twice, plain and compressed, with equal contents.
+    """Reported when a log exists both plain and compressed, with identical contents.
 
     The first one found is read; in a folder, that is the plain one.
     """
@@ -64,7 +64,7 @@ def duplicate_log(first: str) -> Fact:
 
 @rule("warning")
 def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> Fact:
-    """Reported when a log exists twice, and the copies differ or cannot be compared."""
+    """Reported when a log exists both plain and compressed, and the copies differ or cannot be compared."""
     other = f"{quote(first)} is read instead"
     if differs is None:
         return Fact(f"{other}, but they cannot be compared ({escape(unread)}): check which one is complete")
@@ -73,14 +73,14 @@ def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> 
 
 @rule("warning", kind="replies")
 def replies_repeated(count: int) -> Fact:
-    """Reported when several records contain the same replies, without a flag for training."""
+    """Reported when several records contain the same replies and have no loss flags."""
     replies = pluralize(count, "reply", "replies")
     return Fact(f"{replies} in more than one record, so they are trained on several times: --loss flags each only once")
 
 
 @rule("warning")
 def copies_not_compared(count: int, most: int) -> Fact:
-    """Reported when more logs begin with the same message than are compared.
+    """Reported when too many logs begin with the same message to compare them all.
 
     Replies that they share are counted in each of them.
     """
@@ -91,7 +91,7 @@ def copies_not_compared(count: int, most: int) -> Fact:
 
 @rule("info")
 def repeated_conversation() -> Fact:
-    """Reported when a conversation only repeats replies of another one in its file.
+    """Reported when a conversation only repeats replies of another conversation in the same file.
 
     It gets no record; the summary counts it as `filtered: copy`.
     """
@@ -100,7 +100,7 @@ def repeated_conversation() -> Fact:
 
 @rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
-    """Reported when replies of a session are not in any of its records.
+    """Reported when some replies of a session are not in any of its records.
 
     The finding has their number, the reasons, and the options that keep them.
     """
@@ -114,7 +114,7 @@ def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Ma
 
 @rule("error", kind="replies")
 def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fact:
-    """Reported when a file has several conversations, and most replies are in no record.
+    """Reported when a file contains several conversations, and most of its replies are not in any record.
 
     They are unrelated: none is a side request, a sub-agent, a compaction or a retry of another one. The record has less
     than half of the replies. It is written, and the exit code reports that something is missing.
@@ -141,7 +141,7 @@ def reasoning_withheld(count: int) -> Fact:
 
 @rule("warning", kind="replies")
 def side_request_selected(kind: str) -> Fact:
-    """Reported when the selected request is a side request or a sub-agent's.
+    """Reported when the selected request is a side request or belongs to a sub-agent.
 
     The last longest request is selected, even if it is a title, a summary or a sub-agent's conversation.
     """
@@ -151,13 +151,13 @@ def side_request_selected(kind: str) -> Fact:
 
 @rule("info", kind="replies")
 def reasoning_restored(count: int) -> Fact:
-    """Reported when `--restore` put back reasoning that the client had dropped."""
+    """Reported when `--restore` restored reasoning that the client had dropped."""
     return Fact(f"the reasoning of {pluralize(count, 'message')} was restored from the logged replies")
 
 
 @rule("info", kind="replies")
 def context_restored(results: int, messages: int, replies: int) -> Fact:
-    """Reported when tool results or messages that the client had dropped are put back."""
+    """Reported when tool results or messages dropped by the client are restored."""
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
     return Fact(f"{' and '.join(parts)} restored that later requests did not contain; {lacked} did not see them")

@@ -13,7 +13,7 @@ OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
 
 @rule("info")
 def source_without_tools(source: str, records: int) -> Fact:
-    """Reported when the files of an agent have no tool definitions; once per format.
+    """Reported when an agent's files have no tool definitions; reported once per format.
 
     Implies that `no-tools`, `calls-without-tools` and `undeclared-tool` are not reported for these sessions, so
     `--drop` does not apply to them either.
@@ -24,7 +24,7 @@ def source_without_tools(source: str, records: int) -> Fact:
 
 @rule("warning")
 def loss_not_read(flag: str, trainers: Sequence[str]) -> Fact:
-    """Reported when trainers that the preset is for ignore the flag that `--loss` writes."""
+    """Reported when the trainers for the preset ignore the flag written by `--loss`."""
     names = f"{', '.join(trainers[:-1])} and {trainers[-1]} do" if len(trainers) > 1 else f"{trainers[0]} does"
     return Fact(f"{names} not read {quote(flag)}: see docs/conversations.md for trainers that read it")
 
@@ -37,7 +37,7 @@ def filtered(option: str, why: str) -> Fact:
 
 @rule("info")
 def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
-    """Reported when a record is dropped as a duplicate, as set by `--duplicates`."""
+    """Reported when `--duplicates` drops a record as a duplicate."""
     of = f"that of {escape(first)}, which is written"
     if how == "exact":
         return Fact(f"the record equals {of} (--no-drop-duplicates writes both)")
@@ -53,7 +53,7 @@ def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
 
 @rule("warning")
 def divided_session(how: str, file: str) -> Fact:
-    """Reported when a session has the same id as one in another file, or continues it.
+    """Reported when a session has the same id as a session in another file, or continues it.
 
     Only the first request and the last reply of a session are compared.
     """
@@ -62,7 +62,7 @@ def divided_session(how: str, file: str) -> Fact:
 
 @rule("info")
 def grouped_by_chain() -> Fact:
-    """Reported when rows of LiteLLM have no session id, so calls are grouped by matching histories.
+    """Reported when LiteLLM rows have no session id, so calls are grouped by matching histories.
 
     Their trace ids would make a session of each call.
     """
@@ -87,7 +87,7 @@ def empty_split(split: str, records: int) -> Fact:
 
 @rule("warning")
 def split_share(split: str, share: float, records: int, total: int, largest: tuple[int, str, str]) -> Fact:
-    """Reported when a split has a fifth more or fewer records than requested.
+    """Reported when the size of a split differs from the requested share by more than a fifth.
 
     Only if its share should be 20 groups or more: a group of `--split-by` is never divided, so large groups decide how
     many records a split has. The finding names the largest one.

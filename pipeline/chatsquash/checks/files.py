@@ -12,7 +12,7 @@ _MAX_NAMES = 20
 
 @rule("info")
 def not_read(kinds: Mapping[str, int]) -> Fact:
-    """Reported when an agent's file has content that is not part of a conversation.
+    """Reported when an agent's file contains data that is not part of a conversation.
 
     Reported with names and counts, for the first conversation of the file. `--lossless` rejects such a file.
     """
@@ -54,13 +54,13 @@ def incomplete_reply(how: str, count: int) -> Fact:
 
 @rule("info")
 def client_text(kind: str, count: int) -> Fact:
-    """Reported when user messages contain text that Claude Code wrote, such as command output."""
+    """Reported when user messages contain text written by Claude Code, such as command output."""
     return Fact(f"messages with text of the client, {kind}, {count:,} (--cleanup claude-code removes it)")
 
 
 @rule("info")
 def joined(files: int, both: int, alone: int) -> Fact:
-    """Reported when `--join` combined a gateway's session with an agent's file of it."""
+    """Reported when `--join` combined a gateway session with an agent's file of the same session."""
     more = (
         f"; {pluralize(alone, 'reply', 'replies')} that the gateway did not log {'is' if alone == 1 else 'are'} added"
     )
@@ -70,7 +70,7 @@ def joined(files: int, both: int, alone: int) -> Fact:
 
 @rule("warning")
 def joined_texts(differing: int, both: int) -> Fact:
-    """Reported when with `--join`, an agent's file and the gateway's log differ in a reply.
+    """Reported when with `--join`, a reply differs between the agent's file and the gateway log.
 
     The record has the gateway's text, which is the model's.
     """

@@ -8,7 +8,7 @@ from chatsquash.core.text import pluralize
 
 @rule("warning")
 def secret_found(kind: str, count: int, at: int | None, option: str = "--redact secrets replaces") -> Fact:
-    """Reported when a record contains a secret, such as a key or password; once per kind.
+    """Reported when a record contains a secret, such as a key or password; reported once per kind.
 
     The finding never contains the value. Its line is the first one of the log with the value, or that of the record's
     entry if no line has the value in this form.
@@ -19,11 +19,11 @@ def secret_found(kind: str, count: int, at: int | None, option: str = "--redact 
 
 @rule("warning")
 def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss excludes these from training") -> Fact:
-    """Reported when a reply to train on contains a placeholder."""
+    """Reported when a reply that is trained on contains a placeholder."""
     return Fact(f"{pluralize(count, 'reply', 'replies')} with a placeholder for a secret{hint}", at)
 
 
 @rule("error")
 def redaction_failed(why: str, what: str = "session") -> Fact:
-    """Reported when a text cannot be searched for data to replace, so the session is not written."""
+    """Reported when text cannot be searched for private data, so the session is not written."""
     return Fact(f"a text cannot be searched for private data ({why}): nothing of the {what} is written")

@@ -47,28 +47,28 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
 
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
-    """Reported when consecutive entries have the same time, so file order decides."""
+    """Reported when consecutive entries have the same timestamp, so file order is used."""
     seen = f"{_entries(count)} with the time of the previous one, file order is used"
     return Fact(f"{seen}: check that they are in the order in which they were sent")
 
 
 @rule("warning")
 def missing_session_id(count: int) -> Fact:
-    """Reported when entries have no `session_id`, so the name of the file is used."""
+    """Reported when entries have no `session_id`, so the file name is used."""
     seen = f"no session_id in {_entries(count)}, the file name is used"
     return Fact(f"{seen}: if the file mixes sessions, --sessions-by chain separates them")
 
 
 @rule("warning")
 def missing_timestamp(count: int) -> Fact:
-    """Reported when entries have no readable time, so file order decides."""
+    """Reported when entries have no readable timestamp, so file order is used."""
     seen = f"no readable timestamp in {_entries(count)}, file order is used"
     return Fact(f"{seen}: check that they are in the order in which they were sent")
 
 
 @rule("warning")
 def naive_timestamp(count: int) -> Fact:
-    """Reported when times have no time zone and are read as UTC."""
+    """Reported when timestamps have no time zone and are treated as UTC."""
     seen = f"no time zone in the timestamp of {_entries(count)}, read as UTC"
     return Fact(f"{seen}: if the clock was not in UTC, the record may be a day off")
 
@@ -81,13 +81,13 @@ def wrong_type(what: str, seen: str, count: int) -> Fact:
 
 @rule("error")
 def unknown_format(instead: str) -> Fact:
-    """Reported when no known format matches a log, or two do."""
+    """Reported when no known format matches a log, or more than one does."""
     return Fact(f"unknown format, {escape(instead)}: set it with --from, chatsquash formats lists all")
 
 
 @rule("warning")
 def mixed_formats(most: str, other: str, count: int) -> Fact:
-    """Reported when lines have another format or envelope than the first lines of the log.
+    """Reported when lines have a different format or envelope than the first lines of the log.
 
     Each line is read in its own format.
     """
@@ -109,7 +109,7 @@ def other_conversations(count: int) -> Fact:
 
 @rule("info")
 def hosted_tools(count: int) -> Fact:
-    """Reported when requests have hosted tools, such as web search, which are not in `tools`."""
+    """Reported when requests include hosted tools, such as web search, which are omitted from `tools`."""
     return Fact(f"hosted tools in {_entries(count)}: they have no definition, so they are not in tools")
 
 
@@ -124,13 +124,13 @@ def context_cleared(what: str, count: int) -> Fact:
 
 @rule("warning")
 def stream_interrupted() -> Fact:
-    """Reported when the stream of a reply was interrupted; the record has the part received."""
+    """Reported when the stream of a reply was interrupted; the record contains the part received."""
     return Fact("the stream of the reply was interrupted, the part received is converted: check whether to train on it")
 
 
 @rule("warning")
 def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
-    """Reported when OpenAI chat cannot express some content, such as calls of hosted tools.
+    """Reported when OpenAI chat cannot express some content, such as calls to hosted tools.
 
     Members of definitions that only one provider has, such as `input_examples`, are counted once per tool.
     """
@@ -140,14 +140,14 @@ def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
 
 @rule("info")
 def vendor_extension(forms: Mapping[str, int]) -> Fact:
-    """Reported when messages use names, types or forms of a vendor, which are kept."""
+    """Reported when messages use vendor-specific names, types or forms, which are kept."""
     seen = ", ".join(f"{name} {count}" for name, count in forms.items())
     return Fact(f"kept as logged, in forms of a vendor: {seen}")
 
 
 @rule("warning")
 def unrelated_requests(count: int) -> Fact:
-    """Reported when lines have no session id and do not continue each other: each is a session."""
+    """Reported when lines have no session id and do not continue each other, so each becomes a session."""
     how = "--sessions-by file joins them"
     return Fact(f"{count:,} requests without a session_id do not continue each other: each is a session ({how})")
 
@@ -190,7 +190,7 @@ def missing_reply(why: str) -> Fact:
 
 @rule("warning")
 def extra_choices(count: int) -> Fact:
-    """Reported when a response has more than one choice; the record has the first."""
+    """Reported when a response has more than one choice, and only one becomes part of the record."""
     return Fact(
         f"the response has {pluralize(count, 'choice')}, only the first is converted: the others stay in the log"
     )
@@ -208,7 +208,7 @@ def reply_truncated(reason: str = "length") -> Fact:
 
 @rule("error")
 def empty_session(entries_seen: int, rejected: int) -> Fact:
-    """Reported when a session has no usable entry, or none after cleanup."""
+    """Reported when a session has no usable entries, or none after cleanup."""
     if entries_seen == 0:
         why = "check why its lines were skipped" if rejected else "it is empty, check whether its logger ran"
         return Fact(f"the log has no usable entry, so there is no record: {why}")
@@ -237,13 +237,13 @@ def unreadable_log(reason: str) -> Fact:
 
 @rule("error")
 def cut_short(reason: str) -> Fact:
-    """Reported when a log is damaged, truncated or exceeds a limit; only the part before that is converted."""
+    """Reported when a log is damaged, truncated or exceeds a limit; only the part before that point is converted."""
     return Fact(f"only the beginning of the log was read, {escape(reason)}: look for a better copy")
 
 
 @rule("info")
 def no_exchange(what: str, count: int) -> Fact:
-    """Reported when lines are not exchanges with a model, such as calls for embeddings.
+    """Reported when lines, such as embedding requests, are not exchanges with a model.
 
     They are treated as blank lines.
     """
@@ -274,7 +274,7 @@ def lost_worker(how: str) -> Fact:
 
 @rule("warning")
 def changed_log(how: str) -> Fact:
-    """Reported when a log changed or vanished during the run; the next run reads it again.
+    """Reported when a log changed or disappeared during the run; the next run reads it again.
 
     If it grew, the complete lines of its earlier size are read.
     """
@@ -283,7 +283,7 @@ def changed_log(how: str) -> Fact:
 
 @rule("error")
 def role_sequence(earlier_line: int, line: int, position: int, expected: str, seen: str) -> Fact:
-    """Reported when a request does not continue the previous one, for no known reason.
+    """Reported when a request does not continue the previous one, and the reason is unknown.
 
     The roles are compared, and assistant messages by whether they have text and calls; text and calls of two messages
     may be in one. Reported only if no call, summary or client began the new conversation.
@@ -310,7 +310,7 @@ def number_changed(spellings: Sequence[str], count: int) -> Fact:
 
 @rule("info")
 def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
-    """Reported when cleanup changed a session; with a count per rule."""
+    """Reported when cleanup changed a session; the finding has a count per rule."""
     rules = ", ".join(f"{escape(name)} {count}" for name, count in counts.items())
     how = "--no-cleanup-goose" if by_default else "--no-cleanup-goose without --cleanup"
     return Fact(f"cleaning changed the session: {rules} ({how} keeps it as logged)")

@@ -19,7 +19,7 @@ def no_assistant_turn() -> Fact:
 
 @rule("error")
 def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
-    """Reported when a preset requires arguments as an object, and the only reply has other ones.
+    """Reported when a preset requires arguments to be objects, and those of the only reply are not.
 
     The record ends before the call; if there is no earlier reply, it is excluded. `sharegpt` and `text` write the
     arguments as a JSON string if the conversation continues.
@@ -31,19 +31,19 @@ def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
 
 @rule("error")
 def integer_too_large(spelled: str) -> Fact:
-    """Reported when a record would contain a number beyond 64 bits, so it is excluded."""
+    """Reported when a record would contain an integer beyond 64 bits, so it is excluded."""
     return Fact(f"the integer {quote(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
 
 
 @rule("error")
 def lone_surrogate(text: str) -> Fact:
-    """Reported when a text has half of a UTF-16 pair, so the record is excluded."""
+    """Reported when a string contains a lone UTF-16 surrogate, so the record is excluded."""
     return Fact(f"a lone surrogate in {quote(text)}: check where the logger truncates texts")
 
 
 @rule("error")
 def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
-    """Reported when a call has no result, or a result no call; presets for training exclude the record.
+    """Reported when a call has no result, or a result has no call; presets for training exclude the record.
 
     See `--unpaired` for calls without a result.
     """
@@ -93,7 +93,7 @@ def shape_dropped(kinds: Mapping[str, int]) -> Fact:
 
 @rule("info")
 def shape_changed(kinds: Mapping[str, int]) -> Fact:
-    """Reported when a preset or an option expresses something differently than the log."""
+    """Reported when a preset or option represents something differently than the log."""
     return Fact(f"changed to fit: {_list_kinds(kinds)}")
 
 

@@ -52,7 +52,7 @@ def tool_result_tags(view: View) -> Iterator[Fact]:
 
 @check("warning", kind="inlined")
 def markup_collision(view: View) -> Iterator[Fact]:
-    """Reported when a text contains a tag that is also used for calls or results.
+    """Reported when text contains a tag that is also used for calls or results.
 
     The text is not changed. `chatsquash check` does not see the log, so it takes each well-formed block for markup,
     unless `run.json` records native calls.
