@@ -413,7 +413,7 @@ def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
     code, out, err = command("check", "data.jsonl")
     counts = ["needs attention: 1 error", "", "errors  1  bad-record", "notes   1  no-tools", ""]
     assert (code, err.splitlines()[:-1]) == (3, counts)
-    assert err.splitlines()[-1] == "A line of a dataset is not a record: chatsquash explain bad-record"
+    assert err.splitlines()[-1] == "A dataset line is not a record: chatsquash explain bad-record"
     first, second = out.splitlines()
     assert first.startswith("INFO\tsession=data\tinput=data.jsonl:1\t[no-tools] ")
     assert second.startswith("ERROR\tsession=data\tinput=data.jsonl:2\t[bad-record] ")

@@ -181,7 +181,7 @@ def left_out(code="timestamp-order"):
     (
         "the most frequent one of two warnings",
         [outcome(findings=[finding("empty-split", "warning"), *[finding("naive-timestamp", "warning")] * 2])],
-        "Times in a log have no time zone: chatsquash explain naive-timestamp",
+        "Timestamps in a log have no time zone: chatsquash explain naive-timestamp",
     ),
     (
         "no title that is lost as a side request",

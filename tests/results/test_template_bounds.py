@@ -53,7 +53,7 @@ def test_a_record_that_takes_too_long_is_found_and_the_others_are_rendered(comma
         "errors          1  template-error",
         "notes           3  no-tools",
         "",
-        "The chat template raises an exception for the record, or exceeds a limit:",
+        "The chat template raises an exception for the record or exceeds a limit:",
         "chatsquash explain template-error",
     ]
 
