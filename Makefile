@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code nightly house fuzz fuzz-fixed simulate same-bytes agents soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code nightly house fuzz fuzz-fixed simulate same-bytes agents soak format docs docs-site man release compare bench bench-guard bench-redact bench-view scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -194,6 +194,9 @@ bench-view: $(VENV)/installed ## Measure chatsquash view with 100,000 sessions; 
 # Uses the rates in bench/rates.json; SCALE='--measure --compare' measures this machine first.
 scale: $(VENV)/installed ## Estimate the cost of runs over terabytes; writes docs/scaling.md; SCALE for options
 	@$(BIN)/python -m bench.scale $(SCALE)
+
+bench-guard: $(VENV)/installed ## Fail if small conversions take 3 % more instructions than recorded in bench/guard.json; GUARD=--record lowers
+	@$(BIN)/python -m bench.guard $(GUARD)
 
 profile: $(VENV)/installed ## Show the CPU time by phase for the logs PROFILE (standard)
 	@$(BIN)/python -m bench.phases $(or $(PROFILE),standard)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -43,7 +45,7 @@ _LISTING = (
     "2026-01-13 10:0{d}:{n:02.2} INFO  {a}.{b}: {c} took {n} ms\n",
     "tests/{a}/test_{b}.py::test_{c} PASSED   [ {d}%]\n",
     "src/{a}/{b}.ts:{n}:{d}: warning: {c} is deprecated\n",
-    "  npm @types/{a}@{d}.{n} git@{b}.internal:{c}.git\n",
+    "  {a}-{b} {d}.{n} ({c})\n",
 )
 _SAYS = ("Let me look at", "I will change", "Now I can see", "This is caused by", "Next, I check", "Done:")
 
@@ -102,6 +104,10 @@ class Shape:
     tools: tuple[int, int] = (15, 40)
     result: int = 760
     """Characters of the median tool result."""
+    shares_tools: bool = False
+    """Whether all sessions have the same tools."""
+    reads_source: bool = False
+    """Whether tool results are parts of source files: of the standard library of the Python that runs."""
 
 
 def steps(rng: Random, requests: int, shape: Shape, names: list[str], client: str = "plain") -> Iterator[Step]:
@@ -124,7 +130,7 @@ def title_request(rng: Random, client: str = "plain") -> Step:
 
 def definitions(rng: Random, shape: Shape) -> list[dict[str, Any]]:
     """A session's tools."""
-    return rng.sample(_tools(), rng.randint(*shape.tools))
+    return _tools()[: shape.tools[0]] if shape.shares_tools else rng.sample(_tools(), rng.randint(*shape.tools))
 
 
 class _Talk:
@@ -174,7 +180,8 @@ class _Talk:
         elif kind < 0.2:
             text = _json_result(rng, length)
         else:
-            text = self._with_address(_slice(rng, "code" if kind < 0.6 else "listing", length))
+            code = _source(rng, length) if self._shape.reads_source else _slice(rng, "code", length)
+            text = self._with_address(code if kind < 0.6 else _slice(rng, "listing", length))
         return {"role": "tool", "tool_call_id": call["id"], "content": text}
 
     def _with_address(self, text: str) -> str:
@@ -245,6 +252,19 @@ def _json_result(rng: Random, length: int) -> str:
         )
         length -= 130
     return orjson.dumps({"status": "done", "rows": rows}).decode()
+
+
+def _source(rng: Random, length: int) -> str:
+    """Return a part of a source file, from a line on."""
+    text = rng.choice(_source_files())
+    start = text.rfind("\n", 0, rng.randrange(max(1, len(text) - length))) + 1
+    return text[start : start + length]
+
+
+@cache
+def _source_files() -> list[str]:
+    """Read the modules of the standard library, without its tests and packages."""
+    return [path.read_text(encoding="utf-8") for path in sorted(Path(os.__file__).parent.glob("*.py"))]
 
 
 @cache

@@ -23,6 +23,7 @@ _SHORT_EVERY, _FIRST_SHORT = 50, 3  # sessions
 _DAYS = 10
 _START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 _SMALL = Shape(prompt=900, tools=(3, 4), result=400)
+_CODE = Shape(tools=(16, 16), result=6_000, shares_tools=True, reads_source=True)
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,9 @@ PROFILES = {
     "long": _LONG,
     "real": replace(_STANDARD, client="goose"),
     "tiny": Profile(20_000, requests=2, shape=_SMALL),
+    "small": Profile(20_000, requests=2, shape=replace(_SMALL, shares_tools=True)),
+    "code": Profile(1_500, requests=4, shape=_CODE),
+    "code_growing": Profile(100, spread=0.62, shape=_CODE),
     "spaced": replace(_STANDARD, style="spaced"),
     "hostile": replace(_STANDARD, style="hostile"),
     "worst": replace(_STANDARD, style="worst"),
@@ -61,9 +65,9 @@ PROFILES = {
     "giant_rewritten": Profile(1, requests=1_000, style="worst", shape=Shape(result=780)),
     "standard10": replace(_STANDARD, repeats=10),
     "long10": replace(_LONG, repeats=10),
-    "small": Profile(1, requests=2, shape=Shape(tools=(16, 16))),
+    "one": Profile(1, requests=2, shape=Shape(tools=(16, 16))),
 }
-_FEWER = {"giant": 1, "giant_rewritten": 1, "small": 1}
+_FEWER = {"giant": 1, "giant_rewritten": 1, "one": 1}
 
 
 def profile(name: str, *, quick: bool, share: float = 1.0) -> Profile:

@@ -60,7 +60,10 @@ _LOGS = {
     "giant_rewritten": "giant, written like worst",
     "standard10": "standard, ten times",
     "long10": "long, ten times",
-    "small": "one session of 2 requests",
+    "one": "one session of 2 requests",
+    "small": "tiny, but all sessions have the same tools",
+    "code": "sessions of 4 requests with parts of source files",
+    "code_growing": "sessions of about 27 requests with parts of source files",
 }
 _DIVISION = """
 The logs are divided into as many folders as there are cores. Each folder is converted by one process pinned to

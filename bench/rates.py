@@ -17,7 +17,7 @@ from bench.commands import CHATSQUASH, FINISHED, Bench, Command, Fresh, Run, mea
 from bench.generate import PROFILES, generate, profile
 from bench.page import machine
 
-SHAPES = tuple(name for name, each in PROFILES.items() if each.repeats == 1 and name != "small")
+SHAPES = tuple(name for name, each in PROFILES.items() if each.repeats == 1 and name != "one")
 MB = 1_000_000
 _IDLE = 0.1
 """Cores that others may use while a time is taken."""
@@ -76,7 +76,7 @@ class Rates:
 def measure(data: Path, rounds: int) -> Rates:
     """Convert every shape with one worker, read logs and copy bytes."""
     bench = Bench(data, [], rounds, quick=False)
-    started = [measured(bench, [bench.convert(logs_of("small", data), "--workers", "1")]) for _ in range(3 * rounds)]
+    started = [measured(bench, [bench.convert(logs_of("one", data), "--workers", "1")]) for _ in range(3 * rounds)]
     runs: list[Run] = list(started)
     shapes = {}
     for name in SHAPES:

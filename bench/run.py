@@ -162,7 +162,7 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
         one = [bench.convert(folder, "--workers", "1")]
         two = [bench.convert(folder, "--workers", "2")]
         read = [[str(shutil.which("find")), str(folder), "-name", "*.jsonl", "-exec", "wc", "-l", "{}", "+"]]
-        if name == "small":
+        if name == "one":
             yield name, {"help": [[CHATSQUASH, "--help"]], "session": [bench.convert(folder)]}
         elif name in BODIES:
             yield name, {"one": one, "chat": [bench.convert(logs[BESIDE[name]], "--workers", "1")], "wc": read}
@@ -193,7 +193,7 @@ def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, 
     if "wc" in variants:
         measured(bench, variants["wc"])
     compared = () if PROFILES[name].repeats > 1 or name in NEWER else ("one", "session")
-    return in_turns(bench, bench.with_versions(variants, compared), bench.rounds * (3 if name == "small" else 1))
+    return in_turns(bench, bench.with_versions(variants, compared), bench.rounds * (3 if name == "one" else 1))
 
 
 def _say(what: str) -> None:
