@@ -1,4 +1,4 @@
-"""Sessions whose record presets for training leave out: content of a wrong type, and a last reply that says nothing."""
+"""Sessions whose record training presets leave out: content of a wrong type, and a last reply that says nothing."""
 
 import json
 

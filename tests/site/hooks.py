@@ -170,7 +170,7 @@ def findings_page() -> str:
         f"| [`{code}`]({code}.md) | {severities.replace('/', ', ')} | {sentence} |"
         for code, severities, sentence in rows
     ]
-    head = ["# Findings", "", f"chatsquash knows {len(rows)} findings. `chatsquash explain CODE` prints these pages."]
+    head = ["# Findings", "", f"chatsquash has {len(rows)} findings. `chatsquash explain CODE` prints these pages."]
     return "\n".join([*head, "", "| code | severity | meaning |", "|---|---|---|", *table]) + "\n"
 
 

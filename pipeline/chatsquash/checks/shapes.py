@@ -13,7 +13,7 @@ _KINDS = 12  # the most kinds in a finding
 
 @rule("error")
 def no_assistant_turn() -> Fact:
-    """Reported when a conversation has no assistant message, so presets for training exclude it."""
+    """Reported when a conversation has no assistant message, so training presets exclude it."""
     return Fact("no assistant message, so there is nothing to train on: check whether replies were logged")
 
 
@@ -43,7 +43,7 @@ def lone_surrogate(text: str) -> Fact:
 
 @rule("error")
 def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
-    """Reported when a call has no result, or a result has no call; presets for training exclude the record.
+    """Reported when a call has no result, or a result has no call; training presets exclude the record.
 
     See `--unpaired` for calls without a result.
     """

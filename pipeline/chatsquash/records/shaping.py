@@ -1,4 +1,4 @@
-"""Shapes a conversation into a record: the steps that all presets for training share."""
+"""Shapes a conversation into a record: the steps that all training presets share."""
 
 from __future__ import annotations
 

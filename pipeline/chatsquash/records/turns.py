@@ -1,4 +1,4 @@
-"""Reads a conversation into the common form from which all presets for training are made.
+"""Reads a conversation into the common form from which all training presets are made.
 
 Content is a string, calls have ids and names, results directly follow their calls and have their names, and only the
 first message may be a system message.
