@@ -1,6 +1,6 @@
-"""From the outcomes of sessions to a dataset: filters, duplicates, splits, the output folder, the card and reports.
+"""Write the outcomes of sessions as a dataset: filters, duplicates, splits, the output folder, the card and reports.
 
-Converting a session is in ``session``; reading logs and running a conversion is in ``conversion``.
+Sessions are converted in ``session``. Logs are read, and conversions are run, in ``conversion``.
 """
 
 from __future__ import annotations

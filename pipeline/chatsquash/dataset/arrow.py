@@ -1,7 +1,7 @@
 """The Arrow schema in the footer of a Parquet file, which marks text columns as JSON.
 
-Polars cannot write this mark. The value of the key ``ARROW:schema`` is a message of the Arrow format, a flatbuffer, as
-base64. This module writes the few tables that such a message needs.
+Polars cannot write this mark. The value of the key ``ARROW:schema`` is a base64-encoded message in the Arrow format,
+which is based on flatbuffers. This module writes the few tables that the message needs.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Flatbuffer:
         return at
 
     def _refer(self, place: int, value: _Table | list[_Table] | str) -> None:
-        """Write a value, and its distance from an earlier place to that place."""
+        """Write a value, and store its distance from an earlier position at that position."""
         if isinstance(value, _Table):
             at = self._table(value)
         else:

@@ -1,4 +1,4 @@
-"""The problems of a result that need attention and the next step, computed from the counts of ``run.json``."""
+"""The problems of a result that need attention and the next step, computed from the counts in ``run.json``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def next_step(counts: Mapping[str, Any], option: str = "") -> Headline | None:
 
 
 def lost_replies(counts: Mapping[str, Any], but: tuple[str, ...] = ()) -> int:
-    """Return how many replies are missing from the records but could be in one, or are missing for a reason in ``but``.
+    """Return the number of missing replies that a record could contain, or that are missing for a reason in ``but``.
 
     Replies to the client's own requests, such as those for titles, do not count.
     """
@@ -60,15 +60,13 @@ def lost_replies(counts: Mapping[str, Any], but: tuple[str, ...] = ()) -> int:
 
 
 def more_replies(counts: Mapping[str, Any], option: str) -> Headline | None:
-    """Return how many missing replies ``option`` would write; ``None`` if no reply is missing or no option helps.
-
-    A file that was refused because it mixes sessions also needs ``--sessions-by chain``, which ``--complete`` includes.
-    """
+    """Return how many missing replies ``option`` would write; ``None`` if no reply is missing or no option helps."""
     is_mixed = _SESSION_ID_MISMATCH in counts["sessions"]["left_out"]
     missing = lost_replies(counts, but=("refused",) if is_mixed else ())
     is_filtered = _is_empty(counts) and counts["sessions"]["filtered"]  # an option for more replies would not help
     if not option or not missing or is_filtered:
         return None
+    # A file that was rejected because it mixes sessions also needs --sessions-by chain, which --complete includes.
     options = f"--sessions-by chain {option}" if is_mixed and option != COMPLETE else option
     are, them = ("is", "it") if missing == 1 else ("are", "them")
     replies = pluralize(counts["replies"]["logged"], "reply", "replies")
@@ -92,7 +90,7 @@ def _replace_secrets(counts: Mapping[str, Any]) -> Headline | None:
 
 
 def omissions_headline(counts: Mapping[str, Any]) -> Headline | None:
-    """Return what was omitted and why; filtered sessions are mentioned only if no record was written."""
+    """Return the omissions with their reasons; filtered sessions are included only if no record was written."""
     sessions, missing = counts["sessions"], list_omissions(counts)
     is_empty = _is_empty(counts)
     parts = ["no record was written"] if is_empty else []

@@ -68,7 +68,7 @@ class Bucket:
         return self._store.status(self._folder + name)
 
     def close(self) -> None:
-        """Do nothing, since no file is kept open."""
+        """Do nothing, because no file is kept open."""
 
     # The claim
 
@@ -76,12 +76,12 @@ class Bucket:
         """Claim the folder until ``release``.
 
         Raises:
-            UsageError: If the folder contains foreign files but no result of chatsquash, unless ``force``; if another
+            UsageError: If the folder contains foreign files but no chatsquash result, unless ``force``; if another
                 run is writing to it; if it cannot be written to.
         """
         try:
             self._look(force=force)
-            self._is_claimed = True  # perhaps even if the response is lost
+            self._is_claimed = True  # set first, because the lock may exist even if the response is lost
             self._lock()
             self._look(force=force)  # another run may have written files before the lock was taken
         except OSError as problem:
@@ -110,7 +110,7 @@ class Bucket:
             self._store.delete([self._folder + _LOCK])
 
     def _look(self, *, force: bool) -> None:
-        """List the files, and sort them into ours and others by the record of written files or ``run.json``."""
+        """List the files, and divide them into written and foreign files, based on the record or ``run.json``."""
         names = {each.key.removeprefix(self._folder) for page in self._store.list(self._folder) for each in page}
         inner = {name for name in names if name.startswith(f"{OURS}/")}
         self.ours = self._read_record(names)
@@ -138,7 +138,7 @@ class Bucket:
     def _lock(self) -> None:
         """Take the lock.
 
-        Two runs that start at the same time are only kept apart if the store supports conditional writes.
+        Two runs that start at the same time exclude each other only if the store supports conditional writes.
         """
         self._take()
         if not self._is_locked():
@@ -191,8 +191,6 @@ class Bucket:
     def put(self, folder: Path, names: list[str]) -> None:
         """Upload files of a folder, ``run.json`` last, and remove files that only earlier runs wrote.
 
-        During the upload there is no ``run.json``, so that an incomplete output never counts as a result.
-
         Raises:
             UsageError: If a file is too large for any store; nothing is changed then.
         """
@@ -201,7 +199,9 @@ class Bucket:
         self._refuse_lost()
         obsolete = sorted(self.ours.difference(names))
         key = self._folder
+        # Written before the files, so that no file is missing from the record if the upload is interrupted.
         self._store.put(f"{key}{OURS}/{RECORD}", record({*names, *obsolete}))
+        # Without run.json during the upload, an incomplete output never counts as a result.
         if RUN in self.ours:
             self._store.delete([key + RUN])
         sizes = {name: (folder / name).stat().st_size for name in names if name != RUN}
@@ -213,7 +213,7 @@ class Bucket:
         self._refuse_lost()
         self._upload(folder, RUN)
         if obsolete:
-            with suppress(OSError):  # the record then lists removed files, which does no harm
+            with suppress(OSError):  # the record then lists removed files, which is harmless
                 self._store.put(f"{key}{OURS}/{RECORD}", record(names))
 
     def _upload(self, folder: Path, name: str) -> None:

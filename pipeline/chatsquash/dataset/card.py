@@ -72,8 +72,9 @@ def card(facts: CardFacts) -> str:
 
 
 def _yaml(facts: CardFacts) -> Iterator[str]:
-    """Yield the metadata; without it ``load_dataset`` would load the reports as data and infer the columns."""
+    """Yield the metadata."""
     yield "---"
+    # Without it, load_dataset would load the reports as data and infer the columns.
     yield from _configs(facts)
     yield "dataset_info:"
     if facts.pairs:
@@ -269,8 +270,8 @@ def _provenance(facts: CardFacts) -> Iterator[str]:
     addresses = pluralize(facts.counts["addresses"], "e-mail address", "e-mail addresses")
     yield f"- anonymised: {addresses} replaced by pseudonyms" if facts.anonymized else "- not anonymised"
     if loss := facts.counts.get("loss"):
-        whys = ", ".join(f"{why}: {count:,}" for why, count in loss["not_trained"].items())
-        aside = f"{sum(loss['not_trained'].values()):,} not" + (f" ({whys})" if whys else "")
+        untrained_reasons = ", ".join(f"{why}: {count:,}" for why, count in loss["not_trained"].items())
+        aside = f"{sum(loss['not_trained'].values()):,} not" + (f" ({untrained_reasons})" if untrained_reasons else "")
         yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as `{facts.flag}` says"
     if samples := facts.counts.get("samples"):
         yield f"- {inference_match(samples['true'], samples['trained'])}"

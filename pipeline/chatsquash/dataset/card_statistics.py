@@ -20,7 +20,7 @@ def _numbers() -> array[int]:
 class Statistics:
     """The statistics of a dataset card.
 
-    A few numbers per record are stored, 8 bytes each, so that memory suffices for many records.
+    Only a few numbers of 8 bytes are stored per record, to limit the memory for many records.
     """
 
     turns: array[int] = field(default_factory=_numbers)
@@ -36,7 +36,7 @@ class Statistics:
     unmeasured: int = 0
     """Records too large to be parsed again."""
     models: Counter[str] = field(default_factory=Counter)
-    """Records by the models that wrote their messages trained on; ``""`` if the log names no model."""
+    """Records by the model that wrote their trained messages; ``""`` if the log does not contain the model."""
     trained: Counter[str] = field(default_factory=Counter)
     """The length of the messages trained on, by model."""
     sources: Counter[str] = field(default_factory=Counter)

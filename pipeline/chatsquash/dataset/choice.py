@@ -99,15 +99,13 @@ class Selector:
             outcome: The outcome of the session.
         """
         violation = self._meetings.take(source, outcome) if self._meetings else None
-        if violation and all(
-            each.code != violation.code for each in outcome.findings
-        ):  # results to merge may already have it
+        # When results are merged, the outcome may already have this finding.
+        if violation and all(each.code != violation.code for each in outcome.findings):
             outcome = outcome.with_finding(finding(violation, outcome.session, log.display_path))
         record_count, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
-        if (
-            not record_count and outcome.left_out is None and not outcome.account.is_joined
-        ):  # no conversation of a requested kind
+        # The session has no conversation of a requested kind.
+        if not record_count and outcome.left_out is None and not outcome.account.is_joined:
             totals = outcome.replies.coverage
             is_copy = not totals.conversations and (
                 totals.copied or any(each.code == "repeated-conversation" for each in outcome.findings)
@@ -142,7 +140,7 @@ def stop_for(outcome: Outcome, file: str, options: Options) -> None:
 
 
 class Meetings:
-    """Compares each session with the earlier ones, to find sessions divided between files; keeps three numbers of each.
+    """Detects sessions divided between files by comparing each one with earlier ones; stores three numbers each.
 
     Args:
         logs: The logs of the run.

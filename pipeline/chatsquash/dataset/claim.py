@@ -1,4 +1,4 @@
-"""The files in an output folder that chatsquash wrote, and checks that refuse anything a run must not replace."""
+"""The files that chatsquash wrote to an output folder, and checks that reject anything a run must not replace."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from chatsquash.storage.folder import Folder, parent_folders, validate_name
 RECORD = "written.json"
 """The file that lists the files written by runs."""
 FOLDERS = (OURS, "reports", "data", "images")
-"""Our folders; none of them may be a link."""
+"""The folders that chatsquash writes to; none of them may be a link."""
 _ANOTHER = "or choose another folder with --output"
 
 
 def record(names: Iterable[str]) -> bytes:
     """Return the content of the record.
 
-    It is written before files are added and after files are removed, so that it never misses a file of ours.
+    It is written before files are added and after files are removed, so that it always lists all written files.
     """
     return json.dumps({"files": sorted(names)}, indent=1).encode()
 
@@ -57,7 +57,7 @@ def refuse_others(path: Path, display_path: Path, *, force: bool) -> None:
 
 
 def refuse_links(out: Folder, display_path: Path) -> None:
-    """Raise ``UsageError`` if one of our folders or files is a link, since writing would follow it anywhere."""
+    """Raise ``UsageError`` if a folder or file to write is a link, because writing would follow it."""
     for name in FOLDERS:
         if (status := out.status(name)) and stat.S_ISLNK(status.st_mode):
             raise _link(display_path / name)
@@ -70,7 +70,7 @@ def refuse_links(out: Folder, display_path: Path) -> None:
     for name in ours.unexpected_entries():
         information = ours.status(name)
         raise (_link if information and stat.S_ISLNK(information.st_mode) else _foreign)(display_path / OURS / name)
-    for name in ours.names():  # a folder here could not be replaced by our file
+    for name in ours.names():  # a file cannot replace a folder
         if (
             name.endswith((".json", ".json.new"))
             and (information := ours.status(name))
@@ -89,7 +89,7 @@ def _link(path: Path) -> UsageError:
 
 
 class Claim:
-    """Checks whether files in an output folder may be written: only ours are replaced, and only by a rename."""
+    """Checks whether files may be written: only files written by chatsquash are replaced, and only by a rename."""
 
     def __init__(self, out: Folder, display_path: Path) -> None:
         self._out, self._display_path = out, display_path
@@ -114,7 +114,7 @@ class Claim:
             if not stat.S_ISDIR(status.st_mode):
                 return folder
         status = self._out.status(name)
-        # A link is replaced like a file, since a rename does not follow it.
+        # A link is replaced like a file, because a rename does not follow it.
         if status is None or (name in known and (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode))):
             return None
         return name

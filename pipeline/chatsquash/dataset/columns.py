@@ -96,7 +96,7 @@ def features(columns: list[Field], *, has_types: bool) -> list[str]:
         columns: The columns, in order.
         has_types: Whether the files contain the types of their columns, as Parquet does.
     """
-    # In JSON lines, datasets takes strings that all look like dates for timestamps and rewrites them, unless they are
+    # In JSON lines, datasets rewrites strings as timestamps if all of them look like dates, unless the column is
     # declared as JSON.
     texts = "string" if has_types or not has_json(columns) else "json"
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""The commit of a dataset, which also updates the record of our files and the state for the next run."""
+"""The commit of a dataset, which also updates the record of written files and the state for the next run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DatasetCommit(Commit):
         ours, plan = self._journal, self._plan
         if plan.removals:
             ours.replace(claim.RECORD, claim.record(plan.files))
-        # Not flushed: a damaged file after a crash is detected when it is read.
+        # Not flushed to disk, because a file damaged by a crash is detected when it is read.
         ours.write_new(_STATE, msgspec.json.encode(Committed(_statuses(self._out, plan.files), plan.memory)))
         ours.move(f"{_STATE}.new", ours, _STATE)
 

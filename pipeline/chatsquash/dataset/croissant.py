@@ -1,7 +1,7 @@
 """Croissant metadata of a dataset: its files, and facts for responsible use (the RAI vocabulary).
 
 Croissant has no type for columns of JSON objects, so there are no record sets. Licence, creator and version are missing
-as well, since only the publisher knows them.
+because only the publisher knows them.
 """
 
 from __future__ import annotations

@@ -30,12 +30,12 @@ _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 
 
 def is_public(name: str) -> bool:
-    """Return whether a file below the folder is meant for upload, judged by its name."""
+    """Return whether a file below the folder is meant for upload, based on its name."""
     return name in _FILES or name.startswith(_FOLDERS)
 
 
 def is_image(name: str) -> bool:
-    """Return whether a file is an image of a record, judged by its name."""
+    """Return whether a file is an image of a record, based on its name."""
     return name.startswith(f"{IMAGES}/")
 
 
@@ -55,9 +55,8 @@ class Dataset:
         self.findings: list[Violation] = []
         """Findings about the dataset; complete after ``finish``."""
         trainer_names = ["trainer/any"] if options.trainer else []
-        out.refuse_foreign(
-            CARD, CROISSANT, IGNORE, INFO, f"{FOLDER}/any", *trainer_names
-        )  # fails before the conversion rather than after it
+        # Checked now to fail before the conversion rather than after it.
+        out.refuse_foreign(CARD, CROISSANT, IGNORE, INFO, f"{FOLDER}/any", *trainer_names)
 
     def add(self, log: Log, outcome: Outcome, record: Record) -> tuple[Outcome, Place]:
         """Write a record.
@@ -78,7 +77,7 @@ class Dataset:
         return outcome.with_finding(finding(violation, outcome.session, log.display_path)), place
 
     def add_pairs(self, outcome: Outcome) -> None:
-        """Write the pairs of a session, to the split of its records, which must have been written just before."""
+        """Write the pairs of a session to the split of its records, which must have been written immediately before."""
         for pair in outcome.output.pairs if outcome.records else ():
             self._pairs[self._split].add(pair.line, {}, {})
 
@@ -87,7 +86,7 @@ class Dataset:
         return dict(shards.final() for shards in self._shards.values())
 
     def _write(self, images: Mapping[str, bytes]) -> None:
-        """Write the images that no earlier record had."""
+        """Write the images that no earlier record contained."""
         for name in images.keys() - self._images:
             self._out.write(name, images[name], lines=0)
             self._images.add(name)

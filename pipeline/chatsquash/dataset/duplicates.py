@@ -16,7 +16,7 @@ class Duplicates(Protocol):
     """Checks the records that pass all filters, in order."""
 
     def check(self, record: Record, log: str) -> Violation | None:
-        """Return a violation if a record duplicates another one; ``None`` if it is to be written."""
+        """Return a violation if a record duplicates another one."""
 
 
 class NoDuplicates:

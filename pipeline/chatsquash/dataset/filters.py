@@ -1,4 +1,4 @@
-"""Filters records and removes duplicates."""
+"""Filter records and remove duplicates."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Filters:
         return FilterResult(outcome, tuple(filtered), duplicates)
 
     def _reason(self, log: Log, outcome: Outcome, record: Record) -> tuple[Violation, str] | None:
-        """Return the reason for which a record is filtered and the option; ``None`` if it passes."""
+        """Return why a record is filtered, and by which option; ``None`` if it passes."""
         if (log.part is not None or log.unit or record.conversation) and (
             untimely := self._date_reason(_day(log, outcome, record))
         ):
@@ -128,7 +128,7 @@ def _day(log: Log, outcome: Outcome, record: Record) -> str | None:
 
 
 def _without(outcome: Outcome, indexes: list[int], dropped: dict[int, str], code: str) -> Outcome:
-    """Return an outcome with only some of its records; without any, as of a skipped session."""
+    """Return an outcome with only some of its records; if none remain, the session counts as skipped."""
     places = {number: place for place, number in enumerate(indexes)}
     if outcome.replies.rows:
         rows = [_move(row, places, dropped) for row in outcome.replies.rows]
@@ -146,7 +146,7 @@ def _without(outcome: Outcome, indexes: list[int], dropped: dict[int, str], code
     if indexes:
         sizes = _sizes(outcome.records[number] for number in dropped)
         for line in _sizes(records):
-            sizes.pop(line, None)  # another remaining record is made from this line
+            sizes.pop(line, None)  # a remaining record is made from the same line
         counts, size = outcome.account.counts.without(len(sizes)), outcome.account.sizes.without(sum(sizes.values()))
         return replace(result, account=replace(outcome.account, counts=counts, sizes=size))
     return replace(result, report=replace(result.report, left_out=code), account=outcome.account.unwritten())
@@ -169,7 +169,7 @@ def _move(row: ReplyOutcome, places: dict[int, int], dropped: dict[int, str]) ->
 
 
 def _drop_reason(code: str, outcome: Outcome, record: Record) -> str | None:
-    """Return why a record is dropped: a finding with the code is about the record or its complete session."""
+    """Return why a record is dropped: a finding with the code concerns the record or its complete session."""
     about = [each for each in outcome.findings if each.conversation in ("", record.conversation)]
     if code == ERRORS:
         error = next((each.code for each in about if each.severity == "error"), None)

@@ -69,7 +69,7 @@ class Manifest:
             "seconds": round(summary.seconds, 3),
             "outputs": outputs,
         }
-        # The inputs follow the rest as they are, one per line.
+        # The inputs are already encoded, so they are appended one per line.
         rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
         self._out.write(RUN, rest + b',\n  "inputs": [\n    ')
         for piece in self._spilled():

@@ -95,10 +95,8 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
 def terms_of(model: str) -> list[Terms]:
-    """Return the terms of the families that a model belongs to by its name; distilled models belong to several.
-
-    The part before the last slash is ignored, since it names a service or organisation that may run models of others.
-    """
+    """Return the terms of the families that a model's name refers to; distilled models belong to several."""
+    # The part before the last slash is a service or an organisation, which may run the models of others.
     name = f" {_NO_WORD.sub(' ', model.lower().rpartition('/')[2])}"
     return [each for each in FAMILIES if any(f" {word}" in name for word in each.words)] or [UNKNOWN]
 

@@ -1,4 +1,4 @@
-"""A search for near-duplicate records by their sketches, which needs less than 600 bytes per record."""
+"""A search for near-duplicate records based on their sketches, which needs less than 600 bytes per record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatsquash.records.sketch import MIN_EQUAL, SIZE, common, share
 from chatsquash.session.fingerprints import of_record
 
 _BANDS = 20
-"""Bands of a sketch by which it is looked up; each consists of some of its bytes."""
+"""Number of bands for looking up a sketch; each band consists of some of its bytes."""
 _WIDTH = 5
 """Bytes of a band: two sketches with 80 % in common share one with 1 - (1 - 0.8 ** 5) ** 20, which is 99.96 %."""
 _LOAD = 2
@@ -62,8 +62,8 @@ class SketchIndex:
                 self._link(number, self._sketch(number))
 
     def find_near(self, sketch: bytes) -> Iterator[tuple[int, int]]:
-        """Yield the numbers of the sketches near a sketch, each with the number of common bytes, in no order."""
-        looked_at: set[int] = set()
+        """Yield the numbers of sketches near a sketch, with the number of common bytes, in no particular order."""
+        seen: set[int] = set()
         for band, slot in enumerate(self._places(sketch)):
             start, stop = band * _WIDTH, (band + 1) * _WIDTH
             part = sketch[start:stop]
@@ -71,8 +71,8 @@ class SketchIndex:
             while number and remaining:
                 block, at = self._blocks[(number - 1) // _BLOCK], (number - 1) % _BLOCK * SIZE
                 remaining -= 1
-                if block[at + start : at + stop] == part and number not in looked_at:
-                    looked_at.add(number)
+                if block[at + start : at + stop] == part and number not in seen:
+                    seen.add(number)
                     equal = common(sketch, bytes(block[at : at + SIZE]))
                     if equal >= MIN_EQUAL:
                         yield number - 1, equal
@@ -100,7 +100,7 @@ class NearDuplicates:
         self._logs = Names()
 
     def check(self, record: Record, log: str) -> Violation | None:
-        """See ``Duplicates``; the finding names the first of the near records."""
+        """See ``Duplicates``; the finding refers to the first of the near records."""
         sketch = of_record(record, self._options).sketch
         first = min(self._written.find_near(sketch), default=None)
         if first is not None:

@@ -15,7 +15,7 @@ UNANSWERED = "unanswered-session"
 """Sessions without a record from which nothing is missing."""
 COMPLETE = "--complete"
 _UNREADABLE = ("bad-line", "bad-entry")
-"""The findings that each stand for one unreadable line."""
+"""The findings that are reported once per unreadable line."""
 _IN_PART = {
     "unrelated-conversations": ("most replies of ", "log"),
     "cut-short": ("the rest of ", "log"),
@@ -40,7 +40,7 @@ class Omission(NamedTuple):
 
 
 def list_omissions(counts: Mapping[str, Any]) -> list[Omission]:
-    """List the missing content by the counts of ``run.json``; filtered content is not missing."""
+    """List the missing content from the counts in ``run.json``; filtered content does not count as missing."""
     return list(_omissions(counts))
 
 
@@ -146,8 +146,8 @@ class ReplyTotals(Struct):
     def close(self) -> None:
         """Assert that every reply and every conversation is accounted for."""
         assert self.total == self.carried + self.rewritten + self.lost.total(), self
-        aside = self.not_chosen.total() + self.left_out + self.filtered + self.duplicates
-        assert self.seen == self.written + aside, self
+        without_record = self.not_chosen.total() + self.left_out + self.filtered + self.duplicates
+        assert self.seen == self.written + without_record, self
 
     def counts(self) -> dict[str, object]:
         """Return the counts as JSON values."""

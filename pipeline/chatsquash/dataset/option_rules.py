@@ -29,7 +29,7 @@ class Pair(NamedTuple):
     example: str = ""
     """A value of the other option that helps, if its absence is the cause."""
     only: str | None = None
-    """The only value of the idle option that has no effect; ``None`` if no value has one."""
+    """The only value of the idle option that has no effect; ``None`` if no value has an effect."""
 
     @property
     def rest(self) -> Callable[[Options], object] | None:
@@ -50,9 +50,8 @@ class Pair(NamedTuple):
         if isinstance(value, list):
             value = tuple(value)
         usual = getattr(_DEFAULTS, self.idle)
-        no_effect_values = (
-            (usual,) if isinstance(usual, bool) else (usual, 0)
-        )  # an explicit False is a request, though it equals 0
+        # For an option that is not boolean, an explicit False is a request although it equals 0.
+        no_effect_values = (usual,) if isinstance(usual, bool) else (usual, 0)
         is_given = value == self.only if self.only else value not in no_effect_values
         return is_given and self.because(other) and not (self.rest and self.rest(options) == value)
 
@@ -98,11 +97,11 @@ _ORDER = [
     "metadata",
     "shard_size",
 ]
-"""The order in which errors name idle options; options that are not listed come last."""
+"""The order in which options without effect are reported; options that are not listed come last."""
 
 
 def _pairs() -> Iterator[Pair]:
-    """Yield the pairs that options declare, in the order in which errors name them."""
+    """Yield the pairs that options declare, in the order in which they are reported."""
     order = {name: place for place, name in enumerate(_ORDER)}
     for option in sorted(list_options(), key=lambda each: order.get(each.name, len(order))):
         for need in option.needs:
@@ -126,7 +125,7 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
     Args:
         pair: The pair.
         spelled: Returns an option as the user wrote it.
-        missing: The other option, as it is to be added.
+        missing: The other option, as the user must add it.
         example: The other option with a value that helps.
         is_given: Whether the other option was set, to a value that does not help.
     """
@@ -172,7 +171,7 @@ def can_have(option: OptionDeclaration, value: Any) -> bool:
 
 
 def _refuse_value(option: OptionDeclaration, value: Any) -> None:
-    """Refuse an invalid value of an option, regardless of other options."""
+    """Reject an invalid value of an option, regardless of other options."""
     name = option.flag if option.metavar and option.choices else option.name  # click checks the others
     are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
     if option.kind == tuple[str, ...] and not are_texts:
@@ -202,7 +201,7 @@ def _refuse_number(option: OptionDeclaration, value: Any) -> None:
 
 
 def _refuse_together(options: Options) -> None:
-    """Refuse values that pass the checks of their type but cannot be used, or not together."""
+    """Reject values that have the right type but cannot be used, or cannot be used together."""
     for code in options.drop:
         refuse_unknown(code, option="--drop", any_error=ERRORS)
     if "arguments-invalid" in options.drop and not options.check_arguments:
@@ -236,7 +235,7 @@ def _refuse_together(options: Options) -> None:
 
 
 def _refuse_filters(options: Options) -> None:
-    """Refuse filters that no record can pass or that cannot be parsed."""
+    """Reject filters that no record can pass or that cannot be parsed."""
     if options.where is not None:
         from chatsquash.dataset.where import Where  # imported only if needed, since it is slow
 
@@ -247,7 +246,7 @@ def _refuse_filters(options: Options) -> None:
 
 
 def _refuse_samples(options: Options) -> None:
-    """Refuse samples and pairs that a preset does not support, and limits that cannot be applied."""
+    """Reject samples and pairs that a preset does not support, and limits that cannot be applied."""
     if options.max_tokens is not None and options.tokenizer is None:
         message = "add it, as in --tokenizer Qwen/Qwen3-8B, or add --template with a model that has both"
         raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer: {message}")
@@ -275,7 +274,7 @@ def _refuse_samples(options: Options) -> None:
 
 
 def _refuse_duplicates(options: Options) -> None:
-    """Refuse contradictory options for duplicates, modes that would remove most samples, and a missing package."""
+    """Reject contradictory options for duplicates, modes that would remove most samples, and a missing package."""
     alias = {None: None, True: "exact", False: "keep"}[options.drop_duplicates]
     if alias and options.duplicates not in (None, alias):
         flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
@@ -292,7 +291,7 @@ def _refuse_duplicates(options: Options) -> None:
 
 
 def _refuse_unknown(options: Options) -> None:
-    """Refuse options that add members to records which a service rejects."""
+    """Reject options that add fields to records that a service rejects."""
     services = f"the services of --preset {options.preset}"
     if options.metadata:
         raise UsageError(f"--metadata: {services} reject unknown members; remove the option")

@@ -193,13 +193,13 @@ def _replacements(counts: Mapping[str, Any]) -> Iterator[Row]:
         yield Row("anonymised", addresses, ("e-mail address" if addresses == 1 else "e-mail addresses",))
     secrets = counts["secrets"]
     if secrets["found"]:
-        is_left = secrets["replaced"] < secrets["found"]
-        text = f"{secrets['replaced'] or 'none'} replaced" if is_left else "all replaced"
+        has_unreplaced = secrets["replaced"] < secrets["found"]
+        text = f"{secrets['replaced'] or 'none'} replaced" if has_unreplaced else "all replaced"
         yield Row(
             "secrets",
             secrets["found"],
             (f"in {pluralize(secrets['records'], 'record')},", text),
-            "error" if is_left else None,
+            "error" if has_unreplaced else None,
         )
     if private := counts["private"]:
         yield Row("replaced", sum(private.values()), count_parts((kind, count) for kind, count in private.items()))

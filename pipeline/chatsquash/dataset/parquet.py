@@ -1,7 +1,7 @@
 """Records as Parquet: each message is stored as JSON text, in a column marked as JSON.
 
 The text is copied from the record's line without parsing, so that it is preserved exactly. The rows of one file are
-kept in memory, since the size of its row groups is computed from all of them.
+kept in memory, because the size of its row groups is computed from all of them.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class PrePass:
 def run_pre_pass(
     outcomes: Iterable[tuple[Log, Outcome]], filters: Filters, options: Options, scratch: Callable[[], BinaryIO]
 ) -> PrePass:
-    """Run the pre-pass over all sessions, and use it as the detector of duplicates from then on."""
+    """Run the pre-pass over all sessions, and make it the detector of duplicates."""
     pre_pass = PrePass(options, scratch)
     for log, outcome in outcomes:
         pre_pass.add(log, outcome, filters.remaining_records(log, outcome))
@@ -96,7 +96,7 @@ class Clusters:
         """The record of each sketch."""
 
     def add(self, records: list[Record], family: Family | None) -> None:
-        """Add the records of a session, or of one conversation of an agent's session."""
+        """Add the records of a session, or of one conversation of an agent session."""
         first = len(self._parents)
         for number, record in enumerate(records, start=first):
             self._parents.append(number)
@@ -110,11 +110,11 @@ class Clusters:
 
     def _link_similar(self, number: int, sketch: bytes) -> None:
         """Unite a record with near ones; its sketch is only indexed if it is new."""
-        is_there = False
+        is_indexed = False
         for other, equal in self._near.find_near(sketch):
             self._unite(number, self._sketch_records[other])
-            is_there = is_there or equal == SIZE
-        if not is_there:
+            is_indexed = is_indexed or equal == SIZE
+        if not is_indexed:
             self._near.add(sketch)
             self._sketch_records.append(number)
 
@@ -156,18 +156,18 @@ _HEAD = Struct("<QQ")
 
 
 class _Longest(NamedTuple):
-    """The longest record that begins with another one."""
+    """The longest record that begins with a shorter one."""
 
     messages: int
     number: int
 
 
 class Prefixes:
-    """Finds records with which another one begins; records are numbered in order.
+    """Finds records that are the beginning of another one; records are numbered in order.
 
     Such a record is replaced by the longest record that begins with it, the first in case of a tie. No other record
-    begins with that one, so it is written. Of records that differ only in ids and flags, the first is kept, as with
-    ``ids``.
+    begins with the longest one, so it is written. Of records that differ only in ids and flags, the first is kept, as
+    with ``ids``.
     """
 
     def __init__(self, scratch: BinaryIO) -> None:
@@ -193,7 +193,7 @@ class Prefixes:
         self._scratch.write(alike.begins)
 
     def finish(self) -> None:
-        """Find the records with which others begin."""
+        """Find the records that are the beginning of others."""
         # All beginnings of the records in the file are compared with the complete shorter records.
         for number, messages, begins in self._signatures():
             for at in range(0, messages * DIGEST, DIGEST):
@@ -210,7 +210,7 @@ class Prefixes:
             yield number, messages, self._scratch.read((messages + 1) * DIGEST)
 
     def check(self, number: int) -> Violation | None:
-        """Return a violation if a record duplicates another one; ``None`` if it is to be written."""
+        """Return a violation if a record duplicates another one."""
         first = self._equal.get(number, number)
         if first in self._longer:
             return dataset.duplicate_record(self._logs[self._longer[first].number], "prefix")

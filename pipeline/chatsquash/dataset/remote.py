@@ -51,7 +51,7 @@ class StoredOutput(Output):
         super().refuse_foreign(*names)
 
     def read_memory(self) -> tuple[bytes, bool]:
-        """Return nothing until the commit, since no memory of earlier runs is stored."""
+        """Return nothing until the commit, because no memory of earlier runs is stored."""
         return self._memory, bool(self._memory)
 
     def is_decided(self) -> bool:

@@ -19,17 +19,17 @@ class Reports:
 
     def __init__(self, out: Output, options: Options) -> None:
         self._out = out
-        self._waiting = _Waiting(out) if options.folder else None
+        self._buffer = _LineBuffer(out) if options.folder else None
         self._reports: list[tuple[Report, _Write, _Write]] = []
         for module in all_modules():
-            out.refuse_foreign(*module.FILES)  # fails before the conversion rather than after it
+            out.refuse_foreign(*module.FILES)  # checked now to fail before the conversion rather than after it
             report = module.report(options)
             if report is None:
                 continue
             if not module.WHOLE:
                 for name in module.FILES:
                     out.write(name, b"")
-            append = self._waiting.append if self._waiting and module.PLACES else out.append
+            append = self._buffer.append if self._buffer and module.PLACES else out.append
             self._reports.append((report, append, out.write if module.WHOLE else append))
 
     def add(self, session: ProcessedSession) -> None:
@@ -52,12 +52,12 @@ class Reports:
 
     def close(self, final: dict[str, str]) -> None:
         """Write the buffered lines, with placeholders in places replaced as in ``final``."""
-        if self._waiting:
-            self._waiting.close(final)
+        if self._buffer:
+            self._buffer.close(final)
 
 
-class _Waiting:
-    """Lines buffered in temporary files, since they may need too much memory."""
+class _LineBuffer:
+    """Lines buffered in temporary files, because they may need too much memory."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -73,9 +73,8 @@ class _Waiting:
             with file:
                 file.seek(0)
                 while piece := file.read(_PIECE):
-                    piece += (
-                        b"" if piece.endswith(b"\n") else file.readline()
-                    )  # completes the last line, so that no placeholder is divided
+                    # Completes the last line, so that no placeholder is divided.
+                    piece += b"" if piece.endswith(b"\n") else file.readline()
                     for unknown, known in final.items():
                         piece = piece.replace(unknown.encode(), known.encode())
                     self._out.write(name, piece)

@@ -22,7 +22,7 @@ class TableColumn(NamedTuple):
     name: str
     kind: Kind
     known_late: bool = False
-    """Whether it is only known once a record is written or removed."""
+    """Whether its values are only known after a record is written or removed."""
 
     @property
     def values(self) -> str:
@@ -70,7 +70,7 @@ _VALUES = {
     "kind": ", ".join(map(repr, get_args(ConversationKind))),
     "last_user": ", ".join(map(repr, get_args(LastUser))),
 }
-"""Descriptions of values, by kind and by column; the latter take precedence."""
+"""Descriptions of values, by kind and by column; those by column take precedence."""
 
 
 def _columns() -> Iterator[TableColumn]:
@@ -102,7 +102,7 @@ def columns_by_kind(*, include_late: bool) -> str:
     """List the columns that a condition can use, by kind, in one line.
 
     Args:
-        include_late: Whether to include columns that are only known once records are written.
+        include_late: Whether to include columns that are only known after records are written.
     """
     known = [column for column in COLUMNS if include_late or not column.known_late]
     return "; ".join(f"{kind}: {', '.join(each.name for each in known if each.kind == kind)}" for kind in _USUAL)
@@ -117,7 +117,7 @@ def counts(findings: list[Finding]) -> dict[Severity, int]:
 
 
 class RecordOutcome(NamedTuple):
-    """The values that are known once a record is written or removed."""
+    """The values that are known after a record is written or removed."""
 
     place: Place | None = None
     number: int | None = None

@@ -59,7 +59,7 @@ class Shards:
         self._size = 0
         self._rows = 0
         self._count = 0
-        # A random placeholder for the number of files, which no log can contain.
+        # A random placeholder for the number of files; no log can contain it.
         self._unknown = os.urandom(16).hex()
         self.records = 0
         self.text = 0
@@ -178,7 +178,7 @@ class TextFile:
 
 
 def packer_of(path: Path) -> Packer:
-    """Return the compressor for a file of JSON lines, by its suffix."""
+    """Return the compressor for a file of JSON lines, based on its suffix."""
     suffix = path.suffix.lower() if path.suffix.lower() in KINDS else ""
     if f"jsonl{suffix}" not in PACKERS:
         raise UsageError(f"{path}: {suffix} can only be read; use .gz or .zst")

@@ -28,11 +28,11 @@ class LockedResult:
         """Write the file atomically; the next run removes it with the result."""
         refuse_foreign(self.folder.path, name)
         try:
-            self._ours.write_new(name, data, _PRIVATE)  # in our folder, where no foreign file can have this name
+            # Written to the private folder first, in which no foreign file can have this name.
+            self._ours.write_new(name, data, _PRIVATE)
             self._ours.sync(f"{name}.new")
-            self._ours.replace(
-                claim.RECORD, claim.record({*self._known, name})
-            )  # before the file is added, so that no file is missing from it
+            # The record is updated before the file is added, so that no file is missing from it.
+            self._ours.replace(claim.RECORD, claim.record({*self._known, name}))
             self._ours.move(f"{name}.new", self.folder, name)
             self.folder.sync()
         except OSError as problem:

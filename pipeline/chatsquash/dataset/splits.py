@@ -28,7 +28,7 @@ _RESERVED = {"all", "yes", "no", "on", "off", "true", "false", "null"}
 _TOLERANCE = 1e-6  # of the sum of shares
 _BITS = 64
 _MIN_GROUPS = 20
-"""Expected number of groups from which on a missed share is reported."""
+"""Minimum expected number of groups for which a missed share is reported."""
 _MAX_DEVIATION = 1 / 5
 
 
@@ -95,7 +95,7 @@ class Splits:
         """Return a record's split, and a violation if a record in another split begins alike."""
         if len(self.splits) == 1:
             return self.splits[0].name, None
-        # All conversations of an agent's file belong to one session.
+        # All conversations of an agent file belong to one session.
         name = self._group(
             outcome.output.family or Family(outcome.session, _prefix(record), stem(log), outcome.output.day)
         )
@@ -110,7 +110,7 @@ class Splits:
         return group.split, dataset.split_leak(group.split, other.split, other.first) if leaks else None
 
     def missed_shares(self) -> Iterator[Violation]:
-        """Yield a violation for each share that is missed by far although there are enough groups."""
+        """Yield a violation for each share that is missed by a wide margin although there are enough groups."""
         total = sum(group.records for group in self._groups.values())
         for split in self.splits if self._groups else ():
             target = split.share * total

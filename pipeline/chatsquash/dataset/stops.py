@@ -1,4 +1,4 @@
-"""The reason for which ``--strict`` or ``--on-invalid abort`` stops a run."""
+"""The reason why ``--strict`` or ``--on-invalid abort`` stops a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+
 
 
 def cut_short(outcome: Outcome) -> Finding | None:
-    """Return the finding that the rest of a log was not read; ``None`` if there is none."""
+    """Return the finding that the rest of a log was not read, if it was reported."""
     return next((finding for finding in outcome.findings if finding.code == "cut-short"), None)
 
 

@@ -1,4 +1,4 @@
-"""The output folder: its files are staged and committed together, and a record lists the files of chatsquash."""
+"""The output folder: its files are staged and committed together, and a record lists all written files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StagedFile(Struct):
     """Whether the hash covers all content; lines copied from a journal by the system are not hashed yet."""
 
     def add(self, data: bytes | bytearray, lines: int | None = None) -> None:
-        """Count and hash written bytes; ``lines`` is their number of records, if it differs from that of line feeds."""
+        """Count and hash written bytes; ``lines`` is the number of records if it is not that of line feeds."""
         self.size += len(data)
         self.lines += data.count(b"\n") if lines is None else lines
         if self.is_hashed:
@@ -65,8 +65,8 @@ class Output:
 
     Raises:
         UsageError: If the folder is not empty and was not written by chatsquash, unless ``force``; if another run is
-            writing to it; if one of our folders is a link or on another file system; and, even with ``force``, if a
-            file would replace one that is not in the record of our files.
+            writing to it; if a folder that it uses is a link or on another file system; and, even with ``force``, if a
+            file would replace one that is not in the record of written files.
     """
 
     resumes = True  # whether a later run can continue from the journal of this one
@@ -86,7 +86,7 @@ class Output:
         self._lock: int | None = None
         self._staged_files: dict[str, StagedFile] = {}
         self._files: dict[str, tuple[int, int]] = {}
-        """The identities of staged files, by which a replaced file is detected."""
+        """The identities of staged files, for detecting replaced files."""
         self._handles: OrderedDict[str, BinaryIO] = OrderedDict()
         self._scratches: list[BinaryIO] = []
         self._waiting: dict[str, list[bytes]] = {}
@@ -117,7 +117,7 @@ class Output:
             raise UsageError(f"{self.path}: another run is writing there{who}; {hint}") from None
         refuse_links(self._out, self.path)  # links may have been added before the lock was taken
         self._claims.ours = recorded_files(self._ours)
-        self._claims.refuse_foreign(*self._claims.ours)  # one of our files may have been replaced
+        self._claims.refuse_foreign(*self._claims.ours)  # one of the written files may have been replaced
         self._finish_earlier()
         commit.sweep(self._ours)
         self._ours.clear("expanded")
@@ -126,7 +126,7 @@ class Output:
         self._claims.refuse_unusable(f"{OURS}/{commit.STAGING}/any")
 
     def result(self) -> tuple[bytes, float] | None:
-        """Return the ``run.json`` of an earlier run and its modification time in seconds; ``None`` if there is none."""
+        """Return the ``run.json`` of an earlier run and its modification time in seconds, if it exists."""
         try:
             manifest, status = self._out.read(RUN), self._out.status(RUN)
         except OSError:
@@ -142,7 +142,7 @@ class Output:
         self._claims.refuse_unusable(*names)
 
     def is_ours(self, name: str) -> bool:
-        """Return whether a file can be written without replacing a file that is not ours."""
+        """Return whether a file can be written without replacing a foreign file."""
         try:
             self.refuse_foreign(name)
         except UsageError:
@@ -229,7 +229,7 @@ class Output:
         return read_memory(self._out)
 
     def clear(self, folder: Folder) -> None:
-        """Remove one of our folders with its content, as far as possible."""
+        """Remove a folder of the run with as much of its content as possible."""
         self._ours.clear(folder.path.name)
 
     def is_decided(self) -> bool:
@@ -315,7 +315,7 @@ class Output:
             staged_file.digest, staged_file.is_hashed = file_digest(file, sha256), True
 
     def _handle(self, name: str) -> BinaryIO:
-        """Return an open handle; of many files only some are open at a time."""
+        """Return an open handle; the number of open handles is limited."""
         handle = self._handles.get(name)
         if handle is None:
             if len(self._handles) >= _OPEN_FILES:
@@ -334,7 +334,7 @@ class Output:
 
 
 def _sync(folder: Path) -> None:
-    """Flush the parent of a folder that we created to the disk."""
+    """Flush the parent of a created folder to disk."""
     with suppress(PermissionError), closing(Folder(folder)) as handle:
         handle.sync()  # a folder may be writable but not readable
 

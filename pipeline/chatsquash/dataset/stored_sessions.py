@@ -1,6 +1,6 @@
-"""The stored outcome of a session, from which ``chatsquash merge`` writes it again together with other results.
+"""The stored outcome of a session, which ``chatsquash merge`` combines with those of other results.
 
-The contents of records, images and pairs are not stored: they are read from the files of the result.
+The content of records, images and pairs is not stored but read from the files of the result.
 """
 
 from __future__ import annotations

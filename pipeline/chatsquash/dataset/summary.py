@@ -36,11 +36,11 @@ class Summary:
     left_out: Counter[str] = field(default_factory=Counter)
     """Skipped sessions, by the code of the finding that is the reason."""
     filtered: Counter[str] = field(default_factory=Counter)
-    """Sessions whose records were all filtered, by the first option that did so."""
+    """Sessions whose records were all filtered, by the first option that filtered one."""
     duplicates: int = 0
     """Sessions whose records duplicate those of others."""
     joined: int = 0
-    """Agents' conversations that were joined with the session of a gateway, with ``--join``."""
+    """Agent conversations that ``--join`` joined with a gateway session."""
     lines: int = 0
     """Lines read."""
     size: int = 0
@@ -56,7 +56,7 @@ class Summary:
     replies: ReplyTotals = field(default_factory=ReplyTotals)
     """The outcomes of logged replies and conversations."""
     flags: Counter[str] = field(default_factory=Counter)
-    """Assistant messages of the records that are not trained on, by reason; under ``""`` those trained on."""
+    """Assistant messages in records by the reason why they are not trained on; ``""`` counts those trained on."""
     has_flags: bool = False
     """Whether records mark the messages trained on."""
     certifies: bool = False
@@ -64,7 +64,7 @@ class Summary:
     trained: int = 0
     """Logged replies trained on in samples."""
     true: int = 0
-    """Those of them that follow exactly the prompt that the template renders at inference."""
+    """Trained replies that follow exactly the prompt that the template renders at inference."""
     has_samples: bool = False
     """Whether each record is a sample of a conversation."""
     makes_pairs: bool = False
@@ -171,8 +171,8 @@ class Summary:
 
     def close(self) -> None:
         """Assert that every session and every line is accounted for."""
-        aside = self.left_out.total() + self.filtered.total() + self.duplicates + self.joined
-        assert self.sessions == self.written + aside, self
+        without_record = self.left_out.total() + self.filtered.total() + self.duplicates + self.joined
+        assert self.sessions == self.written + without_record, self
         assert self.lines == sum(self.account), self
         assert self.bytes == sum(self.sizes), self
         self.replies.close()

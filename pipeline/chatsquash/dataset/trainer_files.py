@@ -151,7 +151,7 @@ training:
 
 def _llama_factory(training: Training) -> dict[str, str]:
     datasets = [training.split]
-    if len(training.files) > 1 and not training.is_only:  # as dataset_info.json has them
+    if len(training.files) > 1 and not training.is_only:  # the names in dataset_info.json
         datasets = [f"{training.split}_{number}" for number in range(len(training.files))]
     history = "mask_history: true\n" if training.last_only else ""
     config = f"""\
@@ -282,7 +282,8 @@ def _fireworks(training: Training) -> dict[str, str]:
 
 
 def _upload_and_train(training: Training, upload: str, job: str, argument: str) -> dict[str, str]:
-    """Return two scripts: the service names the uploaded file, and the job needs that name. Files are joined first."""
+    """Return a script that uploads the records, joined to one file, and a script that starts the training."""
+    # Two scripts, because the service chooses the name of the uploaded file, which the training job needs.
     begin = '#!/bin/sh\n{}cd "$(dirname "$0")" || exit\n'
     file, join = training.files[0], ""
     if len(training.files) > 1:

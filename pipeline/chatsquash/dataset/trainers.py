@@ -41,7 +41,7 @@ class Trainer(NamedTuple):
     flag: str = "none"
     """The supported member of ``--loss``."""
     sample_shape: str | None = None
-    """The sample shape of which it trains only on the last reply; ``None`` if it has no such mask."""
+    """The sample shape for which it trains only on the last reply; ``None`` if it does not support this."""
 
 
 _TEXT = ("text",)
@@ -115,7 +115,7 @@ def parse(text: str) -> tuple[str, str | None]:
 
 
 def _with_folder(text: str) -> str:
-    """Make the path of a local model in ``--for`` absolute, since trainers run in another folder."""
+    """Make the path of a local model in ``--for`` absolute, because trainers run in another folder."""
     name, model = parse(text)
     if model is None:
         return name
@@ -127,8 +127,8 @@ def _with_folder(text: str) -> str:
 def settings(text: str, values: Mapping[str, Any], explicit: Collection[str]) -> dict[str, Any]:
     """Return the options that ``--for`` sets in addition to explicit ones.
 
-    If several conversations of a session are written, a reply can be in several records. So that it is trained on once,
-    either the member that the trainer supports marks it, or each sample is trained on for one reply.
+    If several conversations of a session are written, a reply can be in several records. To train on it only once,
+    it is marked with the field that the trainer supports, or each sample trains on one reply.
 
     Args:
         text: The value of ``--for``.
@@ -156,8 +156,8 @@ def settings(text: str, values: Mapping[str, Any], explicit: Collection[str]) ->
 def complete(options: Options) -> Options:
     """Complete the options of a run with those that its trainer needs, and make a local model absolute.
 
-    Only options with default values are set. With another preset than the default, only the format is set, since the
-    command has then set the other options already.
+    Only options with default values are set. With a preset other than the default, only the format is set, because
+    the command has already set the other options.
 
     Raises:
         UsageError: If the trainer or model is invalid, or the trainer does not support an option.
@@ -197,7 +197,7 @@ def _or(known: tuple[str, ...]) -> str:
 
 
 def _mask_problems(trainer: Trainer, options: Options) -> Iterator[str]:
-    """Yield the reasons for which the trainer would train on other messages than intended."""
+    """Yield the reasons why the trainer would train on messages other than those intended."""
     if options.samples != "session":
         if trainer.sample_shape is None:
             yield f"trains on all assistant turns; remove --samples {options.samples}"

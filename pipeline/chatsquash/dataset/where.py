@@ -1,4 +1,4 @@
-"""Filters records by an SQL condition on the columns of the session table."""
+"""Filter records with an SQL condition on the columns of the session table."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _MAX_WORDS = 500
 
 
 class Where:
-    """Checks whether records match a condition; an unknown result counts as no match, as in SQL.
+    """Checks whether records match a condition; as in SQL, an unknown result is not a match.
 
-    Neither does a record match if its values, which are from a log, cause an error.
+    A record whose values, which come from a log, cause an error does not match either.
     """
 
     def __init__(self, condition: str) -> None:
@@ -54,6 +54,7 @@ def matching(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         if frame.height <= 1:
             return frame.clear()
+    # Dividing the rows isolates those that cause the error.
     half = frame.height // 2
     return pl.concat([matching(frame[:half], condition), matching(frame[half:], condition)])
 
@@ -115,11 +116,9 @@ def _examples(names: Iterable[str]) -> str:
 
 
 def _refusal(condition: str) -> str | None:
-    """Return why a condition is refused before polars parses it; ``None`` if it is accepted.
-
-    Polars opens the tables of a query while parsing it. So only conditions that cannot hide a query are accepted: those
-    without comments and with only plain literals.
-    """
+    """Return why a condition is rejected before polars parses it; ``None`` if it is accepted."""
+    # Polars opens the tables of a query while parsing it, so only conditions that cannot hide a query are accepted:
+    # those without comments and with only plain literals.
     at = count = 0
     before = ""
     while at < len(condition):

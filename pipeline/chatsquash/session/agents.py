@@ -1,6 +1,7 @@
-"""Convert the conversations of agents' and clients' files to records, with the outcome of each reply.
+"""Convert the conversations in agent and client files to records, with the outcome of each reply.
 
-Such files state their conversations; those of a gateway's log, which have to be derived, are in ``conversations``.
+These files define their own conversations. For gateway logs, whose conversations must be derived from the requests,
+see ``conversations``.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from chatsquash.trees.documents import FilePath, is_written, paths_of
 from chatsquash.trees.loss import Judge
 
 _STARTED_KINDS = ("subagent", "side")
-"""The kinds of conversations that another one started, possibly in another file."""
+"""The kinds of conversations started by another conversation, which may be in another file."""
 
 
 class DocumentPart(Struct, frozen=True, dict=True):
@@ -51,16 +52,16 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     @property
     def paths(self) -> list[FilePath]:
-        """The conversations that are reported with it: all of a file that is one session."""
+        """The conversations reported together: all of them if the file is one session, else only this one."""
         return paths_of(self.document) if self.log.part is None else [self.place]
 
     @property
     def is_selected(self) -> bool:
-        """Whether the conversation is to become a record."""
+        """Whether the conversation is selected for the output."""
         return self.is_written(self.place)
 
     def is_written(self, place: FilePath) -> bool:
-        """Return whether a conversation of the document is to become a record."""
+        """Return whether a conversation of the document is selected for the output."""
         if self.options.conversations == "last" and self.log.part is None:
             return not place.is_copy
         return is_written(place, self.options)
@@ -88,7 +89,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
         return parent_sessions.find(self.document, first, self.log, self.options)
 
     def family(self) -> Family | None:
-        """Return the session of the conversation if records are split."""
+        """Return the session that the conversation belongs to; ``None`` if records are not split."""
         if self.options.split is None:
             return None
         first = self.place.session.first if self.place.session else self.place
@@ -114,9 +115,12 @@ class DocumentPart(Struct, frozen=True, dict=True):
         return judge.of_file(placement, origin.replies if origin else (), own_numbers)
 
     def rows(
-        self, placements: list[Placement[FilePath]], result: Record | Rejection | None, whys: dict[int, str]
+        self,
+        placements: list[Placement[FilePath]],
+        result: Record | Rejection | None,
+        exclusion_reasons: dict[int, str],
     ) -> list[ReplyOutcome]:
-        """Return the outcomes of the replies; ``whys`` contains why some of them are in no record."""
+        """Return the outcomes of the replies; ``exclusion_reasons`` maps reply numbers to reasons."""
         chain = self.place.session.chain if self.place.session else []
         written_paths = chain if result is None or self.log.part is not None else self.place.chain()
         replaced_paths = {id(path) for path in self.paths if path.kind == "compacted"} | set(map(id, written_paths[1:]))
@@ -125,7 +129,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
             {reply.number: path for path in self.paths for reply in path.own},
             placements,
             {id(path): self.names(path) for path in self.paths},
-            lambda reply, path: whys.get(reply.number) or loss_of(path, replaced_paths),
+            lambda reply, path: exclusion_reasons.get(reply.number) or loss_of(path, replaced_paths),
         )
 
     def coverage(self, rows: list[ReplyOutcome], result: Record | Rejection | None) -> Coverage:
@@ -135,15 +139,15 @@ class DocumentPart(Struct, frozen=True, dict=True):
         return sum_coverage(rows, others, len(counted_paths))
 
     def repeated_replies(self, placements: list[Placement[FilePath]]) -> set[int]:
-        """Return the replies in the record that also count in a record of another log or conversation."""
+        """Return the numbers of the replies in the record that are also counted in another record."""
         owners = {reply.number: self.place.owners[reply.number] for reply in self.place.replies}
         others = {id(path): path for path in owners.values() if path is not self.place} if self.log.is_part else {}
         written_paths = {key for key, path in others.items() if self.is_written(path)}
         own = (reply for reply in self.place.replies if reply.is_copy or id(owners[reply.number]) in written_paths)
         return {reply.number for reply in own for each in placements if reply.number in each.positions}
 
-    def whys(self, snapshot: Snapshot | None, result: Record | Rejection | None) -> dict[int, str]:
-        """Return why a conversation that was to become a record is missing some of its replies."""
+    def exclusion_reasons(self, snapshot: Snapshot | None, result: Record | Rejection | None) -> dict[int, str]:
+        """Return the reason for each reply of a selected conversation that its record does not contain."""
         if result is None:
             return {}
         why = "side-request" if snapshot is None else "refused" if isinstance(result, Rejection) else "cut"
@@ -156,7 +160,7 @@ def records(
     """Make the record of a conversation if it is selected.
 
     Returns:
-        The record if there is one, else the reason, and the coverage of the conversation's replies.
+        The record if the conversation is selected, the reason if it was rejected, and the coverage of its replies.
     """
     part = DocumentPart(document, log, options)
     snapshot = session.snapshot
@@ -170,18 +174,18 @@ def records(
         if placement and record_or_rejection
         else []
     )
-    rows = part.rows(placements, record_or_rejection, part.whys(snapshot, record_or_rejection))
+    rows = part.rows(placements, record_or_rejection, part.exclusion_reasons(snapshot, record_or_rejection))
     coverage = part.coverage(rows, record_or_rejection)
     reported_rows = rows if options.trace_replies else []
-    looked_at = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
+    related_files = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
     if isinstance(record_or_rejection, Rejection):
-        return [], record_or_rejection.why, SessionCoverage(coverage, reported_rows, [], relatives=looked_at)
+        return [], record_or_rejection.why, SessionCoverage(coverage, reported_rows, [], relatives=related_files)
     line = snapshot.entry.line if snapshot else None
     losses = loss_findings(coverage, line, options_to_keep=options_keeping(coverage, 0, options))
     losses += find_repeated(len(part.repeated_replies(placements)), line, options)
     if record_or_rejection is None and part.place.is_copy and not coverage.copied:
         losses.append((line, repeated_conversation()))
-    result = SessionCoverage(coverage, reported_rows, losses, family=part.family(), relatives=looked_at)
+    result = SessionCoverage(coverage, reported_rows, losses, family=part.family(), relatives=related_files)
     if record_or_rejection is None:
         return [], None, result
     record = count_flags(record_or_rejection, options)
@@ -192,7 +196,7 @@ def records(
 
 
 def tokens(document: LogDocument, log: Log) -> Tokens:
-    """Sum the tokens that the replies used, each counted where it was sampled."""
+    """Sum the tokens used by the replies, excluding copied replies."""
     return total(Tokens(each.prompt_tokens, each.completion_tokens) for each in _own(document, log))
 
 

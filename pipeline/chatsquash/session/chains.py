@@ -1,6 +1,6 @@
-"""Group the lines of many files into sessions by which request continues which.
+"""Group the lines of many files into sessions of requests that continue one another.
 
-One pass over all files stores only numbers for each line; the lines of each session are then sorted by time.
+One pass over all files stores a few integers per line. The lines of each session are then sorted by time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from chatsquash.trees.chains import Chains
 _ROW = 4
 """The number of integers stored per line: session and file, line and length, offset and line feed, time."""
 _HEAD, _LONGEST = 1 << 18, 1 << 24
-"""The number of bytes read at once, and in total, to find the first line of a file."""
+"""The number of bytes per read, and in total, when looking for the first line of a file."""
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
@@ -55,7 +55,7 @@ class _ReadFile(Struct, frozen=True):
 
 
 class ChainedLogs(Struct):
-    """Finds the sessions of logs with ``read`` and returns them with ``sessions``."""
+    """Groups the lines of logs into sessions; call ``read`` first, then ``sessions``."""
 
     logs: Sequence[Log]
     options: Options
@@ -64,14 +64,14 @@ class ChainedLogs(Struct):
     digests: list[str] = field(default_factory=list)
     """The hash of each log's file; empty if it cannot be read."""
     _others: dict[int, list[Log]] = field(default_factory=dict)
-    """The logs to convert instead of logs without lines to group, by the number of the log."""
+    """The logs to convert for each log whose lines are not grouped, by log number."""
     _files: dict[int, _ReadFile] = field(default_factory=dict)
     _copies: dict[int, str] = field(default_factory=dict)
-    """The expanded copies of compressed files."""
+    """The paths of the expanded copies of compressed files, by log number."""
     _chains: Chains = field(default_factory=Chains)
     _rows: array[int] = field(default_factory=lambda: array("q"))
     _ignores_ids: bool = False
-    """Whether the ids of lines number calls instead of sessions."""
+    """Whether the ids in the lines identify calls instead of sessions."""
 
     def read(self) -> None:
         """Read all logs in the order of their first times."""
@@ -79,7 +79,7 @@ class ChainedLogs(Struct):
         self._ignores_ids = are_call_ids(logs, self.options)
         self.digests = [""] * len(logs)
         start_times = array("q", [0])
-        if len(logs) > 1:  # a log without a time keeps its place after the one before
+        if len(logs) > 1:  # a log without a time stays after the log before it
             start_times = fill_unknown(array("q", (pack_time(_start_time(log, self.options)) for log in logs)))
         reader = Reader(replace(self.options, sessions_by="file"), refers_back=True)
         for number in sorted(range(len(logs)), key=start_times.__getitem__):
@@ -217,19 +217,19 @@ class ChainedLogs(Struct):
         return self._rows[_ROW * row] & _LOW
 
     def _reordered(self, rows: list[int]) -> int:
-        """Return how many lines are in their files after lines with a later time."""
+        """Count the lines that follow a line with a later time in their file."""
         times: dict[int, array[int]] = {}
         for row in sorted(rows):
             times.setdefault(self._file(row), array("q")).append(self._time(row))
         return sum(map(count_out_of_order, times.values()))
 
     def _cut(self, rows: list[int], files: list[int]) -> str | None:
-        """Return why the rest of a file was not read, if the session contains the last line read of it."""
+        """Return why the rest of a file was not read if the session contains the last line that was."""
         ends = {self._file(row): self._rows[_ROW * row + 1] >> _HALF for row in sorted(rows)}
         return next((file.problem for each in files if ends[each] == (file := self._files[each]).lines), None)
 
     def _path(self, number: int, *, is_part: bool) -> str:
-        """Return the path to open for the lines of a file: the copy of a compressed file, unless it is read in full."""
+        """Return the path for reading lines: that of an expanded copy if only a part of a compressed file is needed."""
         log = self.logs[number]
         if not (is_part and self._files[number].is_compressed and self.expanded):
             return log.path
@@ -239,7 +239,7 @@ class ChainedLogs(Struct):
 
 
 def _start_time(log: Log, options: Options) -> int | None:
-    """Return the time of a log's first line, in any format or envelope; ``None`` if it is unknown."""
+    """Return the time of a log's first line, in any format or envelope; ``None`` if unknown."""
     try:
         with open_file(log.path, options) as file:
             line = _first_line(file)
@@ -252,7 +252,7 @@ def _start_time(log: Log, options: Options) -> int | None:
 
 
 def _first_line(file: BinaryIO) -> bytes:
-    """Return the first line of a file, or as much of it as may have to be read."""
+    """Return the first line of a file, truncated after about ``_LONGEST`` bytes."""
     line = b""
     while len(line) < _LONGEST and (piece := file.read(_HEAD)):
         start, feed, _ = piece.partition(b"\n")
@@ -263,7 +263,7 @@ def _first_line(file: BinaryIO) -> bytes:
 
 
 def chain_logs(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> ChainedLogs:
-    """Find the sessions whose lines continue one another in some logs."""
+    """Group the lines of logs into sessions of requests that continue one another."""
     chains = ChainedLogs(logs, options, expanded)
     chains.read()
     return chains
@@ -278,9 +278,9 @@ def each_session(
     work: Callable[[Log], T | None],
     note: Callable[[Finding], T] | None = None,
 ) -> Iterator[T]:
-    """Call ``work`` for each session of some logs, after calling ``note`` for each finding about archives.
+    """Yield the results of ``note`` for findings about archives, then those of ``work`` for all sessions.
 
-    ``work`` returns ``None`` for a log that has to be split and is then called for the sessions in it.
+    If ``work`` returns ``None``, the log is split, and ``work`` is called for each session in it.
 
     Raises:
         UsageError: There is nothing to read, or ``work`` raised ``OSError`` for a log.
@@ -315,8 +315,9 @@ def _sessions_in(log: Log, options: Options, work: Callable[[Log], T | None]) ->
 
 
 def _parts(log: Log, options: Options) -> list[Log]:
-    """Return the sessions of a log; the log itself if it cannot be read, which ``work`` will report."""
+    """Return the sessions in a log, or the log itself if it cannot be read."""
     try:
         return parts(log, options)
     except OSError:
+        # ``work`` opens the log as well and reports the error.
         return [log]

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths
 
 _Measure = Callable[[list[str]], int]
-"""Measures texts: in tokens if a tokenizer is set, else in characters."""
+"""Returns the total length of strings, in tokens if a tokenizer is set, else in characters."""
 
 
 class ContentsMeasure:
-    """Measures the records of outcomes."""
+    """Measures the contents of the records in outcomes."""
 
     def __init__(self, options: Options, lengths: Lengths | None) -> None:
         self._options = options
         self._length: _Measure = lengths.tokenizer.count if lengths else _characters
 
     def measure(self, outcome: Outcome) -> Outcome:
-        """Add its contents to each record, and remove its marks."""
+        """Add the measured contents to each record, and remove its marks."""
         if not outcome.records:
             return outcome
         records_with_contents = []

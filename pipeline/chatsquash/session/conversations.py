@@ -1,7 +1,7 @@
-"""Convert the conversations of a gateway's log to records, with the outcome of every logged reply.
+"""Convert the conversations of a gateway log to records, with the outcome of every logged reply.
 
 ``convert_last`` makes the default record, one per session; ``convert_each`` makes one record per selected conversation.
-Files of agents, which state their conversations, are in ``agents``.
+For agent files, which define their own conversations, see ``agents``.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 RecordResult = tuple[Record | Rejection, list[Violation]]
 """The result of converting a snapshot: the record or the reason for its rejection, and the findings."""
 MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
-"""Makes the default record; its assistant messages may have marks."""
+"""Makes the default record from a snapshot and the marks of its assistant messages."""
 
 
 def restore_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Violation]]:
-    """Restore what the client removed from the default record's snapshot; return the findings about it."""
+    """Restore content that the client removed from the default record's snapshot; return it with the findings."""
     trees = session.growth.branch()
     end = session.growth.last_reply(snapshot.entry.line)
     if end is None:
@@ -73,7 +73,7 @@ _PARTS = {"none": (False, False), "reasoning": (True, False), "results": (False,
 
 
 _ADDS_CONTEXT = ("results", "all")
-"""The values of ``--restore`` after which replies follow context that the model did not see."""
+"""The values of ``--restore`` that add context which the model did not see."""
 
 
 def _restore(trees: Trees, path: list[Reply], entry: Entry, scope: RestoreScope) -> tuple[Entry, list[Violation]]:
@@ -157,7 +157,7 @@ def _marks_of_last(
 
 
 def needs_marks(options: Options) -> bool:
-    """Return whether the options need marks: which messages are trained on, or which replies they contain."""
+    """Return whether the options need marks, which record the replies in each message and whether it is trained on."""
     needs = options.loss != "none" or options.trace_replies or options.cuts or options.keep != "none"
     return needs or options.samples != "session" or options.pairs != "none"
 
@@ -174,7 +174,7 @@ def _judge(options: Options) -> Judge:
 def place_record(
     placement: Placement[P], result: Record | Rejection, index: int, filters: dict[str, RecordFilter]
 ) -> Placement[P]:
-    """Add to a placement its record, or the reason for its absence."""
+    """Return a placement with its record, or with the reason why it has no record."""
     if isinstance(result, Rejection):
         return replace(placement, why="refused")
     if any(why(result) for why in filters.values()):
@@ -183,7 +183,7 @@ def place_record(
 
 
 def count_flags(record: Record, options: Options) -> Record:
-    """Count the flags of a record, once its marks are final."""
+    """Return a record with the counts of its flags; its marks must be final."""
     flags = Counter(mark.why for mark in record.marks) if options.flag != "none" else {}
     return replace(record, flags=dict(sorted(flags.items())))
 
@@ -191,7 +191,7 @@ def count_flags(record: Record, options: Options) -> Record:
 def convert_each(
     session: Session, name: str, options: Options, make: Make, reread: Reread
 ) -> tuple[list[Record], list[LineFinding], SessionCoverage, Violation | None]:
-    """Make the records of the selected conversations; also return findings, and why the first one has no record."""
+    """Make the records of the selected conversations; return them with findings, coverage and the first rejection."""
     trees = session.growth.branch()
     paths = conversations(trees)
     ids = conversation_ids(paths, name)
@@ -235,13 +235,13 @@ def convert_each(
 
 
 def _continued(trees: Trees) -> set[int]:
-    """Return the lines of trees with several replies: separate conversations whose beginnings need no explanation."""
+    """Return the lines of trees with several replies, which are conversations rather than unexplained lines."""
     replies = Counter(reply.tree for reply in trees.replies)
     return {reply.line for reply in trees.replies if replies[reply.tree] > 1}
 
 
 def find_repeated(count: int, line: int | None, options: Options) -> list[LineFinding]:
-    """Report replies that several records contain, if no flag says in which one to train on them."""
+    """Report replies that are in several records, unless flags select the record in which they are trained on."""
     is_flagged = options.flag != "none" or options.samples != "session"
     return [(line, checks.replies_repeated(count))] if count and not is_flagged else []
 
@@ -249,7 +249,7 @@ def find_repeated(count: int, line: int | None, options: Options) -> list[LineFi
 def _tail(
     session: Session, unexplained_lines: set[int], selected: list[_RestoredPath], rows: list[ReplyOutcome]
 ) -> list[LineFinding]:
-    """Report a log that ends with a new beginning whose reply no record contains."""
+    """Report a log whose last request starts over and whose last reply is in no record."""
     last = session.growth.last
     if last is None or last.line not in unexplained_lines or not selected:
         return []
@@ -262,7 +262,7 @@ def _tail(
 def with_session_prefix(
     records: list[Record], first_reply: Reply | None, session: Session, options: Options
 ) -> list[Record]:
-    """Set the prefix of all records to the beginning of their session, so that a split keeps them together."""
+    """Set the prefix of all records to the beginning of their session so that a split keeps them together."""
     if not records or first_reply is None or options.split is None:
         return records
     system: list[Message] = [{"role": "system", "content": first_reply.system}] if first_reply.system else []
@@ -277,7 +277,7 @@ class _RestoredPath(NamedTuple):
     placement: Placement[LogPath]
     entry: Entry
     restoring: list[Violation]
-    """The findings about what was restored in it."""
+    """The findings about restored content."""
 
 
 def _restored_path(trees: Trees, path: LogPath, entry_in_log: Entry, parts: RestoreScope) -> _RestoredPath:
@@ -289,11 +289,7 @@ def _restored_path(trees: Trees, path: LogPath, entry_in_log: Entry, parts: Rest
 def _make_all(
     trees: Trees, paths: list[LogPath], selected: list[_RestoredPath], options: Options, make: Make
 ) -> list[RecordResult]:
-    """Make the records of conversations.
-
-    A reply that several records contain is trained on in one that is written. If some records are refused or filtered,
-    the records that take over their replies are made again with new marks.
-    """
+    """Make the records of conversations so that a reply in several of them is trained on in one that is written."""
     last_tools, shared_by_path = options.tools == "last", shared_calls([each.placement for each in selected], trees)
     snapshots = [
         replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared_calls=calls)
@@ -310,7 +306,7 @@ def _make_all(
     ]
     if all(each.has_all for each in final_placements):
         return results
-    # Replies of records that are not written are trained on in other records that contain them.
+    # A reply of a rejected or filtered record is trained on in another record that contains it, which needs new marks.
     new_marks = judge.of_trees(trees, paths, placements, [each.written_ordinals for each in final_placements])
     return [
         each if before == after else make(snapshot, after)
@@ -319,7 +315,7 @@ def _make_all(
 
 
 def sum_coverage(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, side_requests: int = 0) -> Coverage:
-    """Sum the outcomes of replies, and count the conversations that were not selected by kind."""
+    """Sum the outcomes of replies, and count the conversations of each kind that were not selected."""
     kinds = Counter(each.kind for each in others)
     kinds["side"] += side_requests
     return replace(coverage(rows), conversations=seen + side_requests, not_chosen=dict(sorted((+kinds).items())))
@@ -368,13 +364,11 @@ def with_full_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
 
 
 def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
-    """Return the snapshot of a conversation: its last entry, with the tools of the requests that belong to it.
-
-    The client's later requests may have other tools than the conversation before them. If they define no tools, the
-    calls in that conversation still need their definitions.
-    """
+    """Return the snapshot of a conversation: its last entry, with the tools that its requests define."""
     replies = path.last.path()
     tools = ToolUnion(last_tools)
+    # Requests in the history may define other tools than the conversation's own requests. If those define none, the
+    # calls in the history still need their definitions.
     for reply in [each for each in path.own if each.tools] or replies:
         for _ in tools.offer(reply.tools, reply.line):
             pass

@@ -75,13 +75,13 @@ _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCovera
 
 
 LogVisitor = Callable[[Log, BinaryIO, LogHash], None]
-"""Looks at an open log after it was read, with the hash of the bytes read."""
+"""Receives an open log after it was read, with the hash of the bytes read."""
 
 
 class Converter:
     """Converts sessions with one plan and one table of pseudonyms.
 
-    ``lineages`` are those among the logs of the run; without them, no reply is counted as a copy from another log.
+    ``lineages`` relates the logs of the run; without it, no reply is treated as a copy from another log.
     """
 
     def __init__(self, options: Options, lineages: Lineages | None = None) -> None:
@@ -98,10 +98,10 @@ class Converter:
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self._contents = ContentsMeasure(options, self._maker.lengths)
         self.hashed = LogHash()
-        """The hash of the bytes read last."""
+        """The hash of the bytes of the last log."""
 
     def is_current(self, log: Log, outcome: Outcome) -> bool:
-        """Return whether an earlier outcome of a log is still valid, given the other logs of its lineage."""
+        """Return whether an earlier outcome of a log is still valid, which depends on the other logs of its lineage."""
         state = outcome.account.lineage
         return state is None or state == self._lineage(log)
 
@@ -110,7 +110,7 @@ class Converter:
 
     @cached_property
     def _unflagged(self) -> Plan:
-        """The plan for records without flags for training."""
+        """The plan for records without training flags."""
         return plan(replace(self._options, loss="none"), self._early_anonymizer)
 
     def convert(
@@ -120,11 +120,11 @@ class Converter:
 
         Args:
             log: The log of the session.
-            observer: Sees the entries during the conversion.
-            visit: Looks at the open log after it was read.
+            observer: Receives the entries during the conversion.
+            visit: Receives the open log after it was read.
 
         Returns:
-            The outcome; ``None`` for a file that has to be split into its sessions first.
+            The outcome; ``None`` for a file that must first be split into its sessions.
 
         Raises:
             OSError: The log cannot be read.
@@ -132,14 +132,14 @@ class Converter:
         try:
             outcome = self._convert(log, observer, visit)
         except OSError as problem:
-            # A remote file changed while it was read: convert its present content.
+            # A remote file changed while it was read, so its current content is converted.
             if problem.errno != ESTALE or observer:
                 raise
             outcome = self._convert(log, None, visit)
         return outcome and self._with_fingerprints(outcome)
 
     def _with_fingerprints(self, outcome: Outcome) -> Outcome:
-        """Add the fingerprints by which records are compared, if any option needs them."""
+        """Add fingerprints for comparing records if any option needs them."""
         if not self._options.compares:
             return outcome
         from chatsquash.session import fingerprints  # imported here because few runs need it
@@ -155,10 +155,10 @@ class Converter:
                 visit(log, file, self.hashed)
             # Checked after reading, because the log may have changed in the meantime.
             how = change(log, file)
-            return self._as_found(file, log, outcome, how) if how else outcome
+            return self._as_discovered(file, log, outcome, how) if how else outcome
 
-    def _as_found(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome | None:
-        """Convert a log that changed since it was found, as far as possible with its content at that time."""
+    def _as_discovered(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome | None:
+        """Convert a log that changed since discovery, using its content at that time if possible."""
         if (before := limit_to_discovered_size(file, log)) is not file:
             read_before = self.read(before, log)
             if read_before is None:
@@ -171,8 +171,8 @@ class Converter:
         """Convert an open session log.
 
         Returns:
-            The outcome; ``None`` for a file that has to be split first: it mixes sessions, contains unrelated requests,
-            or has lines to be sorted by time.
+            The outcome; ``None`` for a file that must first be split, because it mixes sessions, contains unrelated
+            requests, or has lines that must be sorted by time.
 
         Raises:
             OSError: The file cannot be read.
@@ -230,7 +230,7 @@ class Converter:
         return Outcome(name, output, report, lines, replies, SessionPrivacy(addresses=addresses))
 
     def _mark_copies(self, document: LogDocument, log: Log) -> None:
-        """Mark the replies of a document that count in another log of the run, or in the session it is joined with."""
+        """Mark the replies of a document that are counted in another log or in the session it is joined with."""
         if self._lineages:
             self._lineages.mark(document, log)
         if log.join and log.join.elsewhere:
@@ -251,13 +251,13 @@ class Converter:
         )
 
     def _with_agents(self, session: Session, file: BinaryIO, log: Log) -> Session:
-        """Join a gateway's session with the agents' files that belong to it."""
+        """Join a gateway session with the agent files that belong to it."""
         from chatsquash.session.join.views import join_agents  # imported here because few runs need it
 
         return join_agents(session, log, self._options, partial(self._reread, file, log, session), self._lineages)
 
     def _joined_outcome(self, read: Reading, session: Session, log: Log) -> Outcome:
-        """Return the outcome of an agent's conversation that is part of a gateway's session."""
+        """Return the outcome of an agent's conversation that is part of a gateway session."""
         name = session.id or stem(log)
         lines, sizes = session.accounts(has_record=False)
         report = SessionFindings(findings=session.findings([], name, log.display_path), rejected=session.rejected)
@@ -274,14 +274,14 @@ class Converter:
         return Outcome(name, report=report, account=account)
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
-        """Return whether lines have to be sorted by time."""
+        """Return whether lines must be sorted by time."""
         if not self._sorts_lines or log.reordered_lines is not None:
             return False
         codes = {finding.code for _, finding in session.notes}
         return "timestamp-order" in codes and "session-id-mismatch" not in codes
 
     def _is_unrelated(self, session: Session, log: Log) -> bool:
-        """Return whether each line is a session: no line has an id and no request continues another one."""
+        """Return whether each line is a session, because no line has an id and no request continues another."""
         trees = session.growth.trees
         if trees is None or log.join or session.id is not None or not self._splits_files or log.is_part:
             return False
@@ -290,7 +290,7 @@ class Converter:
         return are_unrelated(trees)
 
     def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
-        """Read a log to its end."""
+        """Read all entries of a log and select the snapshot of its session."""
         if observer is None:
             return self._plan.select(self._plan.clean_entries(read.items))
         session = self._plan.select(observer.watch_cleaned(self._plan.clean_entries(observer.watch_logged(read.items))))
@@ -344,14 +344,14 @@ class Converter:
         return records, refusal, [*findings, *later], session_coverage
 
     def _only_grew(self, session: Session) -> bool:
-        """Return whether every request continues the previous reply, and no option needs more than that."""
+        """Return whether every request continues the previous reply and no option needs more than that."""
         needs_more = self._needs_conversations or session.side_requests or session.other_files
         return not needs_more and session.growth.has_only_grown()
 
     def _samples(
         self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Violation | None
     ) -> _Result | None:
-        """Divide a session into samples; ``None`` if no sample can be made of it."""
+        """Divide a session into samples; return ``None`` if samples are off or cannot be made."""
         if self._options.samples == "session":
             return None
         from chatsquash.session.samples import SampleRequest  # imported here because few runs need it
@@ -403,7 +403,7 @@ class Converter:
         return findings, why or session.invalid or cut_rejection(session, findings, self._options)
 
     def _reread(self, file: BinaryIO, log: Log, session: Session, lines: set[int]) -> Iterator[Entry]:
-        """Read the entries at the given lines once more."""
+        """Read the entries of some lines a second time."""
         file.seek(0)
         for item in self._plan.clean_entries(self._reader.read(file, log).items):
             if isinstance(item, Entry) and item.line in lines:
@@ -413,13 +413,13 @@ class Converter:
 
 
 def _format(read: Reading, left_out: Violation | None) -> str | None:
-    """Return the format of a log; lines of an unknown format are read as plain chat."""
+    """Return the format of a log; an unknown format that was converted is plain chat."""
     is_known = read.seen is None or read.seen.format is not None or (left_out and left_out.code == "unknown-format")
     return (read.seen.format if read.seen else None) if is_known else PLAIN
 
 
 def _sampled_tokens(read: Reading, session: Session, log: Log) -> Tokens:
-    """Return the number of tokens that the replies of a session used."""
+    """Return the numbers of tokens used by the replies of a session."""
     if read.document and read.document.conversations:
         from chatsquash.session import agents  # imported here because most logs do not need it
 

@@ -1,6 +1,6 @@
-"""Detect how a conversation ended: exit code, finish reason, failed results and the user's last word.
+"""Detect how a conversation ended: exit code, finish reason, failed results and the user's last message.
 
-Filters and reward models start from these values. Each one is returned with its evidence.
+Filters and reward models use these values. Each value is returned with its evidence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ALWAYS = frozenset([
     "pytest", "py.test", "tox", "nox", "jest", "vitest", "mocha", "ava", "karma", "rspec", "phpunit", "ctest", "make",
     "gmake", "ninja", "tsc", "msbuild", "xcodebuild", "nosetests", "behave", "nextest", "webpack", "pre-commit",
 ])  # fmt: skip
-"""Programs that run tests or a build whatever their arguments are."""
+"""Programs that run tests or a build with any arguments."""
 _VERBS = frozenset([
     "test", "tests", "build", "check", "verify", "package", "compile", "assemble", "nextest", "vet", "clippy",
     "install", "ci",
@@ -36,27 +36,27 @@ _WITH_VERB = frozenset([
 ])  # fmt: skip
 """Programs that run tests or a build with one of the verbs above."""
 _NO_BUILD = frozenset(["npm", "pnpm", "yarn", "bun", "composer", "cargo", "go", "deno", "dart", "flutter"])
-"""Those whose ``install`` and ``ci`` only fetch packages."""
+"""The programs above whose ``install`` and ``ci`` only fetch packages."""
 _RUNNERS = frozenset([
     "sudo", "time", "nice", "env", "npx", "bunx", "xvfb-run", "exec", "command", "nohup", "uv", "poetry", "pipenv",
     "hatch", "rye", "bundle", "coverage", "pnpx",
 ])  # fmt: skip
-"""Programs that run the program named after them."""
+"""Programs that run another program, which follows them on the command line."""
 _BETWEEN = frozenset(["run", "exec", "-m", "x", "python", "python3"])
 """Words between a runner, or Python, and the program it runs."""
 _NO_RUN = frozenset(["--version", "--help", "--collect-only", "--dry-run"])
-"""Options with which these programs run nothing."""
+"""Options with which these programs run neither tests nor a build."""
 _QUOTED = re.compile(r"""'([^']*)(?:'|\Z)|"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)|(?<!\S)\#[^\n]*|\\\n""", re.DOTALL)
 """Text that a shell does not split: quoted strings, comments and line continuations."""
 _HERE = re.compile(r"(?<!<)<<-?[ ]{0,8}+(['\"]?)(\w{1,64}+)\1")
-"""The start of a here-document; its last line is just this word."""
+"""The start of a here-document, with the word that ends it."""
 _PLAIN = re.compile(r"[\w./:=@-]*\Z")
 _SIGN_AT_END = re.compile(r"(&&|\|\||\|&?)\s*\n")
 _SIGNS = re.compile(r"(&&|\|\||\|&?|(?<![<>&])&(?![>&\d])|[;\n()])")
 _QUOTED_NAMES = tuple(f'"{name}"' for name in _COMMAND)
-"""These names as they appear in JSON arguments; a quote inside a string value is escaped, so it never matches."""
+"""The argument names as they appear in JSON; quotes inside a string value are escaped and never match."""
 _WORDS = 16
-"""The number of words of a command to look at."""
+"""The maximum number of words examined in a command."""
 _EXIT = re.compile(
     r"""^\W{0,4}
     (?:(?:the|command|process|program|execution|was|successful|completed|finished|failed|with)[ .]{1,2}){0,6}+
@@ -71,23 +71,20 @@ _NO_RESULT = re.compile(
     r"|^\[(?:Old tool result content cleared|Request interrupted by user)",
     re.MULTILINE,
 )
-"""Claude Code's texts for a command that is still running, did not finish, or whose output was cleared."""
+"""Claude Code's messages for a command that is still running or did not finish, or whose output was cleared."""
 _MIN_CODE, _MAX_CODE = -(1 << 31), 1 << 32
-"""Covers the exit codes of all systems; a log may contain any number."""
+"""The range of exit codes on all systems; a log may contain any number."""
 _RESULT_END = 400
-"""The number of characters at each end of a result that may contain the exit code."""
+"""The number of characters searched for the exit code at each end of a result."""
 
 
 def last_exit(view: View, source: str | None = None) -> tuple[int | None, str | None]:
-    """Return the exit code of the last test or build command, with its evidence.
-
-    Both are ``None`` if there is no such command or its exit code is unknown. ``source`` is the format of the log:
-    Claude Code does not log the code of a command that succeeded.
-    """
+    """Return the exit code of the last test or build command, with its evidence; both are ``None`` if unknown."""
     for call, results in _calls(view):
         if evidence := runs_tests(_command(call["arguments"])):
             for at, content in results if evidence != "nothing" else ():
                 code, where = exit_code(content), "in the result"
+                # Claude Code does not log the exit code of a command that succeeded.
                 if code is None and call.get("name") == "Bash" and _is_success(view, source, at):
                     code, where = 0, "because there is no error in the result"
                 if code is not None and (evidence == "code" or code == 0):
@@ -98,7 +95,7 @@ def last_exit(view: View, source: str | None = None) -> tuple[int | None, str | 
 
 
 def _is_success(view: View, source: str | None, at: int) -> bool:
-    """Return whether a result of Claude Code's Bash is from a command that finished without an error."""
+    """Return whether a result of Claude Code's Bash tool is from a command that finished without an error."""
     message = view.messages[at]
     text = chat.text(message) or ""
     is_unfinished = _NO_RESULT.search(text) is not None
@@ -106,11 +103,11 @@ def _is_success(view: View, source: str | None, at: int) -> bool:
 
 
 def _is_claude_code(view: View, source: str | None) -> bool:
-    """Return whether a conversation is from Claude Code: from its own file, or requests with its system prompt."""
+    """Return whether a conversation is from Claude Code, based on the log format or the system prompt."""
     if source != "anthropic":
         return source == "claude_code"
     first = view.messages[0]
-    return first["role"] == "system" and _CLAUDE_CODE.search((chat.text(first) or "")[:_LOOKED_AT]) is not None
+    return first["role"] == "system" and _CLAUDE_CODE.search((chat.text(first) or "")[:_EXAMINED]) is not None
 
 
 def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]]:
@@ -130,7 +127,7 @@ def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]
 
 
 def _command(arguments: str) -> str:
-    """Return the command in some arguments, or an empty string."""
+    """Return the command in a call's arguments, or an empty string."""
     if arguments[:1] == "{" and not any(map(arguments.__contains__, _QUOTED_NAMES)):
         return ""
     try:
@@ -149,27 +146,30 @@ def _command(arguments: str) -> str:
 
 
 def runs_tests(command: str) -> Literal["code", "success", "nothing"] | None:
-    """Return whether a shell command runs tests or a build, and what its exit code means for the last one.
+    """Return what the exit code of a shell command means for its last test run or build; ``None`` if it has neither.
 
-    ``code``: the exit code is its own. ``success``: 0 means success, any other code may come from another program.
-    ``nothing``: the exit code is another program's, as in ``pytest | tail``.
+    ``code``: it is the exit code of that program. ``success``: 0 means success, but any other code may come from
+    another program. ``nothing``: it is the exit code of another program, as in ``pytest | tail``.
     """
     parts = _SIGNS.split(_SIGN_AT_END.sub(r"\1", _QUOTED.sub(_unquoted, _without_here_documents(command))))
     test_parts = [at for at in range(0, len(parts), 2) if _is_test_command(parts[at].split(None, _WORDS)[:_WORDS])]
     if not test_parts:
         return None
     rest = parts[test_parts[-1] + 1 :]
+    # Separators at the end have no effect, except that & does not wait for the command.
     while len(rest) > 1 and not rest[-1].strip() and rest[-2] != "&":
         del rest[-2:]
+    # After ||, the tests may not have run.
     if test_parts[-1] and parts[test_parts[-1] - 1] == "||":
         return "nothing"
+    # With pipefail, a pipeline fails if any of its commands does.
     harmless = {"&&", "(", ")", *(("|", "|&") if "pipefail" in command else ())}
     meaning: Literal["code", "success"] = "success" if rest else "code"
     return meaning if harmless.issuperset(rest[::2]) else "nothing"
 
 
 def _unquoted(match: re.Match[str]) -> str:
-    """Replace a quoted string with a single word; it stays as it is if a shell would not split it."""
+    """Replace a quoted string with a single word: its content if a shell would not split that."""
     text = match[1] if match[1] is not None else match[2]
     return " " if text is None else text if _PLAIN.match(text) else "_"
 
@@ -253,14 +253,14 @@ THANKS = (
     "good job", "looks good", "lgtm", "it works", "works now", "works great", "love it", "amazing",
 )  # fmt: skip
 _INTERNATIONAL = frozenset(["no", "nope", "stop", "perfect", "nice", "great", "terrible", "cheers", "rather"])
-"""Words that people who write in other languages also begin with."""
+"""Words that messages in other languages may begin with, too."""
 _COMMON = [
     "again", "and", "are you", "but", "can you", "does", "doesn't", "don't", "from", "have to", "how", "i'm", "instead",
     "is it", "is not", "isn't", "it", "it's", "its", "make", "my", "not", "now", "of", "one", "please", "should",
     "still", "that", "the", "then", "there", "they", "this", "to the", "we", "what", "when", "which", "why", "with",
     "work", "would", "you", "your",
 ]  # fmt: skip
-"""Words that are rare in other languages."""
+"""Common English words that are rare in other languages."""
 
 
 def _any_of(phrases: tuple[str, ...] | list[str], begin: str = r"\b") -> re.Pattern[str]:
@@ -274,13 +274,13 @@ _THANK = _any_of(THANKS, r"(?:\A|[.!?\n,]\s{0,2}|\b(?:ok|okay|yes|so|now|very|ma
 _RULES: tuple[tuple[LastUser, re.Pattern[str]], ...] = (
     ("complaint", _COMPLAINT), ("correction", _CORRECTION), ("thanks", _THANK),
 )  # fmt: skip
-_LOOKED_AT = 600
-"""The number of characters of a message to look at: comments on the work usually precede pasted text."""
+_EXAMINED = 600
+"""The number of characters examined in a message; comments on the work usually precede pasted text."""
 _TAGGED = re.compile(r"\s*+<([a-z][\w-]{0,40})>")
 
 
 def judge_last_message(view: View) -> tuple[LastUser, str | None]:
-    """Classify the user's last message after a reply, and return which message it is."""
+    """Classify the user's last message after a reply, and return its position and the deciding words as evidence."""
     roles = view.columns.roles
     first = next((at for at, role in enumerate(roles) if role == "assistant"), len(roles))
     for at in range(len(roles) - 1, first, -1):
@@ -302,14 +302,14 @@ def _typed_text(text: str) -> str:
         if at < 0:
             return ""
         at += len(closing)
-    return text[at:].lstrip()[:_LOOKED_AT]
+    return text[at:].lstrip()[:_EXAMINED]
 
 
 def judge_text(text: str) -> tuple[LastUser, str]:
-    """Classify a message as a reaction to the reply, with the deciding words; *unknown* if it is not English."""
+    """Classify a message as a reaction to the reply; return *unknown* if it is not English, and the deciding words."""
     plain = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     letters = [char for char in plain if char.isalpha()]
-    # Letters outside ASCII are rare in English, so a text with more than a tenth of them is taken for another language.
+    # Letters outside ASCII are rare in English, so a message with more than a tenth of them is in another language.
     is_english = bool(_ENGLISH.search(plain)) and sum(map(str.isascii, letters)) >= 0.9 * len(letters)
     for kind, pattern in _RULES:
         for match in pattern.finditer(plain):
@@ -320,9 +320,9 @@ def judge_text(text: str) -> tuple[LastUser, str]:
 
 
 _MAX_LISTED = 20
-"""The number of messages listed as evidence."""
+"""The maximum number of messages listed as evidence."""
 _MAX_REASON = 64
-"""The length to which a finish reason is cut, since a log may contain any text there."""
+"""The maximum length of a finish reason; a log may contain any text there."""
 
 
 def detect_ending(view: View, reply: Response, origin: Origin | None = None, source: str | None = None) -> Ending:
@@ -331,7 +331,7 @@ def detect_ending(view: View, reply: Response, origin: Origin | None = None, sou
     Args:
         view: The messages as they were logged.
         reply: The last reply.
-        origin: The conversation's origin, if it comes from a file of an agent.
+        origin: The origin of a conversation from an agent file.
         source: The format of the log.
     """
     finish, evidence, truncated, why = _finish_reason(reply)

@@ -21,7 +21,7 @@ from chatsquash.records.sketch import sketch
 SIZE = 16
 """The size of a digest in bytes."""
 _MESSAGES = ("messages", "conversations", "prompt", "completion", "tools")
-"""The fields of records with messages and tools."""
+"""The record fields that contain messages and tools."""
 _DIGITS = re.compile(r"\d+")
 _Object = dict[str, Any]
 
@@ -35,17 +35,15 @@ def of_outcome(outcome: Outcome, options: Options) -> Outcome:
 
 
 def of_record(full_record: Record, options: Options) -> Likeness:
-    """Return the fingerprints that the options need.
-
-    A record that would take too much memory to parse is compared by its bytes.
-    """
+    """Return the fingerprints that the options need."""
     if full_record.alike is not None:
         return full_record.alike
     try:
         return _likeness(jsonio.loads(full_record.line), full_record, options)
     except jsonio.TooLargeError:
+        # Parsing would take too much memory, so the record is compared by its bytes.
         record_digest = digest(full_record.line)
-        return Likeness(record_digest, record_digest, sketch([], record_digest) if _asks_words(options) else b"")
+        return Likeness(record_digest, record_digest, sketch([], record_digest) if _needs_words(options) else b"")
 
 
 def _likeness(value: _Object, full_record: Record, options: Options) -> Likeness:
@@ -57,17 +55,17 @@ def _likeness(value: _Object, full_record: Record, options: Options) -> Likeness
     return Likeness(
         same=_digests(as_messages, other_fields, flag)[-SIZE:] if rule in ("ids", "prefix") else b"",
         begins=_digests(as_written, other_fields, "") if rule == "prefix" else b"",
-        sketch=sketch(_words(as_messages), full_record.digest.hex().encode()) if _asks_words(options) else b"",
+        sketch=sketch(_words(as_messages), full_record.digest.hex().encode()) if _needs_words(options) else b"",
         prompt=_prompt(as_messages) if options.clusters else b"",
     )
 
 
-def _asks_words(options: Options) -> bool:
+def _needs_words(options: Options) -> bool:
     return options.duplicate_mode == "near" or options.clusters
 
 
 def _digests(record: StoredRecord, other_fields: _Object, flag: str) -> bytes:
-    """Return a digest for each prefix of a record, from no message to all; ``flag`` is ignored in messages."""
+    """Return a digest for each prefix of a record, from no message to all of them; the field ``flag`` is ignored."""
     running_digest = blake2b(jsonio.dumps([record.tools, other_fields], sort_keys=True), digest_size=SIZE)
     digests, ids = [running_digest.digest()], dict[str, str]()
     for message in record.messages:
@@ -111,16 +109,15 @@ def _value(arguments: str) -> Json:
 
 
 def _words(record: StoredRecord) -> Iterator[str]:
-    """Yield all words that are said or called, without system prompts, which are the same in most sessions of an agent.
-
-    An image or any other part that is not text counts as one word.
-    """
+    """Yield the words of all messages and calls, without system prompts."""
     for message in record.messages:
+        # System prompts are the same in most sessions of an agent.
         if message["role"] == "system":
             continue
         yield from message_texts(message)
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
+            # An image or any other part that is not text counts as one word.
             if chat.part_text(part) is None and not (isinstance(part, dict) and part.get("type") in PARTS):
                 yield blake2b(jsonio.dumps(part, sort_keys=True), digest_size=SIZE).hexdigest()
 

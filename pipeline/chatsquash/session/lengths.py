@@ -37,7 +37,7 @@ class Lengths:
         self._cuts = options.too_long == "cut" and options.samples == "session"
 
     def measure(self, original: Record) -> tuple[Record | Violation, list[Violation]]:
-        """Count the tokens of a record, cut to fit if requested; return it or why it is rejected, and findings."""
+        """Count the tokens of a record, and cut it to fit if requested; return it or its rejection, and findings."""
         value = jsonio.loads(original.line)
         try:
             tokens = self._count(record(value))
@@ -49,17 +49,17 @@ class Lengths:
             return why, [why]
 
     def count_tokens(self, record_line: bytes) -> int | None:
-        """Count the tokens of a record; ``None`` if the template refuses it."""
+        """Count the tokens of a record; return ``None`` if the template rejects it."""
         try:
             return self._count(record(jsonio.loads(record_line)))
         except RefusedError:
             return None
 
     def _cut(self, original: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Violation]]:
-        """Drop exchanges at the end of a record until it fits; if not even one exchange fits, keep all of it."""
+        """Drop exchanges at the end of a record until it fits; if not even one exchange fits, drop none."""
         ends = _ends(value, original.marks)
         counts: dict[int, int] = {}
-        # The record is counted again for every candidate end, so the results are cached for the binary search.
+        # Counting is repeated for every candidate end, so the binary search caches its results.
 
         def count(end: int) -> int:
             counts[end] = counts.get(end) or self._count(record(_shorten(value, end)))
@@ -80,7 +80,7 @@ class Lengths:
 
 
 def _ends(value: dict[str, Any], marks: list[Mark]) -> list[int]:
-    """Return where each exchange but the last ends: after assistant messages, and not within a reply."""
+    """Return the end positions of all exchanges but the last: after assistant messages, but not within a reply."""
     content = native(record(value))
     roles = [message["role"] for message in content.messages]
     pairs = zip(roles, [*roles[1:], ""], strict=True)

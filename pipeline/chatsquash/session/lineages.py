@@ -1,8 +1,8 @@
-"""Find logs of a run that repeat one another, and replies in them that count in another log.
+"""Find logs of a run that repeat one another, and replies in them that are counted in another log.
 
-A fork or a resumed session may begin with the messages of its parent. Logs with the same first message, and logs that
-name a parent, form a lineage. Lineages are searched for when the first file of an agent is converted, so that a run on
-other logs opens none of them twice.
+A fork or a resumed session may begin with the messages of its parent. Logs with the same first message form a lineage,
+as do a log and the parent it refers to. Lineages are not searched for until the first agent file is converted, so that
+a run on other logs opens none of them twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST = 1_000
 """The maximum number of logs compared in a lineage."""
 _SAMPLE = 16
-"""The number of logs sampled to decide whether a run contains files of agents."""
+"""The number of logs sampled to decide whether a run contains agent files."""
 _RECENT = 4
 """The number of lineages whose copies are cached; forks are usually next to their parents."""
 
@@ -41,7 +41,7 @@ class Lineages:
         self._copies: OrderedDict[str, dict[str, frozenset[int]]] = OrderedDict()
 
     def look_ahead(self) -> None:
-        """Search for lineages now if the sample contains files of agents, so that worker processes do not have to."""
+        """Search for lineages now if a sample of the logs contains agent files, to save workers from doing so."""
         from chatsquash.reading.ancestry import ancestry  # imported here because not every process needs it
 
         step = max(1, len(self._logs) // _SAMPLE)
@@ -51,7 +51,7 @@ class Lineages:
             self.groups()
 
     def known_groups(self) -> list[list[int]]:
-        """Return the same as ``groups`` if lineages were searched for already, else an empty list."""
+        """Return the groups if lineages were already searched for, else an empty list."""
         return self.groups() if self._members is not None else []
 
     def groups(self) -> list[list[int]]:
@@ -72,10 +72,10 @@ class Lineages:
         return count if count >= MOST else 0
 
     def mark(self, document: LogDocument, log: Log) -> None:
-        """Mark the replies of a document that count in another log."""
+        """Mark the replies of a document that are counted in another log."""
         members = self._lineage(log)
         if not members or len(members) > MOST or log.unit is not None:
-            return  # the format relates the sessions of a database
+            return  # the format itself relates the sessions of a database
         from chatsquash.trees.documents import paths_of
 
         paths = paths_of(document)
@@ -84,7 +84,7 @@ class Lineages:
             reply.is_copy = reply.number in copy_numbers
 
     def _copies_in(self, members: list[Log], document: LogDocument, log: Log) -> frozenset[int]:
-        """Return the numbers of the replies that count in another log."""
+        """Return the numbers of the replies that are counted in another log."""
         from chatsquash.trees.copies import copies, sampled_replies
         from chatsquash.trees.documents import paths_of
 
@@ -109,7 +109,7 @@ class Lineages:
         return LineageMember(f"{log.name}\n{log.display_path}", origin.session, origin.parents, origin.started, replies)
 
     def _lineage(self, log: Log) -> list[Log]:
-        """Return the logs in the lineage of a log; empty if there is no other."""
+        """Return the logs in the lineage of a log; empty if it has no lineage."""
         return [self._logs[number] for number in self._by_path().get(log.display_path, ())]
 
     def _by_path(self) -> dict[str, list[int]]:
@@ -118,7 +118,7 @@ class Lineages:
         return self._members
 
     def _find(self) -> dict[str, list[int]]:
-        """Join logs with a common first message, and logs of which one names or contains the other."""
+        """Join logs with a common first message, and logs that refer to or contain another."""
         known = [*self._ancestries()]
         sets, keys = Sets(), Index()
         sessions: dict[str, list[int]] = {}
@@ -143,7 +143,7 @@ class Lineages:
         return {self._logs[each].display_path: group for group in groups.values() if len(group) > 1 for each in group}
 
     def _ancestries(self) -> Iterator[tuple[int, Ancestry]]:
-        """Yield the number of each file of an agent once, with the origin of its session."""
+        """Yield the number of each agent file once, with the origin of its session."""
         from chatsquash.reading.ancestry import ancestry
 
         seen: set[str] = set()
@@ -155,7 +155,7 @@ class Lineages:
                 yield number, origin
 
     def _with_summaries(self, summaries: dict[str, int], numbers: list[int]) -> Iterator[tuple[int, int]]:
-        """Find files that contain a summary with which another file in the same folders begins.
+        """Find files that contain the summary at the beginning of another file in the same folders.
 
         ``summaries`` maps the ids of these summaries to the positions of the other files in ``numbers``.
         """
@@ -175,7 +175,7 @@ def _folder(log: Log) -> str:
 
 
 def _replies(log: Log, options: Options) -> list[SampledReply]:
-    """Return what identifies the replies of a log; nothing if it cannot be read."""
+    """Return the identifying data of a log's replies; empty if it cannot be read."""
     from chatsquash.formats.base import TurnError
     from chatsquash.reading.identify import read_document
     from chatsquash.sources.open import open_file

@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from chatsquash.trees.replies import LogPath
 
 _MARKS = ("[truncated]", "[TRUNCATED]", "(truncated)", "<truncated>")
-"""The ends of texts that a logger truncated; tool results may end like this because tools truncate them for the model.
-"""
+"""The ends of strings that a logger truncated."""
 _CODE = "truncated-by-logger"
 _WITH_LINES = ("role-sequence", "short-tail", "session-id-mismatch", "timestamp-order", "tool-conflict")
-"""The codes of findings whose texts refer to other lines."""
+"""The codes of findings whose text refers to other lines."""
 _LINE = re.compile(r"\bline ([\d,]+)")
 
 
 def logger_cuts(session: Session) -> Iterator[LineFinding]:
-    """Find messages that end with a truncation mark."""
+    """Report messages that end with a truncation mark."""
     entry = session.snapshot.entry if session.snapshot else None
     if entry is None:
         return
     messages = [*enumerate(entry.messages), (None, entry.reply.message)]
     for at, message in messages:
+        # Tools truncate their own results for the model, so these marks do not show that the logger did.
         if message is not None and message["role"] != "tool" and _is_cut(message):
             fact = reading.truncated_by_logger(f"the {message['role']} message", 1)
             yield entry.line, fact._replace(at=at)
@@ -86,7 +86,7 @@ def log_rejection(seen: LogHead | None, session: Session) -> Violation | None:
 
 
 def _other_format(seen: LogHead | None, snapshot: Snapshot) -> str | None:
-    """Return the format of the only response if the log is read as a different one because ``--from`` requests it."""
+    """Return the format of the only response if ``--from`` specifies a different one."""
     reply = snapshot.entry.reply
     if not (seen and seen.format and reply.foreign and reply.raw):
         return None
@@ -97,14 +97,14 @@ def _other_format(seen: LogHead | None, snapshot: Snapshot) -> str | None:
 
 
 def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[LineFinding]:
-    """Summarise what cleaning did to a session."""
+    """Report how many messages and entries of a session cleaning changed."""
     snapshot = session.snapshot
     changed = {**(snapshot.entry.cleanup_counts if snapshot else {}), **session.dropped}
     return [(snapshot.entry.line if snapshot else None, finding) for finding in cleaning_findings(changed, sets)]
 
 
 def cleaning_findings(changed: dict[str, int], sets: tuple[str, ...]) -> list[Violation]:
-    """Report what the rules of some sets did, given how many messages or entries each one changed."""
+    """Report how many messages or entries the rules of some sets changed."""
     if not any(changed.values()):
         return []
     counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.rule_names(sets)}
@@ -122,7 +122,7 @@ def split_findings(log: Log) -> Iterator[LineFinding]:
 
 
 def in_files(findings: list[Finding], log: Log) -> list[Finding]:
-    """Return findings with the file of their line, if the session has lines in several files."""
+    """Return findings with the file of their line if the session has lines in several files."""
     return [_in_file(each, log) for each in findings] if log.pieces or log.agents else findings
 
 
@@ -138,7 +138,7 @@ def _in_file(finding: Finding, log: Log) -> Finding:
 
 
 def rejected_outcome(log: Log, why: Violation) -> Outcome:
-    """Return the outcome of a log of which only the reason for its rejection is known."""
+    """Return an outcome that contains only the reason for the rejection of a log."""
     return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.display_path)]))
 
 
@@ -220,7 +220,7 @@ def loss_findings(
 def find_unrelated(session: Session, count: int, coverage: Coverage) -> list[LineFinding]:
     """Report a session without ids that contains several conversations of the user, if most replies are lost.
 
-    Such a file contains several sessions, but the record is the longest one only.
+    Such a file contains several sessions, but only the longest one becomes a record.
     """
     if session.id is not None or count < 2 or 2 * coverage.carried >= coverage.total:
         return []
@@ -238,8 +238,8 @@ def with_side_requests(
 ) -> list[ReplyOutcome]:
     """Add rows for replies to side requests that cleaning dropped, in the order of the lines.
 
-    Such a request belongs to the user's conversation that began last before it, or to the first one. ``ids`` maps the
-    ``id()`` of each path to the name of its conversation.
+    A side request belongs to the last of the user's conversations that began before it, or to the first one. ``ids``
+    maps the ``id()`` of each path to the id of its conversation.
     """
     if not lines:
         return rows

@@ -18,14 +18,10 @@ if TYPE_CHECKING:
 
 
 def check_growth(session: Session, document: LogDocument | None, options: Options) -> Violation | None:
-    """Return why a session has no records if they would be too large in proportion to its log.
-
-    No record is longer than its log, so only sessions with more records than the limit are measured.
-    """
+    """Return why a session has no records if they would be too large in proportion to its log."""
     if document and document.conversations:
-        if (
-            document.growth is None or document.growth[0] is not options
-        ):  # computed once for all conversations of the document
+        # Computed once for all conversations of the document.
+        if document.growth is None or document.growth[0] is not options:
             sizes = _sizes_of_file(document, options)
             document.growth = options, _beyond(sizes, document.size, options.max_output_growth)
         why: Violation | None = document.growth[1]
@@ -51,7 +47,7 @@ def _beyond(sizes: list[int], log: int, most: int) -> Violation | None:
 
 def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
     """Estimate the sizes of the records of a gateway's log."""
-    # No record is longer than the log, so this many cannot exceed the limit.
+    # No record is longer than the log, so this number of records cannot exceed the limit.
     if len(replies) <= options.max_output_growth:
         return []
     sizes: dict[int, int] = {}
@@ -82,6 +78,7 @@ def _sizes_of_file(document: LogDocument, options: Options) -> list[int]:
         return _sizes_of_paths(paths) if len(paths) > options.max_output_growth else []
     if sum(path.length for path in paths) <= options.max_output_growth:
         return []
+    # The histories grow from one message to the full conversation, so their average length is about half of it.
     return [size // 2 for path, size in zip(paths, _sizes_of_paths(paths), strict=True) for _ in path.replies]
 
 

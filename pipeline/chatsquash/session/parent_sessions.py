@@ -1,4 +1,4 @@
-"""Name the conversations in agents' files, and find the conversation that started a sub-agent in another file."""
+"""Generate ids for conversations in agent files, and find the conversation that started a sub-agent in another file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Home(Struct, frozen=True):
     """The session of each conversation."""
 
     def caller(self, place: FilePath) -> int | None:
-        """Return the conversation that started a sub-agent, or if none names it, the current one of its session."""
+        """Return the conversation that started a sub-agent; if none refers to it, the current one of its session."""
         start = place.root_origin
         known = (
             self.by_call.get(start.call or ""),
@@ -94,7 +94,7 @@ class ParentFile(NamedTuple):
 
     home: Home | None
     relatives: tuple[Relative, ...]
-    """The files that were looked for."""
+    """The files that were searched for."""
     inner: str | None = None
     """The id of another sub-agent's conversation that contains the call, if the session's file does not."""
 

@@ -25,9 +25,9 @@ from chatsquash.trees.kinds import are_unrelated
 
 
 def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Log]:
-    """Return the sessions in a file, as ``split`` does; a session already found is returned with its lines sorted.
+    """Return the sessions in a file; a log that is already a session is returned with its lines sorted by time.
 
-    If no line has an id and no request continues another one, each exchange is a session, unless the user set
+    If no line has an id and no request continues another, each exchange is a session unless the user set
     ``--sessions-by``. If only the ids show that a file is mixed, the first session records the number of sessions.
     """
     return sessions.split(log, options, expanded, _parts) if log.spans is None else [_in_order(log, options)]
@@ -97,11 +97,11 @@ def _in_order(log: Log, options: Options) -> Log:
 
 _MAX_TIME = (1 << 63) - 1
 UNKNOWN = -_MAX_TIME - 1
-"""Stands for an unknown number."""
+"""A placeholder for an unknown number."""
 
 
 def pack_time(at: int | None) -> int:
-    """Limit a time to 64 bits."""
+    """Clamp a time to 64 bits; return ``UNKNOWN`` for ``None``."""
     return UNKNOWN if at is None else max(-_MAX_TIME, min(at, _MAX_TIME))
 
 
@@ -125,10 +125,10 @@ def count_out_of_order(times: Iterable[int]) -> int:
 
 
 def days_logged(options: Options, log: Log) -> list[str]:
-    """Return the UTC dates by which a log is grouped: usually that of its first readable time after cleaning.
+    """Return the UTC dates for grouping a log: usually the date of its first readable time after cleaning.
 
-    For a document with several sessions, these are the dates of all of them; for a log whose conversations may each
-    become a record, all dates.
+    A document with several sessions has the dates of all of them. A log whose conversations may each become a record
+    has the dates of all its entries.
     """
     with open_file(log.path, options) as file:
         items = Reader(replace(options, sessions_by="file")).read(file, log).items

@@ -6,19 +6,20 @@
    validation checks session ids and timestamps.
 2. ``select`` consumes the stream and picks the snapshot: the last entry with the most messages. On the way it counts
    every line, collects tool definitions and tracks which reply each request continues.
-3. ``compose`` appends the reply to the messages of the snapshot; from here on there is a conversation.
+3. ``compose`` appends the reply to the messages of the snapshot; later steps work on the resulting conversation.
 4. Logged stages correct what the log contains: repeated results are removed, unsupported content is dropped, missing
    definitions are supplied.
-5. The checks run, tool use is counted, the ending is determined, and a preset may refuse the conversation. All of this
-   describes the log, so it precedes the changes that the options request.
+5. The checks run, tool use is counted, the ending is determined, and a preset may reject the conversation. These steps
+describe the log, so they precede the changes that the options request.
 6. Record stages apply these changes: tools, reasoning, system prompt, pseudonyms for addresses, message layout.
 7. ``encode`` writes the record line.
 
 Steps 3 to 7 (``Plan.make_record``) run once per record. A session with several conversations, or with samples, has
 several snapshots and repeats them.
 
-Not here: reading and splitting logs (``chatsquash.reading``, ``parts`` and ``chains``), choosing the conversations of a
-session (``conversations``, ``agents``, ``sample_records``), and redaction, which follows the records (``privacy``).
+Not in this module: reading and splitting logs (``chatsquash.reading``, ``parts`` and ``chains``), choosing the
+conversations of a session (``conversations``, ``agents``, ``sample_records``), and redaction, which follows the
+records (``privacy``).
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ Check = Callable[[Conversation, View], Iterable[Violation]]
 
 
 class EntryObserver(Protocol):
-    """Sees the entries of a session while it is converted."""
+    """Observes the entries of a session during the conversion."""
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
         """Pass on the entries as they were read."""
@@ -85,9 +86,9 @@ class Plan(NamedTuple):
     select: Callable[[EntryStream], Session]
     """Selects the entry that becomes the record."""
     compose: Callable[..., StageResult]
-    """Turns its snapshot into a conversation."""
+    """Turns the session's snapshot into a conversation."""
     logged_stages: tuple[ConversationStage, ...]
-    """Stages that turn the conversation into what was logged, as chat messages."""
+    """Stages that correct and complete the logged conversation."""
     checks: tuple[Check, ...]
     """The checks of the logged conversation."""
     measure: Callable[[View, dict[int, int]], Usage]
@@ -97,7 +98,7 @@ class Plan(NamedTuple):
     """Stages that turn the conversation into the content of the record."""
     encode: Callable[[Conversation], RecordLine]
     is_shaped: bool = False
-    """Whether records have the shape of a training preset."""
+    """Whether records have the layout of a training preset."""
 
     def clean_entries(self, items: EntryStream) -> EntryStream:
         """Run the entry stages over a stream of entries."""
@@ -116,7 +117,7 @@ class Plan(NamedTuple):
     ) -> tuple[Record | Rejection, list[Violation]]:
         """Convert a snapshot; return its record, or the reason for rejecting it, and all findings.
 
-        ``marks`` are those of the assistant messages; the record has them with their final positions.
+        ``marks`` are the marks of the assistant messages. The record contains them with their final positions.
         """
         conversation, composed = self.compose(snapshot, has_private=has_private, source=source, version=version)
         shared_calls = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
@@ -152,7 +153,7 @@ class Plan(NamedTuple):
         return replace(result, digest=digest, ending=session_ending), findings
 
     def _check_reply(self, conversation: Conversation, snapshot: Snapshot) -> Violation | None:
-        """Return why a session without any reply has no record; in the default format, a plain log's request is one."""
+        """Return why a session without a reply has no record; the default format accepts plain requests."""
         if any(message["role"] == "assistant" for message in conversation.messages):
             return None
         is_specified = not (self.is_shaped or snapshot.entry.origin)
@@ -172,7 +173,7 @@ def needs_conversations(options: Options) -> bool:
 def with_logged_positions(
     findings: list[Violation], logged_messages: list[Message], messages: list[Message]
 ) -> list[Violation]:
-    """Add to findings the logged position of their message, if messages were added or dropped since."""
+    """Add the logged position of its message to each finding if messages were added or dropped since."""
     if len(logged_messages) == len(messages) and all(map(is_, logged_messages, messages)):
         return findings
     places = {id(message): at for at, message in enumerate(logged_messages)}
@@ -260,7 +261,7 @@ def _encoder(options: Options) -> Callable[[Conversation], RecordLine]:
 
 
 def _joined_messages(options: Options) -> MessageFilter | None:
-    """Return which messages have their texts joined: all for presets, and only those with inlined calls otherwise."""
+    """Return a filter for the messages whose texts are joined: all for presets, else only those with inlined calls."""
     if options.preset != presets.DEFAULT:
         return lambda message: True  # noqa: ARG005
     if not options.json_tool_calls:
@@ -286,10 +287,8 @@ def _chat_stages(options: Options, joins: MessageFilter | None) -> Iterator[Conv
 
 
 def _optional_stages(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
-    """Yield the stages that the options request, in order.
-
-    They are imported here because few runs need them.
-    """
+    """Yield the stages that the options request, in order."""
+    # The stages are imported here because few runs need them.
     if options.tools == "used":
         from chatsquash.session.stages.tools import used_tools
 

@@ -48,7 +48,7 @@ class _Replacement(NamedTuple):
     hidden: dict[str, str]
     """The replacements for texts outside of records."""
     values: list[Value]
-    """The values that were found."""
+    """The detected values."""
 
 
 class OutcomePrivacy:
@@ -59,11 +59,11 @@ class OutcomePrivacy:
         self._privacy = Privacy(options)
         self._placeholders = self._privacy.placeholders if options.anonymize_key else None
         self._anonymizer, self._redactor = self._privacy.anonymizer, self._privacy.redactor
-        looks = options.integrity_analysis and "secrets" not in options.redacts
-        self._looker = requests.secret_finder(options) if looks else None
+        reports_secrets = options.integrity_analysis and "secrets" not in options.redacts
+        self._secret_detector = requests.secret_finder(options) if reports_secrets else None
 
     def outcome(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
-        """Return an outcome that reports private values in its records, or has placeholders instead of them.
+        """Return an outcome whose private values are reported or replaced with placeholders.
 
         ``file`` is the open log.
         """
@@ -78,9 +78,9 @@ class OutcomePrivacy:
                     clean_outcome,
                     private_texts.with_log_names(log, clean_outcome.privacy.log_names),
                     file,
-                    self._looker,
+                    self._secret_detector,
                 )
-                if self._looker
+                if self._secret_detector
                 else clean_outcome
             )
         except UnsearchedError as problem:
@@ -103,7 +103,7 @@ class OutcomePrivacy:
             return outcome
         return private_texts.hide_texts(outcome, log, lambda text: names.get(text, text), self._privacy.digest)
 
-    # Looking
+    # Reporting
 
     def _report_secrets(self, outcome: Outcome, log: Log, file: BinaryIO, detector: Redactor) -> Outcome:
         records, unsearched = list(outcome.records), outcome.privacy.unsearched_texts
@@ -126,7 +126,7 @@ class OutcomePrivacy:
         return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
 
     def _with_counts(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
-        """Add the counts of found values to a record."""
+        """Add the counts of detected values to a record."""
         values: Counter[Value] = Counter()
         for (_, value), count in counts.items():
             values[value] += count

@@ -35,11 +35,11 @@ _ENDING = (
     "last_user_evidence",
 )
 _UNKNOWN_FILE = Relative(b"", b"")
-"""Stands for a file whose path is private; it never compares as unchanged, so its session is converted again."""
+"""A placeholder for a file with a private path; it always counts as changed, so its session is converted again."""
 
 
 def collect_texts(outcome: Outcome, log: Log) -> list[str]:
-    """Return all distinct texts that come from a log, except for the lines of records."""
+    """Return all distinct strings that come from a log, except for the lines of records."""
     unique: dict[str, None] = {}
 
     def note(text: str) -> str:
@@ -52,7 +52,7 @@ def collect_texts(outcome: Outcome, log: Log) -> list[str]:
 
 
 def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
-    """Apply ``hide`` to all texts of an outcome, and record the log's new names if they change.
+    """Apply ``hide`` to all strings in an outcome, and record the log's new names if they change.
 
     ``digest`` distinguishes the paths of such logs.
     """
@@ -80,7 +80,7 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
 
 
 def with_log_names(log: Log, log_names: LogNames | None) -> Log:
-    """Return a log with the names under which reports list it."""
+    """Return a log with the names that reports use for it."""
     if log_names is None:
         return log
     paths = iter(log_names.other_files)
@@ -161,7 +161,7 @@ _PIECE = 1 << 20
 
 
 def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Privacy) -> Iterator[Iterable[bytes]]:
-    """Yield the unreadable lines of a log as in ``Given.rejected``; each one is read before the next.
+    """Yield the unreadable lines of a log in pieces; each line must be consumed before the next.
 
     Lines of HTTP captures are never yielded, because they contain keys and cookies.
     """
@@ -198,7 +198,7 @@ def _may_be_kept(path: str, options: Options) -> bool:
 def read_rejected_line(
     file: BinaryIO, rejected: RejectedLine, names: Privacy, also: Finder | None = None
 ) -> Iterator[bytes]:
-    """Yield a line of an open log in pieces, with private values replaced, and with those that ``also`` finds."""
+    """Yield a line of an open log in pieces, with private values replaced, including those that ``also`` matches."""
     return names.pieces(without_credentials(_pieces(file, rejected)), also)
 
 
@@ -228,9 +228,10 @@ _QUOTE = rb'(?<!\\)(?P<slashes>\\*+)"'
 _SENT_END, _QUERY_END = rb'["\\\r\n]', rb'[&"\\\s]'
 
 
+# Compiling takes longer than converting a small log.
 @cache
 def compile_pattern(pattern: bytes) -> re.Pattern[bytes]:
-    """Compile a pattern when it is first needed, since compiling takes longer than converting a small log."""
+    """Compile a pattern on first use."""
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -260,7 +261,7 @@ class _Credential(NamedTuple):
 
 
 def without_credentials(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Remove credentials from a stream of bytes; at most a piece and ``START_MAX`` bytes are in memory."""
+    """Remove credentials from a stream of bytes; at most a piece and ``START_MAX`` bytes are kept in memory."""
     rest = b""
     open_credential: _Credential | None = None
     for piece in pieces:
@@ -272,9 +273,9 @@ def without_credentials(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def _remove_credentials(
     data: bytes, open_credential: _Credential | None, ahead: int
 ) -> tuple[bytes, bytes, _Credential | None]:
-    """Return the clean bytes, the bytes to look at with the next piece, and the credential that continues there.
+    """Return the clean bytes, the bytes to examine with the next piece, and the credential that continues there.
 
-    A match that starts within the last ``ahead`` bytes is left to the next piece.
+    Matches that start within the last ``ahead`` bytes are left for the next piece.
     """
     pieces: list[bytes] = []
     at = 0

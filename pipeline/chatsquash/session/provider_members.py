@@ -20,19 +20,19 @@ _OF_DEFINITIONS = {
     "openai": ("output_schema", "description"),
     "google": ("response", "responseJsonSchema"),
 }
-"""Fields of tools; ``description`` is that of a namespace."""
+"""Fields of tools; ``description`` belongs to a namespace."""
 _CONTAINERS = ("wrapper", "document", "more", "namespace")
-"""Fields of a native object that contain such fields in turn."""
+"""Fields of a native object that may contain provider-specific fields as well."""
 
 
 def of_block(block: Block) -> Iterator[str]:
-    """Yield the names of such fields in a text, a medium or a call."""
+    """Yield the names of provider-specific fields in a text, medium or call."""
     if isinstance(block, Text | Media | Call) and block.native:
         yield from _names(block.native, _OF_BLOCKS)
 
 
 def of_definitions(tools: list[Tool]) -> list[tuple[Tool, list[str]]]:
-    """Return the definitions with such fields, each with their names."""
+    """Return the definitions with provider-specific fields, and the names of these fields."""
     return [(tool, names) for tool in tools if (names := list(_names(chat.private(tool), _OF_DEFINITIONS)))]
 
 

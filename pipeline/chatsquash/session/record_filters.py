@@ -1,4 +1,4 @@
-"""The use of tools in a record, and the filters that look at single records."""
+"""Tool use in a record, and the filters for single records."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _NONE: dict[int, int] = {}
 def measure(view: View, shared_calls: Mapping[int, int] = _NONE) -> Usage:
     """Count the calls and turns of a record with native calls.
 
-    ``shared`` maps the ``id()`` of messages that other records of the session contain too to their numbers.
+    ``shared_calls`` maps the ``id()`` of messages that are also in other records of the session to their numbers.
     """
     calls = client = assistant = with_tools = 0
     side: str | None = None
@@ -143,5 +143,5 @@ class ToolTotals:
         return sorted(self._tools.items())
 
     def most_used(self) -> list[tuple[str, list[int]]]:
-        """Return the same, sorted by calls in descending order."""
+        """Return each tool with its counts, sorted by calls in descending order."""
         return sorted(self.by_name(), key=lambda item: (-item[1][1], item[0]))

@@ -51,7 +51,7 @@ class RecordMaker:
         source, version = (seen.format, seen.version) if seen else (None, None)
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
-            self._anonymizer.passwords.clear()  # left from snapshots that became no record
+            self._anonymizer.passwords.clear()  # left over from snapshots that became no record
         has_private = session.has_private
         snapshot = session.other_files.with_failures(snapshot) if session.other_files else snapshot
         record, findings = self._plan.make_record(
@@ -81,7 +81,7 @@ class RecordMaker:
         return record, findings
 
     def selection(self, snapshot: Snapshot) -> SelectedEntry:
-        """Return what the log states about the entry that becomes the record."""
+        """Return the line, times, model and number of entries for the entry that becomes the record."""
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
@@ -92,7 +92,7 @@ class RecordMaker:
         )
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
-        """Return what the log states about the session, without addresses if they are replaced."""
+        """Return the facts about the session in its log, with addresses replaced if requested."""
         entry = snapshot.entry
         tokens = of_entry(entry)
         name_part, dot, suffix = log.name.rpartition(".")  # an address with a suffix after it is not recognised
@@ -110,7 +110,7 @@ class RecordMaker:
         )
 
     def location(self, log: Log, line: int | None) -> str:
-        """Return where something was logged, without addresses if they are replaced."""
+        """Return the file and line where something was logged, with addresses replaced if requested."""
         file, at = log.at(line) if log.pieces or log.agents else (log.name, line)
         name_part, dot, suffix = file.rpartition(".")
         name = self._anonymizer.anonymize([name_part or suffix])[0][0] if self._anonymizer else name_part or suffix
@@ -146,7 +146,7 @@ _REPLY: Message = {"role": "assistant", "content": "."}
 
 
 def prefix_of_line(line: bytes) -> str:
-    """Return the digest of a record's beginning, or of the record itself if parsing it would take too much memory."""
+    """Return the digest of a record's beginning, or of the complete record if parsing would take too much memory."""
     try:
         return prefix(record(jsonio.loads(line)).messages)
     except jsonio.TooLargeError:
@@ -154,10 +154,7 @@ def prefix_of_line(line: bytes) -> str:
 
 
 def prefix_of_messages(messages: Iterable[Message], options: Options, *, has_private: bool) -> str:
-    """Return the digest of the beginning that the record of a conversation would have, which may not be written itself.
-
-    If the preset rejects the beginning, no record has it, and the logged messages distinguish such sessions.
-    """
+    """Return the digest of a conversation's beginning as it would be in a record."""
     # All messages before the first reply, because some presets join several into one.
     beginning = takewhile(lambda message: message["role"] != "assistant", messages)
     first = [normalise(message) for message in beginning]
@@ -165,6 +162,7 @@ def prefix_of_messages(messages: Iterable[Message], options: Options, *, has_pri
     conversation, _ = run_stages(steps.logged_stages, Conversation([*first, _REPLY], [], has_private=has_private))
     conversation, _ = run_stages(steps.record_stages, conversation)
     line = steps.encode(conversation).data
+    # If the preset rejects the beginning, no record has it, and the logged messages distinguish such sessions.
     return prefix(first) if line is None else prefix_of_line(line)
 
 

@@ -53,9 +53,9 @@ class _Selection(Struct, frozen=True):
     selected: list[tuple[LogPath, list[Reply]]]
     """The paths that become samples, with their replies in order."""
     ids: dict[int, str]
-    """The names of all conversations by the ``id()`` of their path."""
-    whys: list[str]
-    """For each reply by number, why it is not trained on; empty if it is."""
+    """The ids of all conversations by the ``id()`` of their path."""
+    exclusion_reasons: list[str]
+    """The reason why each reply is not trained on, by reply number; empty if it is."""
     last_only: bool
     """Whether only the last reply of each selected path has a sample."""
 
@@ -66,11 +66,11 @@ class _Selection(Struct, frozen=True):
 
     def with_sample(self, numbers: Collection[int]) -> set[int]:
         """Return the numbers of those replies that have a sample."""
-        trained = {number for number in numbers if not self.whys[number]}
+        trained = {number for number in numbers if not self.exclusion_reasons[number]}
         return trained & self.lasts if self.last_only else trained
 
     def reply_paths(self) -> dict[int, tuple[Reply, LogPath]]:
-        """Return the replies by number, each with its own conversation if selected, else the first with it."""
+        """Return the replies by number, each with its own conversation if selected, else the first that contains it."""
         owners = {reply.number: path for path in self.paths for reply in path.own}
         are_selected = {id(path) for path, _ in self.selected}
         result: dict[int, tuple[Reply, LogPath]] = {}
@@ -83,7 +83,7 @@ class _Selection(Struct, frozen=True):
 
 
 def of_log(session: Session, name: str, request: SampleRequest) -> SampledSession:
-    """Make the samples of a gateway's log."""
+    """Make the samples of a gateway log."""
     selection = _select(session, name, request.options, request.reread)
     replies = selection.reply_paths()
     sampling = Sampling(request, lambda longer, shorter: _continues(selection.trees.replies, longer, shorter))
@@ -140,14 +140,14 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
         trees, paths, selected, conversation_ids(paths, name), judge.reasons(trees), options.samples == "last"
     )
     for number in _failed_calls(each, judge, session, reread) if options.loss_skip_failed else ():
-        each.whys[number] = each.whys[number] or FAILED
+        each.exclusion_reasons[number] = each.exclusion_reasons[number] or FAILED
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
-        each.whys[reply.number] = each.whys[reply.number] or SIDE
+        each.exclusion_reasons[reply.number] = each.exclusion_reasons[reply.number] or SIDE
     return each
 
 
 def _failed_calls(selection: _Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
-    """Yield the replies with a call that failed and was then corrected."""
+    """Yield the numbers of the replies with a call that failed and was then corrected."""
     ends = {replies[-1].number: (path, replies) for path, replies in selection.selected}
     for last, entry in entries_of((replies[-1] for _, replies in selection.selected), session, reread):
         placement = place_replies(*ends[last.number], messages_of(entry), selection.trees.requests.canon)
@@ -180,7 +180,7 @@ def _rows(
     sampling: Sampling,
     records: list[tuple[Sample, Record]],
 ) -> list[ReplyOutcome]:
-    """Return the outcome of every reply: in the sample that trains on it, else in the first one with it as context."""
+    """Return the outcome of every reply: in the sample that trains on it, else in the first that has it as context."""
     filters = of_records(sampling.request.options)
     placements: list[Placement[LogPath]] = []
     remaining = replies.keys() - selection.with_sample(replies)
@@ -203,10 +203,15 @@ def _rows(
         placement = Placement(path, [reply.message], [0], {key: ReplyPosition(0, False)})
         placements.append(replace(placement, why="refused"))
     rows = reply_outcomes(selection.trees, selection.paths, placements, selection.ids)
-    whys = {
-        selection.trees.replies[number].line: selection.whys[number] for number in remaining if selection.whys[number]
+    exclusion_reasons = {
+        selection.trees.replies[number].line: selection.exclusion_reasons[number]
+        for number in remaining
+        if selection.exclusion_reasons[number]
     }
-    return [replace(row, why=whys[row.line]) if row.line in whys and row.status == "lost" else row for row in rows]
+    return [
+        replace(row, why=exclusion_reasons[row.line]) if row.line in exclusion_reasons and row.status == "lost" else row
+        for row in rows
+    ]
 
 
 def _context(
@@ -219,7 +224,7 @@ def _context(
 def of_document(
     part: DocumentPart, snapshot: Snapshot | None, request: SampleRequest, why: Violation | None
 ) -> tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]:
-    """Make the samples of a conversation in an agent's file."""
+    """Make the samples of a conversation in an agent file."""
     sampling = Sampling(request, lambda longer, shorter: longer > shorter)
     placement = part.placement(snapshot)
     unmarked: dict[int, str] = {}
@@ -246,22 +251,22 @@ def of_document(
         findings.append((None, why))
     result = records[0] if records else Rejection(why) if part.is_selected and why else None
     unmarked |= {key: "refused" for _, key, _ in sampling.rejections}
-    whys = part.whys(snapshot, result)
+    exclusion_reasons = part.exclusion_reasons(snapshot, result)
     if placement:
         at_of = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
-        whys |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
-    rows = part.rows(_placements(placement, sampling, samples) if placement else [], result, whys)
+        exclusion_reasons |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
+    rows = part.rows(_placements(placement, sampling, samples) if placement else [], result, exclusion_reasons)
     coverage = part.coverage(rows, result)
     line = snapshot.entry.line if snapshot else None
     findings += (
         loss_findings(coverage, line, options_to_keep=options_keeping(coverage, 0, part.options)) if records else []
     )
-    looked_at = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
-    return records, why, findings, SessionCoverage(coverage, rows, [], family=part.family(), relatives=looked_at)
+    related_files = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
+    return records, why, findings, SessionCoverage(coverage, rows, [], family=part.family(), relatives=related_files)
 
 
 def _placements(placement: Placement[FilePath], sampling: Sampling, samples: list[Sample]) -> list[Placement[FilePath]]:
-    """Return a placement for each sample; a reply is in the sample that trains on it, else in the first with it."""
+    """Return a placement for each sample; a reply is in the sample that trains on it, else in the first one."""
     marks = [by_ordinal(sampling.marks(sample)) for sample in samples]
     places: dict[int, int] = {}
     for index, of_sample in enumerate(marks):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chatsquash.templates.confined import Inference
 
 Reread = Callable[[set[int]], Iterator[Entry]]
-"""Reads the entries at the given lines of the log once more."""
+"""Reads the entries at the given lines of the log again."""
 Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Violation]]]
 """Makes the record of a snapshot, whose assistant messages may have marks; also returns findings."""
 
@@ -84,7 +84,7 @@ class Sampling(Struct):
 
     request: SampleRequest
     continues: Callable[[int, int], bool]
-    """Whether the first reply, by its key, continues the second one."""
+    """Whether the reply with the first key continues the reply with the second one."""
     canon: Canon = field(default_factory=Canon)
     rejections: list[tuple[Violation, int, str]] = field(default_factory=list)
     """The reasons why replies have no sample, with their keys and conversations."""
@@ -98,7 +98,7 @@ class Sampling(Struct):
     """The endings of conversations by id."""
 
     def end(self, conversation: str, snapshot: Snapshot) -> None:
-        """Record the ending of a conversation, given its last snapshot, which has no sample."""
+        """Record the ending of a conversation whose last snapshot has no sample."""
         result, _ = self.request.make(snapshot, None)
         if not isinstance(result, Rejection):
             self._endings[conversation] = result.ending
@@ -142,7 +142,7 @@ class Sampling(Struct):
             self._samples.append(separate)
 
     def _absorb(self, longer: Sample, shorter: Sample) -> bool:
-        """Train on the shorter sample's replies in the longer one, which extends it; return whether that worked."""
+        """Train on the shorter sample's replies in the longer one, which extends it; return whether this succeeded."""
         options = self.request.options
         if options.shape == "messages" and options.flag == "none":
             return False
@@ -170,7 +170,7 @@ class Sampling(Struct):
             self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), fact_in_conversation)
 
     def _shared_calls(self, messages: list[Message]) -> dict[int, int]:
-        """Number the messages with calls by index, so that a message has the same number in all samples."""
+        """Number the messages with calls by index so that a message has the same number in all samples."""
         times: dict[int, int] = {}
         numbers_by_index: dict[int, int] = {}
         for at, message in enumerate(messages):
@@ -231,7 +231,7 @@ def _model(entry: Entry, at: int) -> str:
 
 
 def truncate_snapshot(snapshot: Snapshot, messages: list[Message]) -> Snapshot:
-    """Return a snapshot of a document with its first messages only."""
+    """Return the snapshot of a document with only its first messages."""
     return replace(snapshot, entry=replace(snapshot.entry, messages=messages))
 
 
@@ -239,7 +239,7 @@ MEMBER = "logprobs"
 
 
 def with_logprobs(session: Session, snapshot: Snapshot, record: Record) -> Record:
-    """Add logprobs to the replies of a record that are unchanged in it and a single message each."""
+    """Add logprobs to the replies that are unchanged in a record and are a single message."""
     logprobs = session.growth.logprobs
     trees = session.growth.branch()
     end = session.growth.last_reply(snapshot.entry.line)
@@ -258,24 +258,22 @@ def with_logprobs(session: Session, snapshot: Snapshot, record: Record) -> Recor
             is_one
             and not reply.choice
             and reply.line in logprobs
-            and _is_whole(placement.message(reply.number), reply.message)
+            and _has_sampled_text(placement.message(reply.number), reply.message)
         ):
             places[single_messages[ordinal]] = logprobs[reply.line]
     return _with_logprobs_at(record, places)
 
 
 def in_sample(sample: Sample, replies: Sequence[Reply], logprobs: dict[int, bytes]) -> Draft:
-    """Add logprobs to the replies that are trained on in a sample.
-
-    Replies of its context have them in their own samples: repeated in every sample, logprobs would grow quadratically
-    with the session.
-    """
+    """Add logprobs to the replies that are trained on in a sample."""
     assistant_messages = [message for message in sample.messages if message["role"] == "assistant"]
     places: dict[int, bytes] = {}
+    # Replies in the context have logprobs in their own samples. Repeated in every sample, logprobs would grow
+    # quadratically with the session.
     for each in sample.trained:
         reply = replies[each.key]
         is_one = each.span.stop - each.span.start == 1 and not reply.choice
-        if is_one and reply.line in logprobs and _is_whole(assistant_messages[each.ordinal], reply.message):
+        if is_one and reply.line in logprobs and _has_sampled_text(assistant_messages[each.ordinal], reply.message):
             places[each.span.start] = logprobs[reply.line]
     return replace(sample.draft, record=_with_logprobs_at(sample.draft.record, places))
 
@@ -291,6 +289,6 @@ def _with_logprobs_at(record: Record, places: dict[int, bytes]) -> Record:
     return replace(record, line=line, digest=xxh3_128_digest(line))
 
 
-def _is_whole(one: Message, other: Message) -> bool:
+def _has_sampled_text(one: Message, other: Message) -> bool:
     """Return whether a reply has the sampled text in the record."""
     return (one.get("content") or "") == (other.get("content") or "")

@@ -1,4 +1,4 @@
-"""Find the lines of a log that contain secrets found in its records."""
+"""Find the lines of a log that contain secrets detected in its records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.lines import LONGEST, lines
 
 _MAX_VALUES = 64
-"""The number of values looked for in a log; further values get the line of their record."""
+"""The maximum number of values searched for in a log; other values are reported at the line of their record."""
 _WORD = re.compile(r"[A-Za-z0-9_-]{8,}")
 
 
@@ -20,6 +20,7 @@ def first_lines(values: Iterable[str], log: Log, file: BinaryIO) -> dict[str, in
     """Return the first line that contains each value; values that occur only in another encoding are absent."""
     needles = {value: _needle(value) for value in [*dict.fromkeys(values)][:_MAX_VALUES]}
     numbers: dict[str, int] = {}
+    # A session in a database has no lines.
     if log.unit is not None:
         return numbers
     file.seek(0)
@@ -33,6 +34,7 @@ def first_lines(values: Iterable[str], log: Log, file: BinaryIO) -> dict[str, in
 
 
 def _needle(value: str) -> bytes:
-    """Return what to search for: the longest word of a value, since the log may escape punctuation and line breaks."""
+    """Return the bytes to search for: the longest word of a value, if it has one."""
+    # The log may escape punctuation and line breaks.
     words = _WORD.findall(value)
     return max(words, key=len).encode() if words else jsonio.dumps(value)[1:-1]

@@ -26,10 +26,10 @@ def select(
     trace_calls: bool = False,
     begin: Callable[[], Tally] = Tally,
 ) -> Session:
-    """Select the last entry with the most messages; count every line.
+    """Select the last entry with the most messages, and count every line.
 
-    Findings from comparing entries count only up to the snapshot. ``last_tools``: the last definition of a name wins.
-    ``trace_calls``: record which definition applied to each call. ``begin`` creates the tally.
+    Findings from comparing entries are reported only up to the snapshot. With ``last_tools``, the last definition of a
+    tool is used. ``trace_calls`` records which definition applied to each call. ``begin`` creates the tally.
     """
     tally = begin()
     best: Entry | None = None
@@ -86,9 +86,9 @@ class _EntryRange(Struct, frozen=True, gc=False):
     size: int = 0
     """The size of their lines in bytes."""
     started_at: int | None = None
-    """The first of their times."""
+    """The first known time of these entries."""
     ended_at: int | None = None
-    """The last of their times."""
+    """The last known time of these entries."""
 
     def extend(self, entry: Entry) -> _EntryRange:
         """Return the totals including the next entry."""
@@ -104,7 +104,7 @@ _MAX_SEEN = 1024
 
 
 class ToolUnion(Struct):
-    """The union of tool definitions by name, in order of first appearance; the first or the last of a name wins."""
+    """The union of tool definitions by name, in order of first appearance; the first or last definition wins."""
 
     last_wins: bool = False
     _last: list[Tool] | None = None
@@ -189,8 +189,9 @@ class ToolUnion(Struct):
                 definitions.append((line, tool))
 
     def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[LineFinding]:
-        """Compare custom tools, whose name is nested; the record therefore contains each of their definitions."""
+        """Report custom tools that are defined differently."""
         for key, tool in keyed:
+            # The name of a custom tool is nested, so the record contains each of its definitions.
             name = (chat.custom(tool) or {}).get("name") if key[0] == "unnamed" else None
             if not isinstance(name, str):
                 continue
@@ -202,18 +203,18 @@ class ToolUnion(Struct):
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Return the tools not seen before (compared by identity)."""
         unseen = [tool for tool in tools if id(tool) not in self._seen]
-        # Bounds the memory for logs whose definitions are new objects in every request.
+        # This bounds the memory for logs whose definitions are new objects in every request.
         if len(self._seen) >= _MAX_SEEN:
             self._seen.clear()
         self._seen.update((id(tool), tool) for tool in unseen)
         return unseen
 
     def settle(self) -> None:
-        """Keep the entries so far."""
+        """Record that the snapshot is the last entry so far."""
         self._settled, self._settled_line = len(self._known), self._line
 
     def settled(self) -> list[Tool]:
-        """Return the definitions of the kept entries; the same object as for the last session if they are equal."""
+        """Return the definitions up to the snapshot; the same object as for the previous session if they are equal."""
         known = list(self._known.values())[: self._settled]
         if not self.last_wins or not self._redefined:
             return same_tools(known)
@@ -223,7 +224,7 @@ class ToolUnion(Struct):
         )
 
     def redefined(self) -> dict[str, Definitions]:
-        """Return all definitions of each name that the kept entries redefine."""
+        """Return all definitions of each name that is redefined up to the snapshot."""
         return {
             name: until_settled
             for name, definitions in self._redefined.items()
@@ -240,7 +241,7 @@ _WithMembers = list[tuple[Tool, list[str]]]
 def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], _WithMembers, _WithMembers]:
     """Flatten definitions and pair each with its name, or with its full content if it is unnamed.
 
-    Also returns the definitions with unknown fields, and those with fields that records do not support.
+    Also return the definitions with unknown fields, and those with fields that records do not support.
     """
     flat = list(map(flatten, tools))
     names = [(chat.tool_name(tool), tool) for tool in flat]
@@ -268,7 +269,7 @@ _TOKENS = {role: role for role in ("tool", "user", "system")}
 
 
 class Trace(Struct):
-    """The role traces of consecutive entries: each must begin with the complete previous one."""
+    """Compares the role traces of consecutive entries; each must begin with the complete previous one."""
 
     _entry: Entry | None = None
     _tokens: list[str] = field(default_factory=list)
@@ -324,17 +325,14 @@ class Trace(Struct):
 
 
 def _divergence(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
-    """Return the positions in both traces at which the later one stops extending the earlier one.
-
-    ``Ac At`` matches ``Act``: some clients log a text and the call after it separately and send them back as one
-    message.
-    """
+    """Return the positions in both traces at which the later one stops extending the earlier one."""
     if later[: len(earlier)] == earlier:
         return None
     i = j = _common_prefix(earlier, later)
     while i < len(earlier):
         if j < len(later) and earlier[i] == later[j]:
             i, j = i + 1, j + 1
+        # Some clients log a text and the call after it separately and send them back as one message.
         elif earlier[i : i + 2] == ["Ac", "At"] and later[j : j + 1] == ["Act"]:
             i, j = i + 2, j + 1
         else:

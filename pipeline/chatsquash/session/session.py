@@ -24,7 +24,7 @@ from chatsquash.trees.growth_tracking import GrowthTracker
 LineFinding = tuple[int | None, Violation]
 """A line and a violation found there; a line of ``None`` means the whole log."""
 INVALID = ("session-id-mismatch", "timestamp-order")
-"""Codes that exclude a session from the output; if the user keeps such sessions, they are warnings."""
+"""Codes that exclude a session from the output; if the user keeps such sessions, they are reported as warnings."""
 _RULES: dict[str, Callable[..., Violation]] = {
     "missing-session-id": reading.missing_session_id,
     "missing-timestamp": reading.missing_timestamp,
@@ -54,17 +54,17 @@ class Snapshot(Struct, frozen=True):
     ended_at: int | None
     """The last readable time in these entries."""
     superseded: int
-    """The number of entries before it."""
+    """The number of entries before this one."""
     cut: int
-    """The number of entries after it."""
+    """The number of entries after this one."""
     superseded_size: int = 0
-    """The size of the lines before it in bytes."""
+    """The size of the lines before this entry in bytes."""
     cut_size: int = 0
-    """The size of the lines after it in bytes."""
+    """The size of the lines after this entry in bytes."""
     redefined: RedefinedTools | None = None
     """The tools that earlier entries define differently, if call arguments are checked."""
     shared_calls: dict[int, int] = {}
-    """The indices of messages with calls that other records contain too, with a number for each message."""
+    """The indices of messages with calls that are also in other records, with a number for each message."""
 
 
 class LineCounts(Struct):
@@ -107,14 +107,14 @@ class _Sums(Struct):
     rejected: list[RejectedLine] = field(default_factory=list)
     notes: list[LineFinding] = field(default_factory=list)
     repeats: dict[RepeatedViolation, tuple[int, int]] = field(default_factory=dict)
-    """Violations that are reported once, with their first line and how often they occurred."""
+    """Violations that are reported once, with their first line and their number of occurrences."""
     side_requests: list[int] = field(default_factory=list)
     """The lines of side requests that cleaning dropped although they have a reply."""
     growth: GrowthTracker = field(default_factory=GrowthTracker)
     """Tracks which earlier reply each request continues."""
 
     def note(self, line: int | None, findings: Iterable[Violation | RepeatedViolation]) -> None:
-        """Record what was found at a line."""
+        """Record the findings at a line."""
         for each in findings:
             if isinstance(each, Violation):
                 self.notes.append((line, each))
@@ -144,7 +144,7 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # msgspec structs may 
     """The totals of a log after its last line."""
 
     snapshot: Snapshot | None = None
-    """``None`` if no entry remained."""
+    """The selected entry; ``None`` if no entry remained."""
     other_files: OtherFiles | None = None
     """The files that the session is joined with."""
 
@@ -189,7 +189,7 @@ def finding(fact: Violation, session: str, file: str, line: int | None = None) -
 
 
 class Tally(_Sums):
-    """Adds up a log line by line."""
+    """Counts the lines and bytes of a log."""
 
     lists_entries: bool = False
     """Whether to list every entry."""
@@ -242,7 +242,7 @@ def is_fully_counted(session: Session, file: BinaryIO, log: Log) -> bool:
 
 
 def hash_lines(file: BinaryIO, log: Log) -> str:
-    """Hash a session's lines in file order, whatever order they are read in."""
+    """Hash a session's lines in file order, regardless of the order in which they are read."""
     digest = xxh3_128()
     spans = log.spans or array("Q")
     for at in sorted(range(0, len(spans), SPAN), key=spans.__getitem__):
@@ -252,7 +252,7 @@ def hash_lines(file: BinaryIO, log: Log) -> str:
 
 
 def digest_log(read: Reading, digest: LogHash) -> str:
-    """Return the hash of a log; for a document it is computed with its first conversation."""
+    """Return the hash of a log, which is computed once for all conversations of a document."""
     document = read.document
     if document is None:
         return digest.hexdigest()
@@ -278,7 +278,7 @@ def meeting_of(session_id: str | None, user: Message | None, before: Message | N
 
 
 def _reply_hash(user: str, reply: Message | None) -> int:
-    """Hash a reply together with the first user message; 0 if many conversations may have both in common."""
+    """Hash a reply together with the first user message; return 0 if many conversations may share both."""
     if reply is None:
         return 0
     text, calls = (chat.text(reply) or "").strip(), [chat.call_name(call) for call in chat.calls(reply)]

@@ -1,4 +1,4 @@
-"""The report of session outcomes, from which results are merged."""
+"""The report of session outcomes, which is used to merge results."""
 
 from __future__ import annotations
 

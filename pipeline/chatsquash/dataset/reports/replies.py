@@ -1,4 +1,4 @@
-"""The report of logged replies: one line each, with the record that contains it or the reason for which none does."""
+"""The report of logged replies: one line each, with the record that contains it or the reason why no record does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHOLE, PLACES = False, True
 
 
 class Replies(Report):
-    """Writes replies in the order of files and lines; replies of a file with several sessions are buffered for this."""
+    """Writes replies in the order of files and lines; those of a file with several sessions are sorted."""
 
     def __init__(self, *, across_files: bool) -> None:
         self._across_files = across_files

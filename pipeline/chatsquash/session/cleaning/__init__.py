@@ -1,7 +1,7 @@
-"""Remove messages that agents add around a conversation; ``docs/cleanup.md`` states the rules.
+"""Remove messages that agents add around a conversation; ``docs/cleanup.md`` describes the rules.
 
-Each rule is a module of this folder that declares a ``CleaningRule``. Reports count what it removes under the module's
-name. The rules change messages and drop entries; content types without a place in records are handled by
+Each rule is a module of this folder that declares a ``CleaningRule``. Reports count its changes under the module's
+name. The rules change messages and drop entries. Content types that records do not support are handled by
 ``stages.public``.
 """
 
@@ -30,12 +30,12 @@ class CleaningRule:
     PLACE: int
     """The position of the rule among all rules."""
     ROLES: tuple[str, ...] = ()
-    """The roles of the messages that the rule looks at."""
+    """The roles of the messages that the rule checks."""
     OPENS: str | None = None
     """The first characters of texts that the rule may change.
 
-    Texts that are empty or start with white space are always checked. Such a rule never changes a message that has
-    calls and no content. A rule without ``OPENS`` checks all texts.
+    Texts that are empty or start with white space are always checked. A rule with ``OPENS`` never changes a message
+    that has calls and no content. A rule without ``OPENS`` checks all texts.
     """
     FOLLOWER: str = ""
     tidy: Callable[[Message], Message | None] | None = None
@@ -47,7 +47,7 @@ class CleaningRule:
 
 
 class Rules(NamedTuple):
-    """The rules of some sets, indexed by the messages they look at."""
+    """The rules of some sets, indexed by message role."""
 
     tidy: dict[str, list[Tidy]]
     """By role."""
@@ -126,11 +126,7 @@ def _changes(work: Callable[[Message], Message | None], message: Message) -> boo
 
 
 def clean(items: Iterator[Entry | SkippedLine], sets: tuple[str, ...] = ("goose",)) -> Iterator[Entry | SkippedLine]:
-    """Apply the cleaning rules of some sets to every entry.
-
-    An entry that no rule changes is yielded as it is. The edits of the other entries are recomputed from those of the
-    requests, because cleaning removes messages and entries that the edits of the next entry refer to.
-    """
+    """Apply the cleaning rules of some sets to every entry; entries that no rule changes are yielded unchanged."""
     rules = _rules(sets)
     request = CleanedRequest(rules)
     since: Edits | None = None  # the edits since the last entry that was yielded
@@ -138,6 +134,7 @@ def clean(items: Iterator[Entry | SkippedLine], sets: tuple[str, ...] = ("goose"
         if isinstance(entry, SkippedLine):
             yield entry
             continue
+        # Cleaning removes messages and entries that the edits of the next entry refer to, so edits are recomputed.
         edits = request.follow(entry.messages, entry.edits, entry.known)
         edits = edits if since is None else compose(since, edits)
         if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
@@ -178,7 +175,7 @@ class CleanedRequest:
 
         ``known`` is as in ``Entry.known``.
         """
-        # Most logs need no cleaning: the states are created with the first message that a rule might change.
+        # Most logs need no cleaning, so the states are created with the first message that a rule might change.
         if self._tidy is None or self._follower is None:
             additions = [messages[known:]] if known else [run.messages for run in edits if type(run) is AddedRun]
             if all(map(self._are_plain, additions)):

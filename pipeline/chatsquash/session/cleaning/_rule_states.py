@@ -1,8 +1,8 @@
 """The cleaned messages of a request, updated incrementally.
 
-``TidyState`` applies the rules that look at one message, ``FollowerState`` those that also look at the next one. Each
-turns the edits of its input into edits of its output, so an entry costs only what it adds. A kept run keeps the results
-for its messages, except for the last one, whose follower may have changed.
+``TidyState`` applies the rules that look at one message, and ``FollowerState`` those that also look at the next one.
+Each turns the edits of its input into edits of its output, so the cost of an entry depends only on what it adds. The
+results for a kept run remain valid, except for its last message, whose follower may have changed.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class FollowerState(_RuleState[Follower]):
                 later = edits[number + 1]
                 follower_of_run = before[later.start] if isinstance(later, KeptRun) else later.messages[0]
             if isinstance(run, KeptRun):
-                # The last message of a run is checked again: the message after it may be a different one now.
+                # The last message of a run is checked again, because the message after it may have changed.
                 last = run.stop - 1
                 output.keep(_place(removed, run.start), _place(removed, last))
                 places.take_over(self._places, run.start, last, at)

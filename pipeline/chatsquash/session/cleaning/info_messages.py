@@ -16,7 +16,7 @@ _CLOSE = "</info-msg>"
 
 
 def tidy(message: Message) -> Message | None:
-    """Return the message, or ``None`` if its text is info elements only and it has no other parts."""
+    """Return the message, or ``None`` if it contains only info elements."""
     text = chat.text(message)
     if text is not None and _OPEN.match(text) and _is_info(text) and not chat.other_parts(message):
         return None
@@ -24,7 +24,7 @@ def tidy(message: Message) -> Message | None:
 
 
 def _is_info(text: str) -> bool:
-    """Return whether a text is one or more info elements separated only by white space."""
+    """Return whether a string consists of one or more info elements, separated by white space."""
     at = 0
     while opening := _OPEN.match(text, at):
         end = text.find(_CLOSE, opening.end())

@@ -28,7 +28,7 @@ def tidy(message: Message) -> Message | None:
 
 
 def _without(text: str) -> str:
-    """Remove reminders from a text, and the empty lines they leave at its ends."""
+    """Remove reminders from a string, and the empty lines they leave at its ends."""
     from chatsquash.formats.agents.claude_code.texts import without_reminders
 
     remaining = without_reminders(text)

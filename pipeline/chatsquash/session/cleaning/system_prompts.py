@@ -13,8 +13,8 @@ PLACE = 2
 ROLES = ("system",)
 SYSTEM_PROMPT = "You are a general-purpose AI agent"
 _GOOSE = re.compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNORECASE)
-# Every Goose prompt contains this. A pattern that begins with a single character is found many times as fast as
-# others, so this one is searched first.
+# Every Goose prompt contains this. A pattern that begins with a literal character is matched many times as fast as
+# others, so this one is searched for first.
 _PURPOSE = re.compile("-[Pp][Uu][Rr][Pp][Oo]")
 _BEFORE = len("general")
 _SMALL = 1 << 16

@@ -1,5 +1,5 @@
-"""Join a gateway's log of a session with the files that the agent itself wrote.
+"""Join a gateway log with the files that the agent wrote for the same session.
 
-``sessions`` finds which files belong together in one pass over all logs. ``matching`` pairs the replies of both sides.
-``views`` adds to the gateway's trees what only the agent's files contain.
+``sessions`` determines which files belong together, in one pass over all logs. ``matching`` matches the replies on both
+sides. ``views`` adds content that is only in the agent's files to the trees of the gateway session.
 """

@@ -1,4 +1,4 @@
-"""Match the replies in agents' files with the replies in a gateway's log."""
+"""Match the replies in agent files with the replies in a gateway log."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from chatsquash.trees.replies import Reply
 
 
 class AgentView(Struct, eq=False):
-    """A conversation in an agent's file."""
+    """A conversation in an agent file."""
 
     number: int
-    """The number of the conversation among all agents' conversations of the session."""
+    """The number of the conversation among all agent conversations of the session."""
     file: int
     """The number of the first conversation in its file."""
     place: FilePath
@@ -44,7 +44,7 @@ class AgentView(Struct, eq=False):
 
     @property
     def own_replies(self) -> list[int]:
-        """The indices of the replies that belong to it, without copies that count in another file."""
+        """The indices of the conversation's own replies, without copies that are counted in another file."""
         own = {reply for reply in self.place.own if not reply.is_copy}
         return [number for number, reply in enumerate(self.place.replies) if reply in own]
 
@@ -62,7 +62,7 @@ class AgentView(Struct, eq=False):
         return self.messages[at] if at is not None else None
 
     def keys(self, number: int) -> Keys | None:
-        """Return the keys by which other files recognise a reply."""
+        """Return the keys that identify a reply in other files."""
         message = self.message(number)
         return keys(message, self.reply(number).response_id) if message is not None else None
 
@@ -97,7 +97,7 @@ def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
 
 
 def fingerprint_files(agents: Iterable[Log]) -> list[Relative]:
-    """Return the present state of the agents' files."""
+    """Return the current state of the agent files."""
     paths = dict.fromkeys(relatives.absolute(each.display_path) for each in agents)
     return [relatives.inspect_relatives(glob.escape(path)) for path in paths]
 
@@ -116,14 +116,14 @@ def _places(log: Log, options: Options, lineages: Lineages | None) -> list[FileP
 
 
 _LONG_ID = 16
-"""The length from which on a call id is considered unique across sessions."""
+"""The minimum length of a call id that is considered unique across sessions."""
 
 
 class Keys(NamedTuple):
-    """64-bit numbers by which a reply is recognised."""
+    """64-bit hashes that identify a reply."""
 
     ids: tuple[int, ...]
-    """Hashes of the ids of its response and its calls; they occur in one session only."""
+    """Hashes of the ids of its response and its calls, which occur in only one session."""
     content_hash: int
     """Hash of its text and calls, without reasoning."""
     is_distinctive: bool
@@ -149,7 +149,7 @@ def call_ids(message: Message) -> Iterator[str]:
 
 
 def answered_call_id(message: Message) -> str:
-    """Return the id of the call that a message is the result of; empty for other messages."""
+    """Return the id of the call that a result answers; empty for other messages."""
     call_id = message.get("tool_call_id") if message["role"] == "tool" else None
     return call_id if isinstance(call_id, str) else ""
 
@@ -187,7 +187,7 @@ _Unmatched = tuple[AgentView, int, int]
 
 
 class Matching(Struct):
-    """The replies that both sides contain, and those that another session of a gateway contains."""
+    """The replies on both sides, and those in another gateway session."""
 
     replies: dict[ReplyKey, Reply] = field(default_factory=dict)
     elsewhere: set[ReplyKey] = field(default_factory=set)
@@ -254,7 +254,7 @@ def _match_content(
         for view, number, content in unmatched:
             key = view.key(number)
             same = replies.get(contexts[id(view)][number][level]) if matching.is_open(key) else None
-            # Already matched by id or at a more specific level.
+            # Skip replies already matched by id or at a more specific level.
             while same and same[0].number in matched_numbers:
                 same.popleft()
             if same:
@@ -267,7 +267,7 @@ def _own_replies(views: list[AgentView]) -> Iterator[tuple[AgentView, int]]:
 
 
 def _match_between(views: list[AgentView], matching: Matching, matched_numbers: set[int]) -> None:
-    """Match the replies between two matched ones, if both sides have the same number of them there."""
+    """Match the replies between two matched ones if both sides have the same number of them."""
     for view in views:
         known = [number for number in range(view.place.length) if view.key(number) in matching.replies]
         for first, last in pairwise(known):
@@ -295,14 +295,13 @@ def _path_between(first: Reply, last: Reply, count: int) -> list[Reply]:
 _BITS = (1 << 64) - 1
 
 Context = tuple[int, ...]
-"""Hashes by which a reply is recognised, most specific first: its history with its prompt, its prompt, and its content.
-"""
+"""Hashes that identify a reply, most specific first: with its history and prompt, with its prompt, and without."""
 LEVELS = 3
 
 
 def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
     """Yield the context of each reply of a session."""
-    # Hashes are chained from reply to reply, so a long history costs one step instead of being hashed again each time.
+    # Hashes are chained from reply to reply, so that a long history is not hashed again for every reply.
     chains: dict[int, int] = {}
     for reply in replies:
         path: list[Reply] = []
@@ -318,7 +317,7 @@ def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
 
 
 def contexts_of_view(view: AgentView) -> dict[int, Context]:
-    """Return the contexts of a conversation's own replies by their index."""
+    """Return the contexts of a conversation's own replies by index."""
     contexts: dict[int, Context] = {}
     own_replies, chain, begin = frozenset(view.own_replies), 0, 0
     places = ((view.reply(number).at, number) for number in range(view.place.length))

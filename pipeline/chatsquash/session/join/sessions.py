@@ -1,4 +1,4 @@
-"""Find which agents' files belong to which gateway's sessions, in one pass over all logs that stores only numbers."""
+"""Determine which agent files belong to which gateway sessions, in one pass over all logs that stores only numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatsquash.trees.documents import FilePath, paths_of
 _IDS = 2
 """The number of ids stored per reply; fixed, so that each reply takes the same memory."""
 _AMBIGUOUS = (1 << 32) - 1
-"""Stands for the session of a reply that several sessions contain."""
+"""A placeholder for the session of a reply that is in several sessions."""
 _Name = tuple[object, ...]
 
 
@@ -33,12 +33,12 @@ class Joins(Struct):
     """The sessions of a run that are joined; ``of`` returns a session with its join."""
 
     agents: dict[_Name, list[Log]] = field(default_factory=dict)
-    """The agents' conversations by the name of the gateway's session they belong to."""
+    """The agent conversations by the name of the gateway session they belong to."""
     elsewhere: dict[_Name, set[int]] = field(default_factory=dict)
     gateways: dict[_Name, str] = field(default_factory=dict)
-    """The log of the gateway's session for each of these conversations."""
+    """The path of the gateway log for each of these conversations."""
     logged_keys: dict[_Name, tuple[int, ...]] = field(default_factory=dict)
-    """For agents' conversations without a session to join: the keys of replies that a gateway logged nevertheless."""
+    """The keys of replies that a gateway logged, for agent conversations that are not joined."""
 
     def of(self, log: Log) -> Log:
         """Return a session with the files it is joined with."""
@@ -73,7 +73,7 @@ def _name(log: Log) -> _Name:
 
 
 class _AgentConversation(Struct, frozen=True):
-    """A conversation in an agent's file, with the range of its replies in the arrays of keys."""
+    """A conversation in an agent file, with the range of its replies in the arrays of keys."""
 
     log: Log
     group: int
@@ -88,7 +88,7 @@ class _SessionIndex:
         self._options, self._expanded, self._lineages = options, expanded, lineages
         self._reader = Reader(options)
         self._sessions: list[tuple[_Name, str]] = []
-        """The gateways' sessions with the paths of their logs."""
+        """The gateway sessions with the paths of their logs."""
         self._by_id, self._by_content = Index(), Index()
         self._agents: list[_AgentConversation] = []
         self._groups, self._names = Sets(), dict[_Name, int]()
@@ -130,7 +130,7 @@ class _SessionIndex:
         return True
 
     def _add_session(self, log: Log, known: list[Keys]) -> None:
-        """Add the replies of a gateway's session."""
+        """Add the replies of a gateway session."""
         number = len(self._sessions)
         self._sessions.append((_name(log), log.display_path))
         for each in known:
@@ -189,28 +189,26 @@ class _SessionIndex:
         return result
 
     def _session(self, agents: list[_AgentConversation]) -> int | None:
-        """Return the session that contains most of an agent's replies by id, else by content.
-
-        Content is weaker evidence, so by content the session has to contain at least half of the replies.
-        """
-        by_id, by_said, replies = Counter[int](), Counter[int](), 0
+        """Return the session that contains most of an agent's replies, matched by id or else by content."""
+        by_id, content_counts, replies = Counter[int](), Counter[int](), 0
         for agent in agents:
             replies += agent.end - agent.begin
             for at in range(agent.begin, agent.end):
                 by_id.update(self._session_by_ids(at))
-                by_said.update(self._session_by_content(at))
+                content_counts.update(self._session_by_content(at))
         if by_id:
             return _most(by_id)
-        session = _most(by_said) if by_said else None
-        return session if session is not None and 2 * by_said[session] >= replies else None
+        session = _most(content_counts) if content_counts else None
+        # Content is weaker evidence than ids, so the session must contain at least half of the replies.
+        return session if session is not None and 2 * content_counts[session] >= replies else None
 
     def _session_by_ids(self, at: int) -> list[int]:
-        """Return the session that contains a reply with one of these ids, if there is one."""
+        """Return the session that contains a reply with one of its ids; empty if no session does."""
         known = (self._by_id.get(key) for key in self._ids[_IDS * at : _IDS * (at + 1)] if key)
         return [number for number in known if number not in (None, _AMBIGUOUS)][:1]
 
     def _session_by_content(self, at: int) -> list[int]:
-        """Return the session that contains a reply with this content, if there is exactly one."""
+        """Return the session that contains a reply with its content; empty unless there is exactly one."""
         number = self._by_content.get(self._content_hashes[at]) if self._content_hashes[at] else None
         return [] if number in (None, _AMBIGUOUS) else [number]
 
@@ -232,7 +230,7 @@ def _keys(item: Entry | SkippedLine) -> Keys | None:
 
 
 def _most(counts: Counter[int]) -> int:
-    """Return the number with the highest count, the smallest of equal ones."""
+    """Return the number with the highest count; of several, return the smallest."""
     return max(counts, key=lambda number: (counts[number], -number))
 
 

@@ -1,4 +1,4 @@
-"""Add to a gateway's session what agents' files contain: missing replies, kinds of conversations, outcomes of calls."""
+"""Add content from agent files to a gateway session: missing replies, conversation kinds and call outcomes."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ from chatsquash.trees.paths import end_loops
 from chatsquash.trees.replies import LogPath
 
 Reread = Callable[[set[int]], Iterator[Entry]]
-"""Reads the entries at the given lines of the gateway's log once more."""
+"""Reads the entries at the given lines of the gateway log again."""
 
 
 def join_agents(
     session: Session, log: Log, options: Options, reread: Reread, lineages: Lineages | None = None
 ) -> Session:
-    """Join a gateway's session with the files of its agents."""
+    """Join a gateway session with its agent files."""
     joined_views = read_views(log.agents, options, lineages)
     trees = session.growth.branch()
     matching = match_replies(trees.replies, joined_views, log.join.elsewhere if log.join else ())
@@ -75,7 +75,7 @@ def join_agents(
 
 
 class AgentFiles(Struct, eq=False, dict=True):
-    """The contents of agents' files for a session."""
+    """The agent files of a session."""
 
     views: list[AgentView]
     matching: Matching
@@ -88,7 +88,7 @@ class AgentFiles(Struct, eq=False, dict=True):
     """Findings about these files, if they contain such replies."""
 
     def add(self, session: Session, reread: Reread) -> None:
-        """Add the replies that only the agents' files contain to the trees of a session."""
+        """Add the replies that are only in the agent files to the trees of a session."""
         last = [self._last(view) for view in self.views]
         ends = [
             None if number is None else self.matching.replies[view.key(number)]
@@ -100,7 +100,7 @@ class AgentFiles(Struct, eq=False, dict=True):
             self._add(session, view, number, entries.get(reply.number) if reply else None)
 
     def _last(self, view: AgentView) -> int | None:
-        """Return the last reply of a conversation that the gateway logged too."""
+        """Return the last reply of a conversation that the gateway also logged."""
         numbers = reversed(range(view.place.length))
         return next((number for number in numbers if view.key(number) in self.matching.replies), None)
 
@@ -116,17 +116,15 @@ class AgentFiles(Struct, eq=False, dict=True):
             self.notes += [(line and line_elsewhere(view.number, line, 0), each) for line, each in findings]
 
     def _steps(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[AgentReply]:
-        """Yield the replies of a conversation that only the agent logged: those missing from every request first.
-
-        Within each group, later replies contain the earlier ones, so comparing costs only what each one adds.
-        """
+        """Yield the replies that only the agent logged, beginning with those that are missing from every request."""
         unmatched = [*self._unmatched(view, end, base)]
+        # Within each group, later replies contain the earlier ones, so comparing them costs only what each one adds.
         for number, place, begin in sorted(unmatched, key=lambda each: each[1] is not None or each[2] > 0):
             line = line_elsewhere(view.number, view.reply(number).line or 0, len(self.steps))
             yield AgentReply(line, view, number, base if begin or place is not None else None, place, begin)
 
     def _unmatched(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
-        """Yield the index of each such reply, its position in a request, and where the messages after it begin."""
+        """Yield the index of each reply, its position in the request, and the index of the first message after it."""
         places = ReplyFinder(base.messages) if base else None
         for number in range(view.place.length):
             at, key = view.reply(number).at, view.key(number)
@@ -138,20 +136,20 @@ class AgentFiles(Struct, eq=False, dict=True):
                 yield number, places.find(view.messages[at]) if places else None, 0
 
     def entries(self, lines: set[int]) -> Iterator[Entry]:
-        """Yield the entries of replies that only the agents' files contain, by line."""
+        """Yield the entries of replies that are only in the agent files, by line."""
         for line in sorted(lines & self.steps.keys()):
             yield from (entry for _, entry in entries(iter([self.steps[line]]), self.options.cleanups))
 
     def with_exit_code(self, record: Record, snapshot: Snapshot) -> Record:
-        """Return the record with the exit code of its last command, if only an agent's file contains it."""
+        """Return the record with the exit code of its last command, if only an agent file contains it."""
         return self.ends.with_exit_code(record, snapshot)
 
     def with_failures(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with failed calls marked in their results, as stated in the agents' files."""
+        """Return the snapshot with failed calls marked in their results, based on the agent files."""
         return self.ends.with_failures(snapshot)
 
     def assign_kinds(self, paths: list[LogPath]) -> None:
-        """Set the kinds and parents of conversations as stated in the agents' files."""
+        """Set the kinds and parents of conversations as recorded in the agent files."""
         owners = {reply.number: path for path in paths for reply in path.own}
         for view, of_view in self._paths_of_views(owners):
             of_view.sort(key=lambda path: path.is_abandoned)
@@ -159,14 +157,14 @@ class AgentFiles(Struct, eq=False, dict=True):
             path.kind = view.place.kind
             parent = self._parent(view, owners)
             path.parent = parent if parent and parent is not path else None if path.kind == "main" else path.parent
-            for later in others:  # a client that sent part of it, which its own file does not mention
+            for later in others:  # the client sent only a part of it, which its own file does not mention
                 if later.last.tree != path.last.tree:
                     later.kind, later.parent = "compacted", path
                 path = later
         end_loops(paths)
 
     def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[AgentView, list[LogPath]]]:
-        """Return each conversation with the paths that contain its own replies, in order."""
+        """Yield each conversation with the paths that contain its own replies, in order."""
         views: dict[int, AgentView] = {}
         paths: dict[int, LogPath] = {}
         for view in self.views:
@@ -183,7 +181,11 @@ class AgentFiles(Struct, eq=False, dict=True):
     def _parent(self, view: AgentView, owners: dict[int, LogPath]) -> LogPath | None:
         """Return the parent of a conversation: the one whose call started it, else the one named in its file."""
         started_by, parent = view.place.root_origin, view.place.parent
-        call_id = started_by.call or self._began.get(started_by.id) or self._began.get(started_by.session_id or "")
+        call_id = (
+            started_by.call
+            or self._starting_calls.get(started_by.id)
+            or self._starting_calls.get(started_by.session_id or "")
+        )
         if caller := self._callers.get(call_id or ""):
             return owners.get(caller.number)
         keys = ((view.file, reply.key) for reply in reversed(parent.own)) if parent else ()
@@ -196,8 +198,8 @@ class AgentFiles(Struct, eq=False, dict=True):
         return {view.key(number) for view in self.views for number in view.own_replies}
 
     @cached_property
-    def _began(self) -> dict[str, str]:
-        """The call that started each conversation, by the conversation's id."""
+    def _starting_calls(self) -> dict[str, str]:
+        """The id of the call that started each conversation, by conversation id."""
         return {name: call for view in self.views for name, call in view.place.origin.began.items()}
 
     @cached_property
@@ -211,7 +213,7 @@ class AgentFiles(Struct, eq=False, dict=True):
 
 
 class Ends(Struct, frozen=True):
-    """The results in agents' files by call id."""
+    """The results in agent files by call id."""
 
     contents: dict[str, Json]
     failed: set[str]
@@ -316,8 +318,7 @@ def entries(steps: Iterator[AgentReply], cleanups: tuple[str, ...]) -> Iterator[
     pending: deque[tuple[AgentReply, Entry]] = deque()
 
     def logged_entries() -> Iterator[Entry]:
-        # Edits are relative to the previous entry; they are recomputed, because each step builds its messages
-        # separately.
+        # Edits are relative to the previous entry. They are recomputed because each step builds its own messages.
         before: list[Message] = []
         for step in steps:
             entry = step.entry()
@@ -336,7 +337,7 @@ def entries(steps: Iterator[AgentReply], cleanups: tuple[str, ...]) -> Iterator[
 
 
 def _edits(before: list[Message], messages: list[Message]) -> Edits:
-    """Return the edits from one request to the next if it extends it, else the edits for a new beginning."""
+    """Return the edits from one request to the next if the next extends it, else the edits for a new start."""
     common = len(before) if before and messages[: len(before)] == before else 0
     added_messages = tuple(messages[common:])
     edits: Edits = (KeptRun(0, common),) if common else ()
@@ -344,7 +345,7 @@ def _edits(before: list[Message], messages: list[Message]) -> Edits:
 
 
 class ReplyFinder:
-    """Finds replies in a request, each one after the previous one found."""
+    """Finds the positions of replies in a request, in order."""
 
     def __init__(self, messages: list[Message]) -> None:
         self._positions: dict[int, deque[int]] = {}

@@ -32,9 +32,9 @@ _DENIED = (
     "user has denied",
     "user declined",
 )
-"""Phrases in the result of a call that the user did not allow."""
+"""Phrases in the result of a call that the user denied."""
 _RESULT_START = 400
-"""The number of characters at the start of a result in which these phrases are looked for."""
+"""The number of characters at the start of a result that are searched for these phrases."""
 
 
 class LoggedAnswer(NamedTuple):
@@ -116,7 +116,7 @@ class RepairStep(NamedTuple):
     results: list[Message]
     next_reply: Message
     later_results: list[Message]
-    """The results of the next reply's calls, if any."""
+    """The results of the next reply's calls."""
 
 
 def counterfactual(step: RepairStep) -> Literal["retry", "denied"] | None:

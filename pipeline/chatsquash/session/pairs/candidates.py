@@ -1,4 +1,4 @@
-"""Find candidates for preference pairs: replies that were sampled again, abandoned, corrected, or one of several."""
+"""Find candidates for preference pairs: resampled, abandoned or corrected replies, and one of several choices."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def _rejected(
             continue
         if not other.is_continued:
             yield "regenerated", other.reply
-        elif begin is not None and other.ends[0] and other.ends < (begin,):  # the user went back from it
+        elif begin is not None and other.ends[0] and other.ends < (begin,):  # the user returned to an earlier message
             yield "rewound", other.reply
 
 
 class _ReplyPair(NamedTuple):
-    """A pair of replies whose requests are not read yet."""
+    """A pair of replies whose requests have not been read yet."""
 
     kind: PairKind
     preferred: Reply
@@ -67,12 +67,12 @@ class _ReplyPair(NamedTuple):
 
 
 def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
-    """Yield the candidates of a session in a gateway's log."""
+    """Yield the candidates of a session in a gateway log."""
     trees = session.growth.branch()
     paths = conversations(trees)
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
-    whys = Judge().reasons(trees)
-    usable = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
+    exclusion_reasons = Judge().reasons(trees)
+    usable = [reply for reply in trees.replies if not exclusion_reasons[reply.number] and not reply.is_retried]
     sampled_again = [*_sampled_again([each for each in usable if kinds.get(each.number) in OF_USERS], trees.replies)]
     replies_to_read = {reply.number: reply for each in sampled_again for reply in (each.preferred, each.rejected)}
     steps = [*_steps(usable)] if counterfactuals else []
@@ -97,8 +97,8 @@ def _answer(reply: Reply) -> LoggedAnswer:
 
 def _sampled_again(replies: list[Reply], all_replies: list[Reply]) -> Iterator[_ReplyPair]:
     """Yield pairs of replies to the same request of which one was continued last."""
+    # The last reply that continues each reply.
     ends = {reply.number: reply.number for reply in all_replies}
-    """The last reply that continues each reply."""
     for reply in reversed(all_replies):
         if reply.parent:
             ends[reply.parent.number] = max(ends[reply.parent.number], ends[reply.number])
@@ -113,7 +113,7 @@ def _sampled_again(replies: list[Reply], all_replies: list[Reply]) -> Iterator[_
 
 
 def _one_request(each: _ReplyPair, entries: dict[int, Entry]) -> Candidate | None:
-    """Return a candidate if the requests of both replies are equal, not only equivalent."""
+    """Return a candidate if the requests of both replies are equal, not merely equivalent."""
     entry, other_entry = entries.get(each.preferred.number), entries.get(each.rejected.number)
     if (
         entry is None
@@ -216,7 +216,7 @@ class _Alternatives:
 
 
 _last: tuple[list[FilePath], _Alternatives] | None = None
-"""The alternatives of the last file, kept for its other conversations."""
+"""The alternatives of the last file, cached for its other conversations."""
 
 
 def _alternatives(places: list[FilePath]) -> _Alternatives:

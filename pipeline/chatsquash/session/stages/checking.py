@@ -1,4 +1,4 @@
-"""Validation of entries (one session id, rising timestamps) and the checks of logged conversations."""
+"""Validation of entries (one session id, increasing timestamps) and the checks of logged conversations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def check_conversation(
 
 
 def _is_ordinary(view: View) -> bool:
-    """Return whether all messages follow OpenAI's own format, as nearly all do; checks columns instead of messages."""
+    """Return whether all messages follow OpenAI's own format."""
+    # Nearly all conversations do, so columns are checked instead of every message.
     columns = view.columns
     calls, ids = columns.calls, columns.result_ids
     return (
@@ -67,12 +68,12 @@ def validate(
 ) -> Iterator[Entry | SkippedLine]:
     """Report the first change of the session id and the first step back in time; count equal timestamps.
 
-    Entries without an id or a readable time are not compared. Every entry is yielded, so the log is accounted for in
-    full.
+    Entries without an id or a readable time are not compared. Every entry is yielded so that the complete log is
+    accounted for.
 
     Args:
         items: The entries and skipped lines of a session, in order.
-        keep: Report a step back in time as a warning instead of an error, so that the session is converted.
+        keep: Report a step back in time as a warning instead of an error so that the session is converted.
         merge: Report a change of the session id as a warning instead of an error.
         is_joined: The session was joined from several with different ids, so ids are not compared.
     """

@@ -77,8 +77,8 @@ def encode_record(
 
     Args:
         conversation: The conversation as it is written, with its marks.
-        phrases: The phrases to search for, if any.
-        in_folder: The record goes into a dataset folder; refuse it if dataset loaders would change it.
+        phrases: The phrases to search for.
+        in_folder: The record is for a dataset folder; reject it if dataset loaders would change it.
         flag: The name of the field that marks messages for training.
     """
     line = _encode(conversation, phrases, in_folder=in_folder)
@@ -87,7 +87,7 @@ def encode_record(
     placed_marks = marks.with_places(conversation)
     if flag is None:
         return line._replace(marks=placed_marks)
-    # The digest is of the record without its flags.
+    # The digest is computed without flags.
     flagged = _encode(marks.add_flags(conversation, flag), None, in_folder=False)
     return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data))
 

@@ -1,4 +1,4 @@
-"""Remove the private fields in which messages carry content that OpenAI chat has no place for, and report losses."""
+"""Remove the private fields for content that OpenAI chat does not support, and report losses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from chatsquash.session import provider_members
 _UNSUPPORTED = (HostedCall, HostedResult, Approval, Other)
 """Blocks that cannot be represented in chat messages and that a reader of the record would miss."""
 _GROUNDING = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
-"""Fields of Gemini turns for which the same is true."""
+"""Fields of Gemini turns that cannot be represented in chat messages either."""
 _REPRESENTABLE = frozenset((Text, Reasoning, Call))
 """Blocks that can be represented in chat messages."""
 
@@ -46,7 +46,7 @@ def drop_unsupported(
     Args:
         conversation: The conversation, which is changed only if it was loaded from another format.
         joins: The messages whose texts are joined, so text after their calls is not lost.
-        keeps_media: Keep messages that contain only media, since the preset decides about media later.
+        keeps_media: Keep messages that contain only media, because the preset handles media later.
     """
     if not conversation.has_private:
         return conversation, ()
@@ -66,7 +66,7 @@ def drop_unsupported(
 
 
 def add_media(conversation: Conversation) -> StageResult:
-    """Append media that chat messages cannot represent to the content, so that the preset can decide about them."""
+    """Append media that chat messages cannot represent to the content, so that the preset can handle them."""
     if not conversation.has_private:
         return conversation, ()
     messages = [_add_media(message) for message in conversation.messages]
@@ -129,7 +129,7 @@ def _bare(members: Any) -> Any:
 
 
 def _losses(message: Message, joins: MessageFilter | None) -> Iterator[str]:
-    """Name the content of a message other than its text, parts, reasoning and calls."""
+    """Yield the kinds of content in a message other than text, parts, reasoning and calls."""
     turn = chat.turn(message)
     if turn is None:
         return
@@ -176,11 +176,11 @@ def _kind(block: Block) -> str:
 
 
 MessageFilter = Callable[[Message], bool]
-"""Whether the texts of a message are to be joined."""
+"""Returns whether the texts of a message are joined."""
 
 
 def join_texts(conversation: Conversation, *, joins: MessageFilter, loaded_only: bool) -> StageResult:
-    """Join neighbouring texts into one, and move texts after calls before them, which is reported.
+    """Join adjacent texts, move texts that follow calls before the calls, and report how many were moved.
 
     Args:
         conversation: The conversation.

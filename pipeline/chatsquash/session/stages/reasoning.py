@@ -27,7 +27,7 @@ def place_reasoning(conversation: Conversation, *, mode: str) -> StageResult:
     dropped: list[int] = []
     for at, message in enumerate(conversation.messages):
         new = convert(message) if message["role"] == "assistant" else message
-        # A message that was empty in the log is kept; it is dropped only if its reasoning was all it had.
+        # A message that was empty in the log is kept; a message is dropped only if reasoning was its only content.
         is_kept = new is message or _has_content(new) or not _has_content(message)
         if is_kept:
             messages.append(new)
@@ -105,7 +105,7 @@ def _bare(members: Any) -> Any:
 
 
 def _with_prefixed_text(message: Message, new_text: str) -> Message:
-    """Prefix the leading text of a message; ``new_text`` ends with the present one, and parts stay as they are."""
+    """Prefix the leading text of a message; ``new_text`` ends with the current one, and parts are unchanged."""
     content = message.get("content")
     if isinstance(content, list):
         prefix = new_text.removesuffix(_leading_text(message))

@@ -9,7 +9,7 @@ from chatsquash.core import chat
 from chatsquash.core.model import Conversation, Json, Message, StageResult
 
 _MAX_CONTENTS = 8
-"""The number of contents compared per call id; more are compared only against the first ones."""
+"""The number of results per call id with which later results are compared."""
 
 
 def drop_repeated_results(conversation: Conversation, *, loaded_only: bool) -> StageResult:
@@ -25,8 +25,7 @@ def drop_repeated_results(conversation: Conversation, *, loaded_only: bool) -> S
     if len(set(map(chat.id_key, ids))) == len(ids):
         return conversation, ()
     messages: list[Message] = []
-    # The contents of the results since the last assistant message, by call id. Before the first one nothing is
-    # compared.
+    # The contents of the results since the last assistant message, by call id; ``None`` before the first one.
     contents_by_id: dict[str | bytes, list[Json]] | None = None
     for message in conversation.messages:
         if message["role"] == "assistant":

@@ -27,7 +27,7 @@ MAX_SIZE = 16 << 20
 _HEAD = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+[ \t]*+\[\[[ \t]*+for[ \t]*+\]\]")
 """The beginning of a file of ``[[for]]`` tables, after comments and blank lines."""
 _LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
-"""A dotted key of more than 32 parts. No real one has so many, and the TOML parser takes time quadratic in them."""
+"""A dotted key with more than 32 parts. No real file has one, and the TOML parser takes quadratic time for it."""
 _MEMBERS = {"agent", "version", "tools", "system"}
 
 
@@ -151,7 +151,7 @@ def _tables(data: bytes, place: str) -> list[Table]:
         parsed = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise UsageError(f"{place}: is not valid TOML, {error_text(problem)}") from None
-    except (ValueError, RecursionError):  # a number of too many digits or too many brackets
+    except (ValueError, RecursionError):  # a number with too many digits, or too many brackets
         raise UsageError(f"{place}: cannot be parsed as TOML; write tools as JSON text in '''") from None
     if extra := next((key for key in parsed if key != "for"), None):
         raise UsageError(f"{place}: {quote(extra)} is outside of [[for]]; move it below one")
@@ -208,7 +208,7 @@ def _definitions(value: Json, place: str) -> list[Tool]:
 
 
 def _tables_with(member: str, data: bytes, place: str) -> tuple[Table, ...]:
-    """Return the tables of a file that have a field; nothing if the file does not contain tables."""
+    """Return the tables of a file that have a field; empty if the file does not contain tables."""
     if len(data) > MAX_SIZE:
         raise UsageError(f"{place}: is larger than {MAX_SIZE >> 20} MiB; keep only definitions that logs are missing")
     if not _HEAD.match(data):
@@ -220,13 +220,13 @@ def _tables_with(member: str, data: bytes, place: str) -> tuple[Table, ...]:
 
 
 def as_toml(agent: str | None, definitions: list[Tool], prompt: str | None) -> str:
-    """Write a table as TOML; the only unprintable characters in it are line feeds and tabs.
+    """Return a table as TOML; the only unprintable characters in it are line feeds and tabs.
 
-    Without an agent, a comment shows where to name it.
+    Without an agent, a comment shows where to add it.
 
 
     Raises:
-        ValueError: The prompt contains half of a UTF-16 surrogate pair.
+        ValueError: The prompt contains a lone surrogate.
     """
     lines = ["[[for]]", f'agent = "{agent}"' if agent else '# agent = "claude_code"  # for its logs only']
     if definitions:
@@ -239,8 +239,8 @@ def as_toml(agent: str | None, definitions: list[Tool], prompt: str | None) -> s
 
 
 def _escape(text: str) -> str:
-    """Escape a text for a multi-line basic string of TOML."""
-    text.encode()  # raises ValueError: TOML cannot represent half of a surrogate pair
+    """Escape a string for a multi-line basic string in TOML."""
+    text.encode()  # raises ValueError, because TOML cannot represent a lone surrogate
     spelled = text.replace("\\", "\\\\").replace('"""', '""\\"')
     if spelled.isprintable():
         return spelled

@@ -1,4 +1,4 @@
-"""Rearrange messages for chat templates: join, split or drop what a template has no place for."""
+"""Rearrange messages for chat templates: join, split or drop messages that a template does not support."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _merge(first: Message, second: Message) -> Message:
 
 
 def join_contents(first: Json, second: Json) -> Json:
-    """Join two contents with an empty line between them."""
+    """Join the content of two messages, with an empty line between them."""
     if not first or not second:
         return first or second or ""
     if isinstance(first, str) and isinstance(second, str):
@@ -76,7 +76,7 @@ def _parts(content: Json) -> list[Json]:
 def bridge_results(conversation: Conversation) -> StageResult:
     """Join a user message that follows a tool result to the result, with an empty line between the texts.
 
-    Messages with fields other than role and content stay, and so does content that is not a string, list or null.
+    Messages with other fields, or with content that is not a string, list or null, stay separate.
     """
     messages: list[Message] = []
     for message in conversation.messages:
@@ -105,7 +105,7 @@ def drop_system(conversation: Conversation) -> StageResult:
 
 
 def drop_text_with_calls(conversation: Conversation) -> StageResult:
-    """Drop the text of messages that have calls; report how many had some."""
+    """Drop the text of messages that have calls; report how many were changed."""
     messages = list(map(_without_text, conversation.messages))
     changed = sum(new is not old for new, old in zip(messages, conversation.messages, strict=True))
     findings = [shapes.shape_changed({"texts next to calls dropped": changed})] if changed else []
@@ -126,7 +126,7 @@ _NOT_SPLIT = "parallel calls without all results, not split"
 def split_parallel(conversation: Conversation) -> StageResult:
     """Split parallel calls so that each call is followed by its result; text and reasoning stay with the first call.
 
-    Calls of which one has no result stay together, which is reported.
+    If any of the calls has no result, they stay together, which is reported.
     """
     messages: list[Message] = []
     counts: Counter[str] = Counter()
@@ -144,7 +144,7 @@ def split_parallel(conversation: Conversation) -> StageResult:
 
 
 def _blocks(messages: list[Message]) -> Iterator[list[Message]]:
-    """Yield each assistant message with the messages up to the next one, and first the messages before all of them."""
+    """Yield the messages before the first assistant message, then each assistant message with those that follow it."""
     block: list[Message] = []
     for message in messages:
         if message["role"] == "assistant" and block:

@@ -1,4 +1,4 @@
-"""Tool definitions: convert enums, drop unused tools, check, encode, and find the one that applied to a call."""
+"""Tool definitions: convert enums, drop unused tools, check, encode, and find the definition that applied to a call."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Definition(Struct, frozen=True, gc=False):
     rounded: list[str]
     """The numbers that lose digits, as they were spelled."""
     is_valid: bool
-    """Whether no check reports anything."""
+    """Whether no check reports a finding."""
     may_have_address: bool
     """Whether its JSON contains anything that looks like an address."""
 
@@ -148,7 +148,7 @@ analyse_definitions: Last[list[Tool], list[Definition]] = Last(
 
 
 Definitions = list[tuple[int, Tool]]
-"""The definitions of a tool over time, each with the line from which on it applies."""
+"""The definitions of a tool over time, each with the first line to which it applies."""
 
 
 class RedefinedTools(Struct, frozen=True):
@@ -163,7 +163,7 @@ class RedefinedTools(Struct, frozen=True):
     """The line of the reply that is appended to the snapshot."""
 
     def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
-        """Return the definition in force when a message made a call; ``None`` for a tool with a single definition."""
+        """Return the definition that applied to a call in a message; ``None`` for a tool with a single definition."""
         if name not in self.redefined_tools:
             return None
         line = self.lines_by_call_id.get(call_id) if call_id is not None else None
@@ -174,10 +174,10 @@ class RedefinedTools(Struct, frozen=True):
 
 
 class CallTracker(Struct):
-    """Tracks which entry's reply each message of the current request was.
+    """Tracks the entry whose reply each message of the current request was.
 
-    A message that an entry adds was the reply to the entry before it. A message that is already in the first entry
-    counts as part of that one.
+    A message that an entry adds was the reply to the entry before it. Messages of the first entry are assigned to that
+    entry.
     """
 
     _before: Entry | None = None
@@ -193,7 +193,7 @@ class CallTracker(Struct):
         if before is None or entry.shared_prefix != len(before.messages):
             earlier, self._lines = self._lines, []
         else:
-            earlier = self._lines  # It is extended in place, so it stays the list of the longest request.
+            earlier = self._lines  # Extended in place, so that it remains the list of the longest request.
         for run in entry.edits[1:] if earlier is self._lines and entry.shared_prefix else entry.edits:
             self._lines += earlier[run.start : run.stop] if isinstance(run, KeptRun) else [line] * len(run.messages)
         reply = entry.reply.message
@@ -205,7 +205,7 @@ class CallTracker(Struct):
                 self._lines_by_call_id.setdefault(key, entry.line)
 
     def settle(self) -> None:
-        """Keep the entries so far."""
+        """Record that the snapshot is the last entry so far."""
         self._settled = self._lines
 
     def redefined(self, entry: Entry, definitions: dict[str, Definitions]) -> RedefinedTools | None:
