@@ -16,14 +16,14 @@ from bench.generate import PROFILES
 from bench.goals import Results, middle
 
 _HOW = """Times are medians of {rounds} rounds (fewer for long runs), peaks are maxima. CPU seconds are user and system
-time of all processes of a run. *wc* is `wc -l` over the same files, the cost of reading. Logs are in the page
+time of all processes of a run. *wc* is `wc -l` over the same files: the cost of reading. Logs are in the page
 cache. 1 MB is a million bytes."""
 _HEAD = (
     """# Performance
 
 Speed and memory of chatsquash, compared with other converters and with the shortest equivalent program.
 
-`make bench` writes this page. It generates logs from fixed seeds, checks that the records are byte for byte those of a
+`make bench` writes this page. It generates logs from fixed seeds, checks that the records are byte-for-byte those of a
 naive converter, and times complete processes with default options.
 
 """
@@ -50,8 +50,8 @@ _LOGS = {
     "real": "standard in the style of Goose, with its system prompt, e-mail addresses, and failed and empty results",
     "tiny": "sessions of 2 requests",
     "spaced": "standard, with the spaces and escapes of `json.dumps`",
-    "hostile": "standard, with a clock in the system prompt, `cache_control`, tools before messages, and other ids "
-    "and key order in the history",
+    "hostile": "standard, with a clock in the system prompt, `cache_control`, tools before messages, and different "
+    "ids and key order in the history",
     "worst": "standard, with random key order (also in tools) and new ids in every request",
     "chat": "fewer sessions of standard",
     **dict.fromkeys(BODIES, "chat, in the bodies of that format"),
@@ -66,9 +66,9 @@ _LOGS = {
     "code_growing": "sessions of about 27 requests with parts of source files",
 }
 _DIVISION = """
-The logs are divided into as many folders as there are cores. Each folder is converted by one process pinned to
-one core, one after the other. The speed-up is that of cores that share nothing: it shows how evenly work is
-divided and the cost of process starts, but not the effect of shared memory, disk and the joining of outputs.
+The logs are divided into as many folders as there are cores. The folders are converted one after the other, each by
+a process pinned to one core. The speed-up is that of cores that share nothing: it reflects how evenly the work is
+divided and the cost of starting processes, but not the effects of shared memory and disk or of joining outputs.
 """
 _OPTIONS = """These are runs of one worker over *{logs}*. An option is *dearer* if it costs more CPU seconds than at
 {base}, by more than {noise:.0%} of a run without options. Two runs of the same may differ by that much.
@@ -127,7 +127,7 @@ def sections(results: Results, chosen: Iterable[tuple[str, str, Callable[[Result
             intro = _TEXTS.get(key, "").format(base=results["base"], **known)
             parts += [f"## {title}", intro.strip(), text.strip()]
     if drawing and results.get("lengths"):
-        parts.append(f"![CPU seconds over what was added]({drawing})")
+        parts.append(f"![CPU seconds by added text]({drawing})")
     return "\n\n".join(part for part in parts if part)
 
 

@@ -57,7 +57,7 @@ def _cut_gzip(lines: Lines) -> bytes:
 WAYS = (
     Way("truncated last line", lambda lines: _joined(lines)[:-40], None, 1),
     Way("a line of NUL bytes", lambda lines: _joined([lines[0], b"\0" * 64, *lines[1:]]), None, 1),
-    Way("a text that is not UTF-8", lambda lines: _joined([*lines, lines[0].replace(b"Count", b"\xff\xfe")]), None, 1),
+    Way("text that is not UTF-8", lambda lines: _joined([*lines, lines[0].replace(b"Count", b"\xff\xfe")]), None, 1),
     Way("two objects on one line", lambda lines: _joined([*lines, lines[0] + lines[0]]), None, 1),
     Way("an endlessly nested line", _deep, None, 1),
     Way("a line without messages", lambda lines: _joined([*lines, b'{"request": {}}']), None, 1),
@@ -118,8 +118,8 @@ def section(few: Took, many: Took, sessions: int) -> str:
 ## Soak
 
 `make soak` converts {sessions:,} small sessions, 1 % of them damaged in {len(WAYS)} ways. Each intact session must be
-written once, each damaged one must have the outcome below, and all lines and bytes must be accounted for. On
-{os.cpu_count()} cores with Python {sys.version.split()[0]}; memory grows by {grown:,} bytes per log:
+written once, each damaged one must have the outcome below, and all lines and bytes must be accounted for. Measured
+on {os.cpu_count()} cores with Python {sys.version.split()[0]}; memory grows by {grown:,} bytes per log:
 
 | sessions | logs | time | peak memory of a process |
 |---|---|---|---|

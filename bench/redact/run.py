@@ -31,7 +31,7 @@ _MB = 1e6
 _ABOUT = """The corpus has {names}: {dense:.1f} MB of records with secrets and {ordinary:.1f} MB without.
 A secret is found if no 8 consecutive characters of it remain in the record. A changed look-alike is a false positive.
 *With plain* means that the record contains the plain secret in addition to the encoded one. In a skipped record,
-nothing counts as found, and every look-alike as a false positive.
+nothing counts as found, and every look-alike counts as a false positive.
 """
 _SCANNER = "secrets+kingfisher"
 

@@ -52,7 +52,7 @@ SCENARIOS = (
     Scenario("failure", "A call that fails, and its correction", (Prompt("new", (Step("fail"), CALL, TEXT)),)),
     Scenario(
         "resume",
-        "A session that two more processes resume",
+        "A session resumed by two more processes",
         (Prompt("new", (CALL, TEXT)), Prompt("resume", (CALL, TEXT)), Prompt("resume", (TEXT,))),
         ("resume",),
     ),
@@ -64,7 +64,7 @@ SCENARIOS = (
     ),
     Scenario(
         "subagent",
-        "A sub-agent that starts one itself where it can",
+        "A sub-agent that starts another sub-agent if possible",
         (Prompt("new", (Step("agent", "s1"), Step("wait"), TEXT)),),
         ("agents",),
         {"s1": (CALL, Step("agent", "s2"), Step("wait"), TEXT), "s2": (CALL, TEXT)},
@@ -81,7 +81,7 @@ SCENARIOS = (
     ),
     Scenario(
         "compact",
-        "Two compactions by command",
+        "Two compactions requested by command",
         (
             Prompt("new", (CALL, TEXT)),
             Prompt("resume", (), compacts=True),
@@ -93,13 +93,13 @@ SCENARIOS = (
     ),
     Scenario(
         "terminal",
-        "Two prompts in a session at a terminal, which another process resumes",
+        "Two prompts in a terminal session, which another process resumes",
         (Prompt("terminal", (CALL, TEXT)), Prompt("typed", (CALL, TEXT)), Prompt("resume", (TEXT,))),
         ("resume", "terminal"),
     ),
     Scenario(
         "rewind",
-        "A prompt that is taken back, and another one in its place",
+        "A prompt that is undone and replaced",
         (
             Prompt("terminal", (CALL, TEXT)),
             Prompt("typed", (CALL, TEXT)),
@@ -145,16 +145,16 @@ SCENARIOS = (
     ),
     Scenario("image", "An image in the prompt", (Prompt("new", (CALL, TEXT), has_image=True),), ("image",)),
     Scenario("screenshot", "An image in a result", (Prompt("new", (Step("image"), TEXT)),), ("screenshot",)),
-    Scenario("mcp", "A call of an MCP server's tool", (Prompt("new", (Step("mcp"), TEXT)),), ("mcp",)),
+    Scenario("mcp", "A call to an MCP server's tool", (Prompt("new", (Step("mcp"), TEXT)),), ("mcp",)),
     Scenario(
         "length",
-        "A reply that reaches its limit",
+        "A reply that reaches its token limit",
         (Prompt("new", (CALL, Step("length"))), Prompt("resume", (TEXT,))),
         ("resume",),
     ),
     Scenario(
         "refusal",
-        "A reply that the provider filters",
+        "A reply filtered by the provider",
         (Prompt("new", (CALL, Step("refusal"))), Prompt("resume", (TEXT,))),
         ("resume",),
     ),

@@ -29,7 +29,7 @@ KINDS: list[tuple[str, Conversation]] = [
     ("missing arguments", talk(A, assistant("", call(arguments=None)))),
     ("integers beyond 64 bits in arguments", talk(A, assistant("", call(arguments='{"q": 18446744073709551616}')))),
     ("integers beyond 64 bits in definitions", talk(A, B, tools=[tool(parameters={"maximum": 2**64})])),
-    ("tool names with other characters than letters, digits, `_`, `-`", talk(A, B, tools=[tool("a.b")])),
+    ("tool names with characters other than letters, digits, `_`, `-`", talk(A, B, tools=[tool("a.b")])),
     ("definitions without parameters", talk(A, B, tools=[{"name": "f"}])),
     ("calls and results without ids", talk(A, assistant("", call(None)), result(call_id=None), B)),
     ("messages between a call and its result", talk(A, assistant("", call()), A, result(), B)),
@@ -49,7 +49,7 @@ KINDS: list[tuple[str, Conversation]] = [
     ("no assistant message", talk(A)),
     ("other roles", talk(A, {"role": "critic", "content": "x"}, B)),
     ("calls of other types, and `function_call`", talk(A, assistant("", {**call(), "type": "custom"}))),
-    ("calls in the text in addition to `tool_calls`", talk(A, assistant("<tool_call>", call()))),
+    ("calls written as text in addition to `tool_calls`", talk(A, assistant("<tool_call>", call()))),
     ("lone surrogates", talk(user("\ud800"), B)),
 ]
 

@@ -129,7 +129,7 @@ def _trained_row(name: str, trained: Trained) -> tuple[str, ...]:
 
 
 def _templates(results: Results) -> str:
-    kinds = {"own": "has marks", "replaced": "is replaced", "refused": "is refused"}
+    kinds = {"own": "has marks", "replaced": "is replaced", "refused": "is rejected"}
     rows = [(words, _words(tuple(results.templates.get(kind, ())))) for kind, words in kinds.items()]
     return _table(("template", "names in TRL"), rows)
 

@@ -1,4 +1,4 @@
-"""For TRL, axolotl, Unsloth, ms-swift, Oumi and Megatron-Bridge: wrapped tools, object arguments, texts, no nulls."""
+"""For TRL, axolotl, Unsloth, ms-swift, Oumi and Megatron-Bridge: wrapped tools, object arguments, text, no nulls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For LLaMA-Factory: turns that alternate strictly, calls as text, and ``dataset_info.json``."""
+"""For LLaMA-Factory: strictly alternating turns, calls as text, and ``dataset_info.json``."""
 
 from __future__ import annotations
 

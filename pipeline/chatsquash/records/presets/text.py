@@ -1,4 +1,4 @@
-"""For verl, torchtune, NeMo Automodel, Unsloth Studio and base models: only roles and texts.
+"""For verl, torchtune, NeMo Automodel, Unsloth Studio and base models: only roles and text.
 
 Tools, calls and results are written as the templates of Qwen 2.5 and Qwen 3 write them, so that these give the same
 text as for the structured form.
