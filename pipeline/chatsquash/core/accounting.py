@@ -1,4 +1,4 @@
-"""What happened to the lines of a session, its logged replies, its tool calls and its tokens."""
+"""Outcomes of the lines, logged replies, tool calls and tokens of a session."""
 
 from __future__ import annotations
 
@@ -24,50 +24,50 @@ WHY = {
     "duplicate": "its record duplicates another one, or the same words were sampled again",
     "refused": "its record could not be written; see the findings",
 }
-"""The reasons for which a reply is lost, in words, by code."""
+"""Reasons why a reply is lost, in words, by code."""
 ELSEWHERE = "duplicate"
-"""The code for a reply that another record contains, so that no text is lost."""
+"""The code for a reply that another record contains, so that its text is not lost."""
 
 
 class ReplyPlace(NamedTuple):
     """The place of a reply in a record."""
 
     record: int
-    """The index of the record among the session's."""
+    """The index of the record among those of the session."""
     status: Literal["carried", "rewritten"]
     message: int | None
-    """0-based, in that record's messages."""
+    """The 0-based index in the messages of that record."""
     loss: int
     reasons: bool
-    """Whether the record also contains its reasoning."""
+    """Whether the record also contains the reasoning of the reply."""
 
 
 class ReplyOutcome(Struct, frozen=True, array_like=True):
-    """The outcome of a logged reply: its row in ``reports/replies.jsonl``, except for values that only the run has."""
+    """The outcome of a logged reply: its row in ``reports/replies.jsonl``, except for values known only to the run."""
 
     line: int
-    """1-based, in its file."""
+    """The 1-based line in its file."""
     kind: Literal["main", "compacted", "branch", "subagent", "side", "retry", "copy"]
-    """The kind of its conversation. One that was logged twice is a ``retry`` in one log and a ``copy`` in several."""
+    """The kind of its conversation. A reply logged twice is a ``retry`` in one log and a ``copy`` in several."""
     status: Literal["carried", "rewritten", "lost"]
     why: str | None
-    """The reason for which it is lost, a key of ``WHY``."""
+    """The reason why it is lost, a key of ``WHY``."""
     conversation: str
     parent: str | None
     record: int | None = None
-    """The index of its record among the session's."""
+    """The index of its record among those of the session."""
     message: int | None = None
-    """0-based, in that record's messages."""
+    """The 0-based index in the messages of that record."""
     loss: int = 0
     reasoning: Literal["carried", "lost", "withheld"] | None = None
     """The outcome of its reasoning; ``None`` for a reply without reasoning."""
     others: tuple[ReplyPlace, ...] = ()
     """Its other places, in the order of the records."""
     redacted: bool = False
-    """Whether it is not trained on because a placeholder replaced a secret in it."""
+    """Whether it is not trained on because a secret in it was replaced by a placeholder."""
 
     def in_others(self, others: tuple[ReplyPlace, ...]) -> ReplyOutcome:
-        """Return the outcome for when its record is not written, but ``others``, which contain it, are."""
+        """Return the outcome if its record is not written, but ``others``, which contain it, are."""
         first, *rest = others
         reasoning_status = self.reasoning
         if reasoning_status in ("carried", "lost"):
@@ -83,18 +83,18 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
         )
 
     def without_record(self, why: str) -> ReplyOutcome:
-        """Return the outcome for when its record is not written after all."""
+        """Return the outcome if its record is not written after all."""
         reasoning = "lost" if self.reasoning == "carried" else self.reasoning
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=reasoning)
 
 
 class Coverage(Struct, frozen=True, array_like=True):
-    """How many of a session's logged replies are in its records."""
+    """The number of a session's logged replies that its records contain, with the reasons for the others."""
 
     carried: int = 0
     """Replies that a record contains without a significant change."""
     rewritten: int = 0
-    """Replies that a record contains in other words."""
+    """Replies that a record contains in different words."""
     lost: dict[str, int] = {}
     """Replies that no record contains, by reason."""
     reasoned: int = 0
@@ -108,7 +108,7 @@ class Coverage(Struct, frozen=True, array_like=True):
     not_chosen: dict[str, int] = {}
     """Conversations that the options exclude, by kind."""
     copied: int = 0
-    """Replies that repeat those of other logs. They count there, and in none of the other numbers."""
+    """Replies that repeat those of other logs. They count there and are not part of the other numbers."""
 
     @property
     def total(self) -> int:
@@ -121,7 +121,7 @@ class Coverage(Struct, frozen=True, array_like=True):
         return self.carried + self.rewritten
 
     def without_record(self, why: str) -> Coverage:
-        """Return the coverage for when the only record is not written after all."""
+        """Return the coverage if the only record is not written after all."""
         lost_by_reason = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
         return replace(self, carried=0, rewritten=0, lost=lost_by_reason, with_reasoning=0)
 
@@ -130,13 +130,13 @@ class LoggedUsage(NamedTuple):
     """The model and the token counts of an exchange."""
 
     model: str | None = None
-    """From the response, otherwise from the request."""
+    """The model in the response, or else in the request."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
 def of_entry(entry: Entry) -> LoggedUsage:
-    """Return the usage of an entry; for a conversation in a document, that of its last reply."""
+    """Return the usage of an entry; for a conversation in a document, the usage of its last reply."""
     if entry.origin is None:
         return of_reply(entry.reply)
     last = entry.origin.replies[-1] if entry.origin.replies else OriginReply(0)
@@ -144,12 +144,12 @@ def of_entry(entry: Entry) -> LoggedUsage:
 
 
 def of_reply(reply: Response) -> LoggedUsage:
-    """Return the usage that a response reports; the request names the model if the response does not."""
+    """Return the usage reported by a response; the model is that of the request if the response has none."""
     return LoggedUsage(model_of(reply), *reply.tokens)
 
 
 def model_of(reply: Response) -> str | None:
-    """Return the model from the response, otherwise from the request."""
+    """Return the model in the response, or else in the request."""
     if reply.model:
         return reply.model
     model = jsonio.value(reply.requested_model)
@@ -157,7 +157,7 @@ def model_of(reply: Response) -> str | None:
 
 
 def total(counts: Iterable[Tokens]) -> Tokens:
-    """Add token counts; a number that none of them has stays ``None``."""
+    """Add token counts; a count that is always missing stays ``None``."""
     prompt: int | None = None
     completion: int | None = None
     for prompted, completed in counts:
@@ -174,7 +174,7 @@ class ToolUse(NamedTuple):
     name: str
     calls: int
     failed: int
-    """Calls with a result that failed."""
+    """Calls whose result is a failure."""
     unanswered: int
     """Calls without a result."""
 
@@ -183,7 +183,7 @@ class SharedUse(NamedTuple):
     """The calls of a message that several records of a session contain."""
 
     message: int
-    """The number of the message, the same in all records."""
+    """The number of the message, which is the same in all records."""
     calls: int
     tools: tuple[ToolUse, ...]
 
@@ -197,12 +197,12 @@ class Usage(NamedTuple):
     assistant_turns: int
     assistant_turns_with_tools: int
     tools: tuple[ToolUse, ...]
-    """One for each tool with calls."""
+    """The use of each tool that is called."""
     shared_uses: tuple[SharedUse, ...] = ()
-    """Calls of messages that other records of the session also contain."""
+    """Calls in messages that other records of the session also contain."""
 
     def once(self, seen: set[int]) -> Usage:
-        """Return the usage without the calls of messages in ``seen``."""
+        """Return the usage without the calls in messages that are in ``seen``."""
         elsewhere = [each for each in self.shared_uses if each.message in seen]
         if not elsewhere:
             return self
@@ -214,7 +214,7 @@ class Usage(NamedTuple):
 
 
 def count_once(usages: Iterable[Usage]) -> list[Usage]:
-    """Return the usage of each record of a session without calls that an earlier record contains."""
+    """Return the usage of each record of a session, without calls that an earlier record contains."""
     seen: set[int] = set()
     distinct = []
     for usage in usages:
@@ -229,9 +229,9 @@ class Account(NamedTuple):
     selected: int = 0
     """Entries that became the record."""
     superseded: int = 0
-    """Entries before it."""
+    """Entries before that one."""
     cut: int = 0
-    """Entries after it, which have fewer messages."""
+    """Entries after it, with fewer messages."""
     cleaned: int = 0
     """Entries that cleaning removed completely."""
     left_out: int = 0
@@ -246,10 +246,10 @@ class Account(NamedTuple):
         return Account(*map(add, self, other))
 
     def without(self, count: int) -> Account:
-        """Return the account for when ``count`` selected entries do not become records after all."""
+        """Return the account if ``count`` selected entries do not become records after all."""
         return self._replace(selected=self.selected - count, left_out=self.left_out + count)
 
     def unwritten(self) -> Account:
-        """Return the account for when no record is written after all."""
+        """Return the account if no record is written after all."""
         unselected = self.selected + self.superseded + self.cut
         return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + unselected)

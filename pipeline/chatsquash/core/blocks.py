@@ -1,7 +1,7 @@
 """The content of a conversation, independent of formats: turns, each with an ordered list of blocks.
 
-Every format is read into blocks and written from blocks.  Members that only one provider has are kept in ``native`` and
-are used only when that provider's format is written again.  This module imports nothing from chatsquash.
+Every format is read into blocks and written from blocks. Members that only one provider has are kept in ``native`` and
+used only when that provider's format is written. This module imports nothing from chatsquash.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 
 Native = dict[str, dict[str, Any]]
-"""Members that only one provider has, by its name, such as ``{"anthropic": {"cache_control": {...}}}``."""
+"""Members that only one provider has, by provider, such as ``{"anthropic": {"cache_control": {...}}}``."""
 OTHERS = "others"
-"""The key in ``native``, instead of a provider, for members of later messages that were merged into the turn."""
+"""The key in ``native``, in place of a provider, for members of later messages merged into the turn."""
 FORM = "form"
-"""The key in ``native``, instead of a provider, for members that only record which of two spellings a log used."""
+"""The key in ``native``, in place of a provider, for members that only record which of two spellings a log used."""
 
 Medium = Literal["image", "audio", "video", "file"]
 """The kinds of media; a document is a file."""
 
 Outcome = Literal["success", "failed", "denied", "interrupted", "retried"]
-"""The outcomes of a call; one that was retried had failed."""
+"""The outcomes of a call; a call that was retried had failed."""
 
 
 class Text(Struct, frozen=True, omit_defaults=True, gc=False, tag="text"):
-    """A text that is not empty."""
+    """Non-empty text."""
 
     text: str
     apart: bool = False
-    """Whether it begins another message of the turn, so that it does not continue the preceding text."""
+    """Whether it begins another message of the turn instead of continuing the preceding text."""
     native: Native = {}
 
 
@@ -38,13 +38,13 @@ class Reasoning(Struct, frozen=True, omit_defaults=True, gc=False, tag="reasonin
 
     text: str = ""
     signer: str = ""
-    """The provider that signed or encrypted it, and the only one that can use the result; empty if none is known."""
+    """The provider that signed or encrypted the reasoning and can alone use it; empty if unknown."""
     signature: str = ""
     """The proof that the model wrote the text."""
     encrypted: str = ""
-    """The reasoning in a form that only its signer can read."""
+    """The reasoning in a form that only the signer can read."""
     id: str = ""
-    """Its id at the signer."""
+    """The id that the signer assigned."""
     native: Native = {}
 
 
@@ -53,9 +53,9 @@ class Call(Struct, frozen=True, omit_defaults=True, gc=False, tag="call"):
 
     id: str
     name: str | None
-    """``None`` if no name was logged."""
+    """The name of the tool; ``None`` if it was not logged."""
     arguments: str = "{}"
-    """JSON as the model wrote it, possibly truncated; any text for a custom tool."""
+    """JSON as written by the model, possibly truncated; any text for a custom tool."""
     custom: bool = False
     """Whether the tool takes text instead of an object."""
     made_up: bool = False
@@ -64,11 +64,11 @@ class Call(Struct, frozen=True, omit_defaults=True, gc=False, tag="call"):
 
 
 class Media(Struct, frozen=True, omit_defaults=True, gc=False, tag="media"):
-    """An image, an audio clip, a video or a file: as data, as a URL, or by the id that a provider uses for it."""
+    """An image, an audio clip, a video or a file: as data, as a URL, or by the id that a provider uses."""
 
     kind: Medium
     mime: str = ""
-    """The media type; empty if it is unknown."""
+    """The media type; empty if unknown."""
     data: str = ""
     """Base64 in the standard alphabet."""
     url: str = ""
@@ -76,12 +76,12 @@ class Media(Struct, frozen=True, omit_defaults=True, gc=False, tag="media"):
     name: str = ""
     """The file name."""
     provider: str = ""
-    """The provider that issued the file id; empty if it is unknown."""
+    """The provider that issued the file id; empty if unknown."""
     native: Native = {}
 
 
 class Refusal(Struct, frozen=True, omit_defaults=True, gc=False, tag="refusal"):
-    """A refusal of the model instead of an answer."""
+    """A refusal by the model, in place of an answer."""
 
     text: str
     native: Native = {}
@@ -91,7 +91,7 @@ class Source(Struct, frozen=True, omit_defaults=True, gc=False, tag="source"):
     """A page or document that the preceding text cites."""
 
     url: str = ""
-    """Empty for a document."""
+    """The address; empty for a document."""
     title: str = ""
     id: str = ""
     mime: str = ""
@@ -101,7 +101,7 @@ class Source(Struct, frozen=True, omit_defaults=True, gc=False, tag="source"):
 
 
 class Other(Struct, frozen=True, omit_defaults=True, gc=False, tag="other"):
-    """A block that only one provider has, with its value as logged."""
+    """A block that only one provider has, with the logged value."""
 
     provider: str
     value: Any
@@ -113,12 +113,12 @@ class Result(Struct, frozen=True, omit_defaults=True, gc=False, tag="result"):
     """The result of a call."""
 
     id: str
-    """The id of the call that it answers."""
+    """The id of the call that the result answers."""
     name: str = ""
     """The name of the tool, if it was logged with the result."""
     content: tuple[Text | Media | Refusal | Source | Other, ...] = ()
     json: bool = False
-    """Whether the tool returned a JSON value that is not a string; the content is its JSON."""
+    """Whether the tool returned a JSON value other than a string; the content is that JSON."""
     outcome: Outcome = "success"
     made_up: bool = False
     """Whether the id was generated because none was logged."""
@@ -131,7 +131,7 @@ class HostedCall(Struct, frozen=True, omit_defaults=True, gc=False, tag="hosted_
     id: str
     name: str
     arguments: str = "{}"
-    """JSON."""
+    """The arguments as JSON."""
     provider: str = ""
     native: Native = {}
 
@@ -143,7 +143,7 @@ class HostedResult(Struct, frozen=True, omit_defaults=True, gc=False, tag="hoste
     """The id of the call."""
     name: str
     value: Any = None
-    """JSON."""
+    """The result as JSON."""
     outcome: Outcome = "success"
     provider: str = ""
     native: Native = {}
@@ -156,7 +156,7 @@ class Approval(Struct, frozen=True, omit_defaults=True, gc=False, tag="approval"
     """The id of the call."""
     id: str = ""
     approved: bool | None = None
-    """``None`` if there was no answer."""
+    """The answer; ``None`` if there was none."""
     reason: str = ""
     native: Native = {}
 
@@ -170,7 +170,7 @@ class Turn(Struct, frozen=True, omit_defaults=True, gc=False):
     """The consecutive content of one side of a conversation; results of calls are turns with the role ``tool``."""
 
     role: str
-    """One of ``Role``, or any other role from a log."""
+    """One of ``Role``, or any other role in a log."""
     blocks: tuple[Block, ...] = ()
     instructions: bool = False
     """Whether it is a prompt from a separate ``instructions`` member, as in OpenAI Responses and Pydantic AI."""

@@ -1,4 +1,4 @@
-"""Read canonical chat messages: their text, parts, calls and role tokens."""
+"""Functions on canonical chat messages: text, parts, calls and role tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEDIA = frozenset(
     )
 )
 _MEDIA_MEMBERS = ("inlineData", "inline_data", "fileData", "file_data", "images")
-"""Members that identify media in untyped parts: those of Gemini, and the images of Ollama's messages."""
+"""Members that identify untyped parts as media: those of Gemini, and the images in Ollama messages."""
 _HOSTED = frozenset(
     (
         *("googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval"),
@@ -31,9 +31,9 @@ _HOSTED = frozenset(
         *("computerUse", "computer_use", "fileSearch", "file_search"),
     )
 )
-"""The tools that Gemini runs; each is the only member of its definition."""
+"""The tools that Gemini runs, each of which is the only member of its definition."""
 PRIVATE = "_x"
-"""The member for content that OpenAI chat cannot express; it is never written to a record.
+"""The member for content that OpenAI chat cannot express, which is never written to a record.
 
 In a message it contains the turn from which the message was made, in a tool definition a ``Private``.
 """
@@ -42,7 +42,7 @@ In a message it contains the turn from which the message was made, in a tool def
 class Private(dict[str, Any]):
     """The members of a tool definition that only its provider supports.
 
-    A separate class distinguishes it from a member of the same name in a log.
+    A separate class distinguishes them from a member with the same name in a log.
     """
 
 
@@ -55,12 +55,12 @@ _COMPLETE = frozenset((
 
 
 def is_truncated(reason: str | None) -> bool:
-    """Check whether a reply is incomplete: ended at a limit, by a filter, in an error, or for an unknown reason."""
+    """Return whether a reply is incomplete: stopped by a limit, a filter or an error, or for an unknown reason."""
     return bool(reason) and str(reason).lower() not in _COMPLETE
 
 
 THINKING = "thinking"
-"""The value of ``Response.cleared`` if a service only removed the reasoning of earlier replies."""
+"""The value of ``Response.cleared`` if a service removed only the reasoning of earlier replies."""
 
 
 def private(holder: Json) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def private(holder: Json) -> dict[str, Any]:
 
 
 def turn(message: Json) -> Turn | None:
-    """Return the turn from which a message was made, if the message cannot express all of it."""
+    """Return the turn from which a message was made, if the message cannot express all of the turn."""
     members = message.get(PRIVATE) if isinstance(message, dict) else None
     return members if type(members) is Turn else None
 
@@ -81,12 +81,12 @@ def texts_after_calls(message: Message) -> list[str]:
     if source_turn is None or source_turn.role != "assistant":
         return []
     blocks = iter(source_turn.blocks)
-    any(type(block) is Call for block in blocks)
+    any(type(block) is Call for block in blocks)  # advances to the first call
     return [block.text for block in blocks if type(block) is Text]
 
 
 def break_positions(message: Message) -> list[int]:
-    """Return the indices of content parts that follow a block outside of the content, such as reasoning."""
+    """Return the indices of content parts that follow a block outside the content, such as reasoning."""
     source_turn, places = turn(message), list[int]()
     place, is_apart = 0, False
     for block in source_turn.blocks if source_turn and not isinstance(message.get("content"), str) else ():
@@ -102,21 +102,21 @@ def break_positions(message: Message) -> list[int]:
 
 
 def made_up_ids(message: Message) -> list[bool]:
-    """Return for each call whether its id was generated because none was logged; empty if all ids were logged."""
+    """Return, for each call, whether its id was generated because none was logged; empty if all ids were logged."""
     source_turn = turn(message)
     flags = [block.made_up for block in source_turn.blocks if type(block) is Call] if source_turn else []
     return flags if any(flags) else []
 
 
 def outcome(message: Message) -> Outcome:
-    """Return the outcome of the call that a tool message answers, as its format states it."""
+    """Return the outcome of the call that a tool message answers, according to its format."""
     source_turn = turn(message)
     first = source_turn.blocks[0] if source_turn and source_turn.blocks else None
     return first.outcome if type(first) is Result else "success"
 
 
 def is_marked_failed(result: Message) -> bool:
-    """Check whether the log marks a tool message as an error, through its format or a member ``is_error``."""
+    """Return whether the log marks a tool message as an error, through its format or the member ``is_error``."""
     return result.get("is_error") is True or (PRIVATE in result and outcome(result) in FAILED)
 
 
@@ -130,7 +130,7 @@ def part_text(part: Json) -> str | None:
 
 
 def text(message: Message) -> str | None:
-    """Return the text of a message: its content or its joined text parts; ``None`` for any other content."""
+    """Return the text of a message: its content, or its text parts joined; ``None`` for any other content."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -142,12 +142,13 @@ def text(message: Message) -> str | None:
 def joined_text(message: Message) -> str | None:
     """Return the text of a message as one string, with separators between its parts; ``None`` without text.
 
-    Adjacent texts of the assistant are concatenated, since citations split sentences.  Those of other roles become
-    separate lines.  Texts with anything else between them are separated by an empty line.
+    Adjacent texts of the assistant are concatenated. Those of other roles become separate lines. Texts with anything
+    else between them are separated by an empty line.
     """
     content = message.get("content")
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
+    # Citations split the sentences of an assistant into several parts.
     return join(content, message["role"] == "assistant")
 
 
@@ -156,8 +157,8 @@ def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> st
 
     Args:
         parts: The content parts.
-        are_glued: Concatenate adjacent texts instead of separating them by line feeds.
-        breaks: Indices of parts that follow something outside of the content.
+        are_glued: Whether to concatenate adjacent texts instead of separating them with line feeds.
+        breaks: Indices of parts that follow something outside the content.
     """
     pieces: list[str] = []
     trailing_feeds = 0  # line feeds at the end of the text so far
@@ -196,7 +197,7 @@ def media_type(part: Json) -> str | None:
 
 
 def other_parts(message: Message) -> list[Json]:
-    """Return the content parts without text (images, audio, files); content that is neither text nor a list as is."""
+    """Return the content parts without text (images, audio, files); content of another type is a single part."""
     content = message.get("content")
     if isinstance(content, list):
         return [part for part in content if part_text(part) is None]
@@ -204,7 +205,7 @@ def other_parts(message: Message) -> list[Json]:
 
 
 def calls(message: Message) -> list[dict[str, Any]]:
-    """Return the tool calls of an assistant message in order, without those that are not objects."""
+    """Return the tool calls of an assistant message in order, without any that are not objects."""
     entries = message.get("tool_calls")
     if message.get("role") != "assistant" or not isinstance(entries, list):
         return []
@@ -212,59 +213,60 @@ def calls(message: Message) -> list[dict[str, Any]]:
 
 
 def call_name(call: dict[str, Any]) -> str | None:
-    """Return the name of the called function, if there is one."""
+    """Return the name of the called function, or ``None``."""
     function = call.get("function")
     name = function.get("name") if isinstance(function, dict) else None
     return name if isinstance(name, str) and name else None
 
 
 def are_missing(arguments: Json) -> bool:
-    """Check whether the arguments of a call are missing or empty, as some servers send them for no arguments."""
+    """Return whether the arguments of a call are missing or empty."""
+    # Some servers send an empty string instead of an empty object.
     return arguments is None or (isinstance(arguments, str) and not arguments.strip())
 
 
 def is_malformed(call: Json) -> bool:
-    """Check whether the arguments of a call are a string that is neither empty nor a JSON object."""
+    """Return whether the arguments of a call are a string that is neither empty nor a JSON object."""
     function = call.get("function") if isinstance(call, dict) else None
     arguments = function.get("arguments") if isinstance(function, dict) else None
     return isinstance(arguments, str) and not are_missing(arguments) and not isinstance(jsonio.value(arguments), dict)
 
 
 def has_calls(message: Message) -> bool:
-    """Check whether an assistant message calls a tool, natively or in the legacy form."""
+    """Return whether an assistant message calls a tool, in the current or the legacy form."""
     return message.get("role") == "assistant" and bool(message.get("tool_calls") or message.get("function_call"))
 
 
 def role_token(message: Message) -> str:
-    """Return the role token of a message: its role, or for an assistant Ac, At, Act or A.
+    """Return the role token of a message: its role or, for an assistant, Ac, At, Act or A.
 
-    ``c`` means content and ``t`` tool calls.
+    ``c`` stands for content and ``t`` for tool calls.
     """
     role = message["role"]
     if role != "assistant":
         return "system" if role == "developer" else role
     content = message.get("content")
-    said = content if type(content) is str else text(message)
+    visible = content if type(content) is str else text(message)
     calls = message.get("tool_calls") or message.get("function_call")
-    if said and not said.isspace():
+    if visible and not visible.isspace():
         return "Act" if calls else "Ac"
     return "At" if calls else "A"
 
 
 def tool_name(tool: Json) -> str | None:
-    """Return the name of a flattened tool definition, if it has one."""
+    """Return the name of a flattened tool definition, or ``None``."""
     name = tool.get("name") if isinstance(tool, dict) else None
     return name if isinstance(name, str) and name else None
 
 
 def custom(tool: Json) -> dict[str, Any] | None:
-    """Return the definition of a custom tool, which takes text; ``None`` for any other definition."""
+    """Return the definition of a custom tool, whose input is text; ``None`` for any other definition."""
     definition = tool.get("custom") if isinstance(tool, dict) else None
     return definition if isinstance(definition, dict) else None
 
 
 def custom_definition(tool: Json) -> dict[str, Any] | None:
-    """Return the name, description and format of a custom tool, in either spelling of OpenAI; ``None`` otherwise.
+    """Return the name, description and format of a custom tool in either OpenAI spelling; ``None`` otherwise.
 
     A definition of type ``custom`` with a schema is a function, as in Anthropic's API.
     """
@@ -275,27 +277,27 @@ def custom_definition(tool: Json) -> dict[str, Any] | None:
 
 
 SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
-"""The members with the schema of the arguments, in definitions of OpenAI, Anthropic, MCP and Gemini."""
+"""The members with the schema of the arguments in definitions of OpenAI, Anthropic, MCP and Gemini."""
 
 
 def has_schema(tool: dict[str, Any]) -> bool:
-    """Check whether a flattened definition has a schema of arguments, in any spelling."""
+    """Return whether a flattened definition has a schema of arguments, in any spelling."""
     return any(isinstance(tool.get(name), dict) for name in SCHEMAS)
 
 
 CLIENT_TOOLS = ("bash_", "text_editor_", "computer_", "memory_")
-"""Prefixes of the types of tools that Anthropic defines but the client runs, so that their calls are ordinary."""
+"""Type prefixes of tools that Anthropic defines but the client runs, so that their calls are ordinary calls."""
 
 
 def runs_at_provider(tool: Json) -> bool:
-    """Check whether a flattened definition names a tool of the provider without describing it."""
+    """Return whether a flattened definition identifies a tool of the provider without describing it."""
     if not isinstance(tool, dict) or not is_hosted(tool) or has_schema(tool):
         return False
     return not str(tool.get("type")).startswith(CLIENT_TOOLS)
 
 
 def is_hosted(tool: dict[str, Any]) -> bool:
-    """Check whether a flattened definition is that of a tool that the provider runs.
+    """Return whether a flattened definition is for a tool that the provider runs.
 
     Examples are ``{"type": "web_search"}`` and Gemini's ``{"googleSearch": {}}``.
     """
@@ -320,13 +322,13 @@ def strings(value: Json) -> Iterator[str]:
 
 
 def trace(messages: list[Message]) -> str:
-    """Return the role tokens of messages, with repetitions counted: ``system user Act tool*2 Ac``."""
+    """Return the role tokens of messages with repetition counts: ``system user Act tool*2 Ac``."""
     runs = [(name, len(list(run))) for name, run in groupby(map(role_token, messages))]
     return " ".join(name if count == 1 else f"{name}*{count}" for name, count in runs)
 
 
 def call_count(message: Message) -> int:
-    """Count the calls of an assistant message: native ones, legacy ones, or markup in its text."""
+    """Return the number of calls of an assistant message: in the current or legacy form, or as markup in its text."""
     if message.get("role") != "assistant":
         return 0
     native = message.get("tool_calls")

@@ -1,6 +1,7 @@
 """Edits: the messages of a request as a difference from those of the previous request.
 
-Requests repeat the whole history, so most messages of neighbours are equal.  Edits share these as the same objects.
+Requests repeat the entire history, so most messages of consecutive requests are equal. Edits share them as the same
+objects.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message
 
 
 def difference(before: list[Message], after: list[Message]) -> Edits:
-    """Return the edits that turn one list of messages into another; identical objects count as kept."""
+    """Return the edits that turn one list of messages into another, comparing messages by identity."""
     places = {id(message): at for at, message in reversed(list(enumerate(before)))}
     builder = Builder()
     expected = 0  # the index at which the last kept run would continue
@@ -37,7 +38,7 @@ def kept_prefix(edits: Edits) -> int:
 
 
 def growth(before: list[Message], after: list[Message]) -> Edits:
-    """Return the edits between two lists with the same objects at the beginning."""
+    """Return the edits between two lists that begin with the same objects."""
     count = shared_prefix(before, after)
     prefix: Edits = (KeptRun(0, count),) if count else ()
     return (*prefix, AddedRun(tuple(after[count:] if count else after))) if count < len(after) else prefix
@@ -52,13 +53,14 @@ def shared_prefix(before: list[Message], after: list[Message]) -> int:
             low = middle
         else:
             high = middle - 1
+    # Bisection assumes that the lists do not differ before the end of the prefix.
     return low if before[:low] == after[:low] else 0
 
 
 S = TypeVar("S")
 _MAX_CANDIDATES = 8
 _MAX_MESSAGES = 200_000
-"""The number of messages above which older histories are dropped."""
+"""The number of messages above which the oldest histories are dropped."""
 
 
 class Histories(Generic[S]):
@@ -69,7 +71,7 @@ class Histories(Generic[S]):
         self._message_count = 0
 
     def put(self, messages: list[Message], state: S) -> None:
-        """Remember a history that the next request did not continue."""
+        """Store a history that the next request did not continue."""
         if not messages:
             return
         self._drop(id(messages[-1]))
@@ -101,17 +103,17 @@ class Histories(Generic[S]):
 
 
 def align(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:
-    """Compare two requests by value, and reuse the earlier request's objects in the later one.
+    """Compare two requests by value, and reuse the objects of the earlier request in the later one.
 
-    A message of the later request is kept if it equals the next message of the earlier one that has not been kept yet,
-    or the one after that.  Any other message is added.  After eight additions in a row, everything is added.  This
-    keeps the shared beginning, and messages after a short insertion or after one that was changed or removed.  Messages
-    are equal if their JSON is: ``1`` is neither ``1.0`` nor ``true``.
+    A message of the later request is kept if it equals the next message of the earlier one that is not yet kept, or the
+    one after that. Any other message is added. After eight additions in a row, all remaining messages are added. This
+    keeps the shared beginning, and messages after a short insertion or after a changed or removed message. Messages are
+    equal if their JSON is equal: ``1`` is neither ``1.0`` nor ``true``.
 
     Args:
         before: The messages of the earlier request.
         after: The messages of the later request.
-        edits: The edits found by identity; the messages of their kept runs are equal.
+        edits: The edits determined by identity; messages in their kept runs are equal.
 
     Returns:
         The messages of the later request, and the edits that produce them.
@@ -145,7 +147,7 @@ _MAX_ADDITIONS = 8
 
 
 def _is_aligned(before: list[Message], edits: Edits) -> bool:
-    """Check whether ``align`` would return the same edits: everything added is new, and kept runs continue."""
+    """Return whether ``align`` would return the same edits: all added messages are new, and kept runs continue."""
     expected = additions = 0
     for number, run in enumerate(edits):
         if isinstance(run, KeptRun):
@@ -161,14 +163,14 @@ def _is_aligned(before: list[Message], edits: Edits) -> bool:
 
 
 def _only_grows(before: list[Message], edits: Edits) -> bool:
-    """Check whether all messages are kept and others are only appended."""
+    """Return whether all messages are kept and others are only appended."""
     if not edits or not isinstance(edits[0], KeptRun) or edits[0].stop - edits[0].start != len(before):
         return False
     return len(edits) == 1 or (len(edits) == 2 and isinstance(edits[1], AddedRun))
 
 
 def _continues(before: list[Message], expected: int, run: KeptRun, message: Message) -> bool:
-    """Check whether a kept run, which begins with ``message``, starts at the expected index or one later."""
+    """Return whether a kept run, which begins with ``message``, starts at the expected index or one later."""
     return run.start == expected or (run.start == expected + 1 and not _same(before[expected], message))
 
 
@@ -183,11 +185,12 @@ def _next(before: list[Message], expected: int, message: Message) -> int | None:
 def _same(one: Message, other: Message) -> bool:
     if one is other:
         return True
+    # Python considers 1, 1.0 and True equal, and ignores the order of keys.
     return one == other and list(one) == list(other) and jsonio.encode(one) == jsonio.encode(other)
 
 
 def replay(before: list[Message], edits: Edits) -> list[Message]:
-    """Apply edits to the messages of the previous entry."""
+    """Return the messages that result from applying edits to those of the previous entry."""
     messages: list[Message] = []
     for run in edits:
         messages += before[run.start : run.stop] if isinstance(run, KeptRun) else run.messages
@@ -201,7 +204,7 @@ class Builder:
         self._runs: list[tuple[int, int] | list[Message]] = []
 
     def keep(self, start: int, stop: int) -> None:
-        """Append a run of messages of the previous entry."""
+        """Append a run of the previous entry's messages."""
         if start >= stop:
             return
         last = self._runs[-1] if self._runs else None
@@ -225,7 +228,7 @@ class Builder:
 
 
 def compose(first: Edits, second: Edits) -> Edits:
-    """Combine two successive edits into one."""
+    """Return the edits that combine two successive edits."""
     both = Builder()
     ends = list(accumulate(run.stop - run.start if isinstance(run, KeptRun) else len(run.messages) for run in first))
     for run in second:

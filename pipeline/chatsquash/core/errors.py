@@ -1,10 +1,10 @@
-"""The errors that stop a run.  A bad session is a finding, never one of these."""
+"""The errors that stop a run. A problem with a session is a finding and never one of these."""
 
 from __future__ import annotations
 
 
 class ChatsquashError(Exception):
-    """Base class of all errors that chatsquash raises deliberately; the message names place, problem and remedy."""
+    """Base class of all errors that chatsquash raises deliberately; messages state place, problem and remedy."""
 
     exit_code = 1
 
@@ -16,11 +16,11 @@ class UsageError(ChatsquashError):
 
 
 class NothingToReadError(UsageError):
-    """There are no session logs to read; quoted values are escaped, so that they add no lines to the message."""
+    """There are no session logs to read. Quoted values are escaped, so they add no lines to the message."""
 
 
 class StoppedError(ChatsquashError):
-    """``--strict`` or ``--on-invalid abort`` ended the run; nothing new was written."""
+    """``--strict`` or ``--on-invalid abort`` ended the run, and nothing new was written."""
 
 
 class ShortageError(ChatsquashError):

@@ -1,4 +1,4 @@
-"""The command that adds an extra to the running installation, for the installer that made it."""
+"""The command that adds an extra to the running installation, for the installer that created it."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from typing import Any, NamedTuple
 
 _NAME = "chatsquash"
 _AS_PIP = re.compile(rf"pip install '{_NAME}\[(\w++)\]'")
-"""The form in which error messages name an extra, for any installer."""
+"""The form in which error messages suggest an extra, whatever the installer."""
 _EXTRAS = re.compile(rf"{_NAME}\[([\w,-]++)\]")
 _MARKER = re.compile(r"extra == ['\"]([\w-]++)['\"]")
 
 
 class Installation(NamedTuple):
-    """How chatsquash was installed."""
+    """The way in which chatsquash was installed."""
 
     prefix: Path
-    """The environment."""
+    """The folder of the environment."""
     installer: str = "pip"
-    """The program that installed it, as its metadata names it."""
+    """The program that installed it, according to its metadata."""
     url: str = ""
     """Its source; empty for a package index."""
     folder: str = ""
-    """The source, if it is a local folder."""
+    """The source if it is a local folder."""
     is_editable: bool = False
     pip: str = "pip"
     """The command that runs its pip."""
 
 
 def add_command(installation: Installation, extra: str) -> str:
-    """Return the command that adds an extra to an installation and keeps its other extras."""
+    """Return the command that adds an extra to an installation and preserves its other extras."""
     prefix, installer = installation.prefix, installation.installer
     if (prefix / "pipx_metadata.json").is_file():
         command = f"pipx inject {shlex.quote(prefix.name)} {_requirement(installation, extra)}"
@@ -44,7 +44,7 @@ def add_command(installation: Installation, extra: str) -> str:
         command = _uv_command(installation, extra)
     elif installer in ("poetry", "pdm"):
         command = f"{installer} add {_quoted(extra)}"
-    elif installer == "conda":  # which has no extras
+    elif installer == "conda":  # does not support extras
         command = " ".join([installation.pip, "install", *map(shlex.quote, _packages(extra))])
     else:
         command = f"{installation.pip} install {_requirement(installation, extra)}"
@@ -66,12 +66,12 @@ def _uv_command(installation: Installation, extra: str) -> str:
 
 
 def with_add_command(text: str) -> str:
-    """Replace pip commands in a text with those for the running installation."""
+    """Replace pip commands in a text with commands for the running installation."""
     return _AS_PIP.sub(lambda match: add_command(running(), match[1]), text)
 
 
 def running() -> Installation:
-    """Return the running installation; without metadata, it is assumed to come from an index with pip."""
+    """Return the running installation; without metadata, an installation with pip from an index is assumed."""
     plain = Installation(Path(sys.prefix), pip=_pip())
     try:
         installed = distribution(_NAME)
@@ -84,7 +84,7 @@ def running() -> Installation:
         url = f"{version['vcs']}+{url}@{version['commit_id']}"
     if "dir_info" not in origin:
         return plain._replace(installer=installer, url=url)
-    from urllib.parse import urlsplit  # which few runs need
+    from urllib.parse import urlsplit  # few runs need it
     from urllib.request import url2pathname
 
     folder = url2pathname(urlsplit(url).path)
@@ -93,7 +93,7 @@ def running() -> Installation:
 
 
 def _requirement(installation: Installation, extras: str) -> str:
-    """Return the requirement for the package with extras from its source, quoted for the shell."""
+    """Return the requirement for the package and extras from its source, quoted for the shell."""
     if installation.folder:
         editable = "--editable " if installation.is_editable else ""
         return editable + shlex.quote(f"{installation.folder}[{extras}]")
@@ -105,7 +105,7 @@ def _quoted(extras: str, origin: str = "") -> str:
 
 
 def _pip() -> str:
-    """Return the command for the running environment's pip: just ``pip`` if the shell would find that one."""
+    """Return the pip command of the running environment: just ``pip`` if the shell would select the same one."""
     first = shutil.which("pip")
     is_first = first is not None and Path(first).parent == Path(sys.executable).parent
     return "pip" if is_first else f"{shlex.quote(sys.executable)} -m pip"

@@ -1,4 +1,4 @@
-"""Estimate how much memory JSON takes once parsed, from its bytes and before it is parsed."""
+"""Estimate how much memory JSON takes when parsed, based on its bytes and before parsing it."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import re
 from chatsquash.core import platform
 
 MOST = 2_000_000_000
-"""The default limit of memory for one parsed value, in bytes."""
+"""The default memory limit for one parsed value, in bytes."""
 FACTOR = 64
-"""The most bytes of memory that a byte of JSON can take, which nested objects do."""
+"""The maximum number of bytes of memory per byte of JSON, which nested objects reach."""
 _LIST, _NON_EMPTY_LIST, _OBJECT, _NON_EMPTY_OBJECT = 72, 32, 76, 128
 _SCALAR, _KEY, _TEXT, _ROUNDED = 40, 40, 64, 450
 """Bytes per value in CPython 3.11 to 3.14, including its slot in the enclosing list or object, rounded up."""
 _WINDOW = 1 << 18
 _LONG_NUMBER = re.compile(rb"[-+.0-9Ee]{17,}")
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
-"""The bytes of UTF-8 that continue a character."""
+"""The UTF-8 bytes that continue a character."""
 _SPARE = 4
-"""How many times its size a value needs while it is converted; used if the process has a memory limit."""
+"""The memory needed while a value is converted, as a multiple of its size; used if the process has a memory limit."""
 
 
 def exceeds(data: bytes | bytearray | str, most: int) -> bool:
-    """Check whether a text takes more than ``most`` bytes of memory once parsed."""
+    """Return whether JSON takes more than ``most`` bytes of memory when parsed."""
     if len(data) * FACTOR <= most:
         return False
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
@@ -30,10 +30,8 @@ def exceeds(data: bytes | bytearray | str, most: int) -> bool:
 
 
 def require_memory(data: bytes | bytearray) -> None:
-    """Raise ``MemoryError`` if parsing a text might exceed the memory limit of this process.
-
-    It is raised before parsing, since parsers and encoders written in C may crash when memory runs out.
-    """
+    """Raise ``MemoryError`` if parsing JSON might exceed the memory limit of this process."""
+    # Checked before parsing, because parsers and encoders written in C may crash when memory runs out.
     available = platform.available_memory()
     if (
         available is not None
@@ -44,12 +42,13 @@ def require_memory(data: bytes | bytearray) -> None:
 
 
 def refusal(most: int) -> str:
-    """Return the reason for which a text that exceeds a limit is not parsed."""
+    """Return why JSON that exceeds a limit is not parsed."""
     return f"parsed it would take more than the {most:,} bytes of memory that are allowed (--max-memory)"
 
 
 def _roughly(data: bytes | bytearray) -> int:
-    """Return an upper bound of ``weigh``, ten times as fast: characters in strings count as if they were outside."""
+    """Return an upper bound of ``weigh``, ten times as fast."""
+    # Characters in strings are counted as if they were outside.
     lists, objects = data.count(b"["), data.count(b"{")
     containers = lists * (_LIST + _NON_EMPTY_LIST + _SCALAR) + objects * (_OBJECT + _NON_EMPTY_OBJECT + _SCALAR)
     others = data.count(b",") * _SCALAR + data.count(b":") * _KEY + data.count(b".") * _ROUNDED
@@ -57,7 +56,7 @@ def _roughly(data: bytes | bytearray) -> int:
 
 
 def weigh(data: bytes | bytearray) -> int:
-    """Estimate the bytes that JSON takes once parsed, from its brackets, commas, colons and strings.
+    """Estimate the memory in bytes that JSON takes when parsed, from its brackets, commas, colons and strings.
 
     The estimate is hardly ever too low.
     """
@@ -73,13 +72,13 @@ def weigh(data: bytes | bytearray) -> int:
 
 
 class _Weights:
-    """Counts JSON values outside of strings and the characters within strings."""
+    """Counts JSON values outside strings and the characters within strings."""
 
     def __init__(self) -> None:
         self._containers = self._commas = self._colons = self._non_empty = 0
         self._memory = self._texts = 0
         self._inside = 0
-        self._length, self._width = 0, 1  # of the string that is still open
+        self._length, self._width = 0, 1  # of the open string
 
     def add(self, window: bytes) -> None:
         """Count the next bytes, which must not end within an escape."""
@@ -125,7 +124,7 @@ class _Weights:
             self._memory += _ROUNDED * len(_LONG_NUMBER.findall(text))
 
     def _within(self, piece: bytes) -> None:
-        """Count characters of the open string."""
+        """Count the characters of the open string."""
         if _is_narrow(piece):
             self._length += len(piece)
             return
@@ -134,12 +133,12 @@ class _Weights:
         self._width = max(self._width, 4 if astral else 2)
 
     def _close(self) -> None:
-        """Count the open string, which ends here."""
+        """Count the open string at its end."""
         self._texts += 1
         self._memory += self._length * self._width
         self._length, self._width = 0, 1
 
 
 def _is_narrow(text: bytes) -> bool:
-    """Check whether each character takes one byte in memory."""
+    """Return whether each character takes one byte in memory."""
     return text.isascii() and b"\\u" not in text

@@ -25,7 +25,7 @@ class Index:
         return self._values[at] if self._keys[at] else None
 
     def put(self, key: int, value: int) -> int | None:
-        """Set the value of a key and return the previous value, if any."""
+        """Set the value of a key and return the previous value, or ``None``."""
         masked_key = key & _MASK
         at = self._find(masked_key)
         if self._keys[at]:
@@ -43,6 +43,7 @@ class Index:
         """Return the slot of a key, or the empty slot in which it belongs."""
         keys = self._keys
         size = len(keys)
+        # The multiplier, from the golden ratio, spreads keys that are close to each other.
         at = (key * 0x9E3779B97F4A7C15 >> 20) % size
         while (there := keys[at]) and there != key:
             at = at + 1 if at + 1 < size else 0
@@ -77,7 +78,7 @@ class Sets:
         """Return the smallest number in the set of a number."""
         above = self._above
         while above[number] != number:
-            above[number] = above[above[number]]
+            above[number] = above[above[number]]  # path halving
             number = above[number]
         return number
 
@@ -88,9 +89,10 @@ class Sets:
 
 
 class Names:
-    """Names by number, stored as bytes, since strings would take twice the memory."""
+    """Names by number."""
 
     def __init__(self) -> None:
+        # Strings would take twice the memory.
         self._bytes = bytearray()
         self._ends = array("Q")
 

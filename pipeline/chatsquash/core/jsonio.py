@@ -1,4 +1,4 @@
-"""Parse and encode JSON: with fast libraries where they agree with Python's ``json``, otherwise with that module."""
+"""Parse and encode JSON: with fast libraries where they agree with Python's ``json``, and otherwise with ``json``."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class NotFiniteError(ValueError):
 
 
 class TooLargeError(ValueError):
-    """Text that would exceed the fixed memory limit once parsed; the limits of a run are checked earlier."""
+    """JSON that would exceed the fixed memory limit when parsed; the limits of a run are checked earlier."""
 
 
 def refusal(problem: ValueError) -> str:
-    """Return the reason for which ``loads`` failed, in words that do not depend on the version of Python."""
+    """Return why ``loads`` failed, in words that do not depend on the Python version."""
     if isinstance(problem, UnicodeDecodeError):
         return "it is not valid UTF-8"
     if str(problem).startswith("Exceeds the limit"):
@@ -43,7 +43,7 @@ class Rounded(float):
 
 def _float(spelled: str) -> float:
     value = float(spelled)
-    # 15 significant digits always survive in a double that is not tiny, so only other spellings need the comparison.
+    # Doubles that are not tiny preserve 15 significant digits, so only longer spellings need to be compared.
     if (len(spelled) > 16 or abs(value) < float_info.min) and isfinite(value) and _differs(spelled, value):
         value = Rounded(value)
         value.spelled = spelled
@@ -53,7 +53,7 @@ def _float(spelled: str) -> float:
 def _differs(spelled: str, value: float) -> bool:
     digits = len(spelled.lower().partition("e")[0].lstrip("-0.").replace(".", ""))
     try:
-        # Compare the shortest spelling and one with as many digits: some writers spell 0.1 as 0.10000000000000001.
+        # Compare with the shortest spelling and one of equal length: some writers spell 0.1 as 0.10000000000000001.
         return Decimal(spelled) not in (Decimal(repr(value)), Decimal(f"{value:.{max(digits, 1) - 1}e}"))
     except InvalidOperation:  # an exponent beyond the range of Decimal, for which the double is 0
         return any(digit in "123456789" for digit in spelled.lower().partition("e")[0])
@@ -68,7 +68,7 @@ def finite(spelled: str) -> float:
 
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """Return a decoder with the results of ``loads``, which raises where that would fall back to Python's ``json``."""
+    """Return a decoder with the results of ``loads``, which raises an error where ``loads`` falls back to ``json``."""
     return msgspec.json.Decoder(kind, float_hook=finite)
 
 
@@ -79,10 +79,10 @@ _LARGE = footprint.MOST // footprint.FACTOR
 def loads(data: bytes | str) -> Any:
     """Parse everything that ``json.loads`` accepts, except NaN and Infinity.
 
-    Integers keep all digits, lone surrogates stay in strings, and floats that lost digits are ``Rounded``.
+    Integers keep all digits, lone surrogates stay in strings, and floats that lose digits are ``Rounded``.
 
     Raises:
-        ValueError: Invalid JSON (``NotFiniteError`` for NaN and Infinity, ``TooLargeError`` beyond the memory limit).
+        ValueError: Invalid JSON (``NotFiniteError`` for NaN and Infinity, ``TooLargeError`` above the memory limit).
         RecursionError: Values that are nested too deeply.
     """
     if len(data) > _LARGE and footprint.exceeds(data, footprint.MOST):
@@ -99,7 +99,7 @@ def loads(data: bytes | str) -> Any:
 
 
 def value(text: bytes | str, otherwise: Any = None) -> Any:
-    """Parse a text as JSON; return ``otherwise`` if it is not valid."""
+    """Parse a string as JSON; return ``otherwise`` if it is invalid."""
     try:
         return loads(text)
     except (ValueError, RecursionError):
@@ -107,7 +107,7 @@ def value(text: bytes | str, otherwise: Any = None) -> Any:
 
 
 def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
-    """Encode like ``orjson.dumps``, but also integers beyond 64 bits, lone surrogates and deep nesting."""
+    """Encode like ``orjson.dumps``, but support integers beyond 64 bits, lone surrogates and deep nesting."""
     try:
         return orjson.dumps(value, default=_turn, option=orjson.OPT_SORT_KEYS if sort_keys else None)
     except orjson.JSONEncodeError:
@@ -115,7 +115,7 @@ def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
 
 
 def _turn(value: Any) -> Any:
-    """Convert a turn, which a message may contain; raise ``TypeError`` for anything else."""
+    """Convert a turn in a message; raise ``TypeError`` for anything else."""
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value)
     raise TypeError
@@ -129,7 +129,7 @@ def rounded(value: Any) -> list[str]:
 def encode(value: Any) -> tuple[bytes, list[str]]:
     """Return the results of ``dumps`` and ``rounded``."""
     try:
-        return orjson.dumps(value), []  # orjson refuses subclasses of float, so there is no Rounded
+        return orjson.dumps(value), []  # orjson rejects subclasses of float, so no value is Rounded
     except orjson.JSONEncodeError:
         return dumps(value), rounded(value)
 
@@ -137,7 +137,7 @@ def encode(value: Any) -> tuple[bytes, list[str]]:
 def leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
     """Yield all strings, numbers, booleans and nulls in a JSON value in order, without recursion.
 
-    With ``keys``, also yield the keys of each object, before its values.
+    With ``keys``, also yield the keys of each object before its values.
     """
     todo = [value]
     while todo:
@@ -155,7 +155,7 @@ def _pieces(value: Any, *, sort_keys: bool) -> Iterator[bytes]:
     todo: list[Any] = [value]
     while todo:
         item = todo.pop()
-        if type(item) is bytes:  # punctuation from below; JSON values are never bytes
+        if type(item) is bytes:  # punctuation added below, because JSON values are never bytes
             yield item
         elif isinstance(item, dict):
             items = sorted(item.items(), key=itemgetter(0)) if sort_keys else item.items()

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from chatsquash.core.model import Conversation, Json, Mark, Message
 
 FLAGS = {"weight": (0, 1), "training": (False, True), "loss": (False, True)}
-"""The values of each flag for a message that is not trained on, and for one that is."""
+"""The values of each flag: for messages that are not trained on, and for those that are."""
 _ASSISTANT_SENDERS = ("gpt", "function_call")
-"""The values of ``from`` for assistant messages, in records that have ``conversations``."""
+"""The values of ``from`` in assistant messages, for records with ``conversations``."""
 
 
 def without(conversation: Conversation, indices: list[int]) -> list[Mark] | None:
-    """Return the remaining marks after the messages at ``indices`` are dropped."""
+    """Return the remaining marks after the messages at ``indices`` were dropped."""
     marks = conversation.marks
     if not marks or not indices:
         return marks
@@ -41,7 +41,7 @@ def join_marks(conversation: Conversation, indices: list[int]) -> list[Mark] | N
 
 
 def split_marks(conversation: Conversation, parts: list[int]) -> list[Mark] | None:
-    """Return the marks after each assistant message was split into a number of ``parts``."""
+    """Return the marks after each assistant message was split into the given number of ``parts``."""
     marks = conversation.marks
     if marks is None:
         return None
@@ -51,7 +51,7 @@ def split_marks(conversation: Conversation, parts: list[int]) -> list[Mark] | No
 def record_marks(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str, Any]) -> list[Mark]:
     """Return the marks of a record, which may end before its conversation does.
 
-    A preset writes each assistant turn as its own message, or consecutive turns as one message.
+    Presets write each assistant turn as a separate message, or consecutive turns as one message.
     """
     if "messages" in record:
         places = [*_places(record["messages"])]
@@ -73,7 +73,7 @@ def with_places(conversation: Conversation) -> list[Mark]:
 
 
 def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
-    """Return the first mark for each logged message of which a record consists."""
+    """Return the first mark for each logged message in a record."""
     first: dict[int, Mark] = {}
     for mark in marks:
         for at in mark.at:
@@ -92,7 +92,7 @@ def add_flags(conversation: Conversation, flag: str) -> Conversation:
 def flag_record(record: dict[str, Any], marks: list[Mark], flag: str, *, everywhere: bool) -> dict[str, Any]:
     """Return a preset's record with a flag in each assistant message.
 
-    With ``everywhere``, all other messages are flagged as not trained on, so that all messages have the same members.
+    With ``everywhere``, all other messages get the flag for not training, so that all messages have the same members.
     """
     name = "messages" if "messages" in record else "conversations"
     messages = [{**message, flag: FLAGS[flag][0]} if everywhere else message for message in record[name]]
@@ -106,7 +106,7 @@ def _with(message: Any, flag: str, mark: Mark) -> Any:
 
 
 def _combine(marks: Iterable[Mark]) -> Mark:
-    """Return the mark of joined messages, which are trained on only if all of them are."""
+    """Return the mark of a joined message, which is trained on only if all of its parts are."""
     parts = [*marks]
     why = next((mark.why for mark in parts if mark.why), "")
     model = next((mark.model for mark in parts if mark.model), "")

@@ -1,4 +1,4 @@
-"""The MCP servers of tools, parsed from the tool names that clients send to the model."""
+"""The MCP servers of tools, derived from the tool names that clients send to the model."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from chatsquash.core.model import Tool
 
 _NAME = re.compile(
     r"mcp__(.+?)__."  # Claude Code, Codex, Qwen Code
-    r"|mcp_([^_]+)_."  # Gemini CLI, Crush and VS Code; Gemini CLI itself ends the server at the first underscore
+    r"|mcp_([^_]+)_."  # Gemini CLI, Crush and VS Code; Gemini CLI also ends the server at the first underscore
     r"|(?!mcp_)(.+?)__."  # goose, whose extensions are servers
     r"|([A-Za-z][\w-]*)\.[A-Za-z]",  # namespaces
     re.DOTALL,
 )
 _MAX_NAMES, _LONGEST = 20, 60
-"""The most servers in a list, and the most characters of a name."""
+"""The maximum number of servers in a list, and of characters in a name."""
 
 
 def server(name: str) -> str | None:
-    """Return the server in the name of a tool, or ``None``.
+    """Return the server in a tool name, or ``None``.
 
     >>> [server(name) for name in ("mcp__git__log", "mcp_git_log", "git__log", "git.log", "git_log")]
     ['git', 'git', 'git', 'git', None]
@@ -37,7 +37,7 @@ def servers(tools: Iterable[Tool]) -> list[str]:
 
 
 def server_list(tools: Iterable[Tool]) -> str:
-    """Return the servers of tool definitions as text, possibly empty."""
+    """Return the servers of tool definitions as text; empty if there are none."""
     names = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]}…" for each in servers(tools)]
     if not names:
         return ""

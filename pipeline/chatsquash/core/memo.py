@@ -1,4 +1,4 @@
-"""Caches by identity, for values that occur repeatedly as the same object."""
+"""Caches by identity, for values that often occur as the same object."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _MOST = 128
-"""Items of lists that are cached."""
+"""The maximum number of list items to cache."""
 
 
 class Last(Generic[A, B]):
-    """A function that caches its last result, by the identity of the argument.
+    """A function that caches its last result by the identity of the argument.
 
-    Neighbouring sessions mostly have the same tools. These are read once and stay one object, so everything derived
-    from them is computed once, too. Neither the argument nor the result may be changed.
+    Consecutive sessions usually have the same tools. These are read once and stay the same object, so everything
+    derived from them is also computed once. Neither the argument nor the result may be changed.
     """
 
     def __init__(self, work: Callable[[A], B]) -> None:
@@ -32,10 +32,10 @@ class Last(Generic[A, B]):
 
 
 class Each(Generic[A, B]):
-    """A function of lists that caches its results for about a hundred items, by their identity.
+    """A function of lists that caches its results for about a hundred items by identity.
 
     Sessions with different lists of tools often share definitions, which are read once and stay the same objects. The
-    work is done for all new items of a list at once, in order. Items must not be changed; those whose result is not
+    function is called once for all new items of a list, in order. Items must not be changed; those whose result is not
     ``small`` are not cached.
     """
 
@@ -56,7 +56,7 @@ class Each(Generic[A, B]):
 
 
 class Same(Generic[A]):
-    """Replaces a list by the previous one if both contain the same objects, to allow comparison by identity."""
+    """Replaces a list with the previous one if both contain the same objects, to allow comparison by identity."""
 
     def __init__(self) -> None:
         self._last: list[A] = []

@@ -1,7 +1,7 @@
 """The types that rooms exchange: entries, responses, conversations and findings.
 
-Own types are immutable tuples or structs.  Content of logs stays plain JSON; its ``TypedDict`` types exist only for
-readers and type checkers.  This module imports nothing from chatsquash except the blocks of turns.
+The types are immutable tuples or structs. Content of logs stays plain JSON; its ``TypedDict`` types exist only for
+readers and type checkers. This module imports nothing from chatsquash except the blocks of turns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Severity = Literal["error", "warning", "info"]
 OURS = ".chatsquash"
 """The name of the journal folder, which marks its parent as an output folder."""
 STAGING_FOLDER = re.compile(rf"{re.escape(OURS)}-[0-9a-f]{{16}}")
-"""The names of folders in which a translation stages its files."""
+"""The names of folders in which translations stage their files."""
 
 
 class Message(TypedDict, total=False):
@@ -57,7 +57,7 @@ Edits = tuple[KeptRun | AddedRun, ...]
 
 
 class WrongType(NamedTuple):
-    """A member with a wrong type, which counts as missing."""
+    """A member with the wrong type, which is treated as missing."""
 
     what: str
     """Its path, for example ``response.choices``."""
@@ -66,110 +66,110 @@ class WrongType(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Token counts that responses report; ``None`` for a count that none reports."""
+    """Token counts reported by responses; ``None`` for a count that was not reported."""
 
     prompt: int | None = None
     completion: int | None = None
 
 
 class Response(Struct, frozen=True, gc=False):
-    """A response: the message of its first choice, the number of choices, and the first one's finish reason."""
+    """A response: the message of its first choice, the number of choices, and the finish reason of the first one."""
 
     message: Message | None = None
     choices: int = 0
     finish_reason: str | None = None
     problem: str | None = None
-    """The reason for a missing message, in words."""
+    """The reason why the message is missing, in words."""
     wrong: WrongType | None = None
     included: bool = False
-    """Whether the messages already contain it, as in a document."""
+    """Whether the messages already contain the reply, as in a document."""
     cut: bool = False
     """Whether it was a stream that ended early."""
     foreign: bool = False
     """Whether its format recognizes nothing in the response."""
     model: str | None = None
-    """The model in the response."""
+    """The model given in the response."""
     id: str | None = None
     """The id of the response; empty without an id, ``None`` if it was not read."""
     body: Json = None
     """The parsed response, if later requests may refer to it."""
     raw: bytes = b""
-    """The response as logged."""
+    """The logged response."""
     requested_model: bytes = b""
     """The model in the request, as raw JSON."""
     tokens: Tokens = Tokens()
     """The token counts of the exchange."""
     compacted: Json = None
-    """The turn with which the service replaced the request before it replied, in the format of the request."""
+    """The turn with which the service replaced the request before replying, in the format of the request."""
     cleared: str = ""
     """The content that the service removed from the request before the model saw it, in words."""
 
 
 class Violation(NamedTuple):
-    """A violation of a rule: a fact with the rule's code and severity, and the message concerned."""
+    """A violation of a rule: the message, the rule's code and severity, and the position."""
 
     severity: Severity
     text: str
     at: int | None = None
-    """0-based index of the message in the record, if one is concerned."""
+    """The 0-based index of the message in the record, if one is concerned."""
     code: str = ""
     """The rule's name."""
     conversation: str = ""
-    """The id of the conversation concerned; empty if there can only be one, or if all are concerned."""
+    """The id of the conversation concerned; empty if there is only one, or if all are concerned."""
     log_index: int | None = None
     """The index of the message in the log, if it differs from ``at``."""
 
 
 class RepeatedViolation(NamedTuple):
-    """A violation of many lines, which is reported once per session, at the first line and with a count."""
+    """A violation in many lines, which is reported once per session at the first line, with a count."""
 
     code: str
     values: tuple[str, ...] = ()
-    """The arguments of its rule before the count; each combination is reported separately."""
+    """The arguments of its rule other than the count; each combination is reported separately."""
 
 
 class Compacted(NamedTuple):
     """A history that a service replaced with a summary."""
 
     summary: Message
-    """The summary as an assistant message, like the reply of a separate request for it."""
+    """The summary as an assistant message, like the reply to a separate request for a summary."""
     last: Message | None
     """The last assistant message before the summary, if the request still contains one."""
 
 
 class Entry(Struct, frozen=True, gc=False):  # creating a frozen dataclass takes ten times as long
-    """One request and its response, as an edit of the entry before it."""
+    """One request and its response, as an edit of the previous entry."""
 
     line: int
-    """1-based line number in its file."""
+    """The 1-based line number in its file."""
     at: int | None
-    """The time of the entry: nanoseconds since the epoch, UTC."""
+    """The time of the entry, in nanoseconds since the epoch, UTC."""
     session_id: str | None
     messages: list[Message]
-    """The complete request; elements are shared with neighbouring entries, and the list must not be changed."""
+    """The messages of the complete request, shared with neighboring entries; the list must not be changed."""
     edits: Edits
     """The difference from the previous entry's ``messages``."""
     tools: list[Tool]
-    """As logged; the same object while unchanged."""
+    """The logged tools; the same object while they are unchanged."""
     reply: Response
     cleanup_counts: dict[str, int] = {}
     """The number of messages that each cleaning rule changed or removed."""
     size: int = 0
-    """Bytes of its line, including the line feed."""
+    """The size of its line in bytes, including the line feed."""
     findings: tuple[Violation | RepeatedViolation, ...] = ()
     """The findings at its line, in order."""
     has_private: bool = False
-    """Whether messages may have private members, since they were converted from another format."""
+    """Whether messages may have private members because they were converted from another format."""
     limit: bytes = b""
     """The token limit in the request, as raw JSON."""
     output_format: bytes = b""
     """The requested output format, as raw JSON."""
     origin: Origin | None = None
-    """The facts about a conversation in a document; ``None`` for other logs."""
+    """Data about a conversation in a document; ``None`` for other logs."""
     compacted: Compacted | None = None
-    """The history that the service replaced with a summary; ``messages`` begin with that summary."""
+    """The history that the service replaced with a summary; ``messages`` begins with that summary."""
     is_translated: bool = False
-    """Whether its response was logged in another format than its request."""
+    """Whether its response was logged in a different format from its request."""
     known: int = 0
     """The number of leading messages shared with an earlier entry; 0 if it continues the previous one."""
     continued: list[Message] | None = None
@@ -192,23 +192,23 @@ class RejectedLine(NamedTuple):
     offset: int
     """Byte offset in the file."""
     length: int
-    """Bytes, excluding the line feed."""
+    """The length in bytes, excluding the line feed."""
     code: str
     reason: str
 
 
 class SkippedLine(Struct, frozen=True, gc=False):
-    """A line that does not become an entry, or findings about the complete log."""
+    """A line that does not become an entry, or findings about the entire log."""
 
     line: int | None = None
-    """1-based line number in its file; ``None`` for the complete log."""
+    """The 1-based line number in its file; ``None`` for the entire log."""
     why: Literal["blank", "unreadable", "cleaned"] | None = None
-    """``None`` for a valid line without an entry."""
+    """The reason; ``None`` for a valid line without an entry."""
     size: int = 0
-    """Bytes of the line, including the line feed."""
+    """The size of the line in bytes, including the line feed."""
     lines: int = 1
     rejected: RejectedLine | None = None
-    """The position and the reason for a line that cannot be read."""
+    """The position of a line that cannot be read, and the reason."""
     rule: str = ""
     """The cleaning rule that dropped its entry."""
     replied: bool = False
@@ -217,7 +217,7 @@ class SkippedLine(Struct, frozen=True, gc=False):
 
 
 class Branch(NamedTuple):
-    """The place of a conversation in a history that branches."""
+    """The place of a conversation in a branching history."""
 
     id: str
     name: str | None = None
@@ -234,30 +234,30 @@ ConversationKind = Literal["main", "compacted", "branch", "subagent", "side"]
 
 
 class OriginReply(NamedTuple):
-    """A sampled reply, with the facts that its file contains."""
+    """A sampled reply with the data that its file contains about it."""
 
     at: int | None
-    """0-based index of its message in the conversation; ``None`` if cleaning removed it."""
+    """The 0-based index of its message in the conversation; ``None`` if cleaning removed it."""
     line: int | None = None
-    """1-based line in the file."""
+    """The 1-based line in the file."""
     time: int | None = None
-    """Nanoseconds since the epoch, UTC."""
+    """The time in nanoseconds since the epoch, UTC."""
     model: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     finish_reason: str | None = None
     response_id: str | None = None
     logged_id: str | None = None
-    """The id of the message or its turn in the file, which copies in other files share."""
+    """The id of the message or its turn in the file, which copies in other files have as well."""
     lacks_context: bool = False
     """Whether the model saw a preceding message that no file contains."""
 
 
 class Origin(Struct, frozen=True):
-    """The facts about a conversation in a file of an agent or a client, other than its messages."""
+    """The data about a conversation in a file of an agent or a client, other than its messages."""
 
     id: str = ""
-    """The id of the conversation within its file; empty if the file contains only one."""
+    """The id of the conversation in its file; empty if the file contains only one."""
     session_id: str | None = None
     kind: ConversationKind = "main"
     parent: str | None = None
@@ -268,34 +268,35 @@ class Origin(Struct, frozen=True):
     """The ids of calls that started conversations, in this file or another, by the ids of these conversations."""
     started_at: int | None = None
     ended_at: int | None = None
-    """Its first and last time, in nanoseconds since the epoch, UTC."""
+    """The first and last time in it, in nanoseconds since the epoch, UTC."""
     replies: tuple[OriginReply, ...] = ()
-    """The sampled replies among its messages, in order, including those shared with its parent, but not replies that
-    were copied from a conversation with another beginning."""
+    """The sampled replies among its messages, in order. Replies shared with the parent are included, but not replies
+    copied from a conversation with a different beginning.
+    """
     findings: tuple[tuple[int | None, Violation | RepeatedViolation], ...] = ()
-    """Findings of the reader, each with a line of the file, or ``None`` for the complete conversation."""
+    """Findings of the reader, each with a line of the file, or ``None`` for the entire conversation."""
     lines: tuple[int | None, ...] = ()
-    """The 1-based line in the file at which each message begins; empty if no line is known."""
+    """The 1-based line of the file at which each message begins; empty if no line is known."""
     is_undone: bool = False
     """Whether the user undid everything that it does not share with its parent."""
     lacks_context: bool = False
     """Whether its replies saw messages that no file contains."""
     reward: float | None = None
     reward_evidence: str | None = None
-    """The reward from the file or one next to it, and the position where it was found."""
+    """The reward in the file or a file next to it, and where the reward is located."""
     unread: dict[str, int] = {}
-    """Content of the file outside of any conversation: counts by name, in the first conversation."""
+    """Content of the file outside any conversation: counts by name, in the first conversation."""
 
 
 class Mark(NamedTuple):
     """An assistant message on its way to a record: its sources, and whether it is trained on."""
 
     at: tuple[int, ...]
-    """0-based numbers of the assistant messages in the snapshot of which it consists; none if a stage added it."""
+    """The 0-based numbers of the assistant messages in the snapshot that it consists of; none if a stage added it."""
     why: str = ""
-    """The reason for which it is not trained on, a word of ``tree.loss``; empty if it is trained on."""
+    """The reason why it is not trained on, a code from ``trees.loss``; empty if it is trained on."""
     place: int = 0
-    """0-based index in the record, once that exists."""
+    """The 0-based index in the record, once the record exists."""
     model: str = ""
     """The model that wrote it, as logged; empty if unknown."""
 
@@ -306,7 +307,7 @@ class Conversation(Struct, frozen=True):
     messages: list[Message]
     tools: list[Tool]
     branch: Branch | None = None
-    """Its place in the history from which it was read, if that has several branches."""
+    """Its place in the history from which it was read, if the history has several branches."""
     encoded_messages: list[bytes] | None = None
     """The JSON of the messages in one or more pieces, if a stage already encoded it."""
     has_private: bool = False
@@ -314,32 +315,32 @@ class Conversation(Struct, frozen=True):
     source: str | None = None
     """The format of the log."""
     origin: Origin | None = None
-    """The facts from the file of an agent or a client."""
+    """Data from the file of an agent or a client."""
     version: str | None = None
-    """The version of the agent, if its file contains it."""
+    """The version of the agent, if its file contains one."""
     marks: list[Mark] | None = None
-    """One mark per assistant message, in order, if they are needed."""
+    """One mark per assistant message, in order, if marks are needed."""
     turns: tuple[Turn, ...] | None = None
     """Its turns, if it was read from a document or another format; ``turns_of`` derives them for any conversation."""
     native: Native = {}
-    """Members of the conversation that only the provider of its document has."""
+    """Members of the conversation that only the provider of its document supports."""
 
 
 StageResult = tuple[Conversation, Iterable[Violation]]
-"""The conversation that a stage returns, and its findings."""
+"""The conversation and the findings that a stage returns."""
 
 
 class Finding(NamedTuple):
-    """A fact about a session, as reports show it."""
+    """A fact about a session, as shown in reports."""
 
     code: str
     severity: Severity
     session: str
     file: str
     line: int | None
-    """1-based line in the log."""
+    """The 1-based line in the log."""
     message: int | None
-    """0-based index in the record."""
+    """The 0-based index in the record."""
     text: str
     conversation: str = ""
     """The id of the conversation concerned, as in ``Violation``."""
@@ -349,11 +350,11 @@ class LogHead(NamedTuple):
     """The format of a log, detected from its first lines."""
 
     format: str | None
-    """``None`` if no format was recognized."""
+    """The format; ``None`` if none was recognized."""
     envelope: str
     why: str
-    """The evidence for the format, or the actual content; empty without evidence."""
+    """The evidence for the format, or a description of the actual content; empty without evidence."""
     conflict: bool = False
     """Whether the lines contradict each other, so that the log cannot be read."""
     version: str | None = None
-    """The version of the agent, if its file contains it."""
+    """The version of the agent, if its file contains one."""

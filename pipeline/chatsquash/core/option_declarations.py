@@ -1,4 +1,4 @@
-"""The declaration of an option: its type, default and help, and the options that it needs or conflicts with."""
+"""The declaration of an option: its type, default and help, and the options that it requires or conflicts with."""
 
 from collections.abc import Callable
 from dataclasses import field, fields
@@ -11,38 +11,38 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.text import hint
 
 Decides = Literal["records", "output", "nothing"]
-"""The influence of an option: on the records of a session; on which sessions and files are written; on no byte."""
+"""What an option affects: the records of a session, the selection of sessions and files, or no output."""
 
 
 class Need(NamedTuple):
-    """Another option that an option needs to have an effect."""
+    """Another option that an option requires to have an effect."""
 
     other: str
     """The other option, as a field of ``Options``."""
     is_missing: Callable[[Any], bool]
-    """Whether a value of the other option leaves the option without effect."""
+    """Whether a value of the other option makes the option ineffective."""
     example: str
-    """A value of the other option with which the option has an effect."""
+    """A value of the other option that makes the option effective."""
 
 
 class Conflict(NamedTuple):
-    """Another option, with which an option has no effect."""
+    """Another option that makes an option ineffective."""
 
     other: str
     """The other option, as a field of ``Options``."""
     excludes: Callable[[Any], bool]
-    """Whether a value of the other option leaves the option without effect."""
+    """Whether a value of the other option makes the option ineffective."""
     only: str | None = None
-    """The value of the option that has no effect, where its other values have one."""
+    """The only value of the option that becomes ineffective; ``None`` for all values."""
 
 
 def one_of(*values: object) -> Callable[[Any], bool]:
-    """Return a test for one of ``values``."""
+    """Return a predicate for the given ``values``."""
     return lambda value: value in values
 
 
 def none_of(*values: object) -> Callable[[Any], bool]:
-    """Return a test for any value except ``values``."""
+    """Return a predicate for any value except ``values``."""
     return lambda value: value not in values
 
 
@@ -52,9 +52,9 @@ class OptionDeclaration(NamedTuple):
     name: str
     """The field of ``Options``."""
     kind: Any
-    """Its type, without ``None``."""
+    """The type of the option, without ``None``."""
     default: Any
-    """``None`` for an option that may be unset."""
+    """The default; ``None`` for an option that may be unset."""
     help: str
     group: str
     """The group in ``--help``, which lists its options in the order of their fields."""
@@ -67,20 +67,20 @@ class OptionDeclaration(NamedTuple):
     metavar: str | None = None
     """The placeholder for the value in ``--help``; with one, the command line does not check the choices."""
     flag_name: str = ""
-    """The option on the command line, if it differs from the name of the field."""
+    """The option on the command line, if it differs from the field name."""
     short: str = ""
-    """Its short forms."""
+    """The short forms of the option."""
     usually: str = ""
     """The description of the default in ``--help`` if the option is unset by default."""
     content: bool = False
-    """Whether its value is the content of a file, which the command line names."""
+    """Whether the value is the content of a file, whose name is given on the command line."""
     on_card: bool = True
     """Whether the dataset card lists it."""
     secret: bool = False
     needs: tuple[Need, ...] = ()
-    """Options that it needs to have an effect."""
+    """Options that it requires to have an effect."""
     conflicts: tuple[Conflict, ...] = ()
-    """Options with which it has no effect."""
+    """Options that make it ineffective."""
 
     @property
     def flag(self) -> str:
@@ -89,7 +89,7 @@ class OptionDeclaration(NamedTuple):
 
     @property
     def has_choices(self) -> bool:
-        """Whether it has a fixed set of values; no module is imported to determine this."""
+        """Whether it has a fixed set of values; determined without importing a module."""
         return bool(self.choices_of) or get_origin(self.kind) is Literal
 
     @property
@@ -100,13 +100,13 @@ class OptionDeclaration(NamedTuple):
         return tuple(name for module in self.choices_of for name in import_module(module).names())
 
     def allows(self, value: Any) -> bool:
-        """Check whether a value is a choice; modules are only imported if the type of the option does not list it."""
+        """Return whether a value is a choice; modules are imported only if the type does not list the value."""
         return value in get_args(self.kind) or value in self.choices
 
 
 def refuse_unknown_choice(option: OptionDeclaration, value: Any) -> None:
     """Raise ``UsageError`` for a value, or one of several, that is not among the choices of an option."""
-    name = option.flag if option.metavar else option.name  # click has checked all others
+    name = option.flag if option.metavar else option.name  # click has already checked the others
     for each in value if get_origin(option.kind) is tuple else [value]:
         if not option.allows(each):
             name_text = each if isinstance(each, str) else ""
@@ -114,7 +114,7 @@ def refuse_unknown_choice(option: OptionDeclaration, value: Any) -> None:
 
 
 def refuse_unknown_choices(options: Any) -> None:
-    """Raise ``UsageError`` for the first option with an unknown choice, among options that need no import to check."""
+    """Raise ``UsageError`` for the first unknown choice, among options that can be checked without an import."""
     for each in declarations(options.__class__):
         value = getattr(options, each.name)
         if get_origin(each.kind) is Literal and (value is not None or each.default is not None):
@@ -122,7 +122,7 @@ def refuse_unknown_choices(options: Any) -> None:
 
 
 def option(default: Any, text: str, *, group: str, decides: Decides = "records", **more: Any) -> Any:
-    """Return a dataclass field with a declaration; ``more`` are other members of ``OptionDeclaration``."""
+    """Return a dataclass field with a declaration; ``more`` contains other members of ``OptionDeclaration``."""
     metadata = {"help": text, "group": group, "decides": decides, **more}
     return field(default=default, repr=not {"secret", "content"} & more.keys(), metadata=metadata)
 

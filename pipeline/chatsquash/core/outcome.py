@@ -12,52 +12,53 @@ from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine,
 
 
 class Facts(NamedTuple):
-    """The facts from a log about the request that became a record."""
+    """Data from a log about the request that became a record."""
 
     prefix: str = ""
     """A digest of the system prompt and the first user message, hexadecimal."""
     session: str = ""
-    """The id or name of the session; like ``source``, the log's name, with e-mail addresses replaced on request."""
+    """The id or name of the session, with e-mail addresses replaced on request."""
     source: str = ""
+    """The name of the log, with e-mail addresses replaced on request."""
     model: str | None = None
-    """From the response, otherwise from the request."""
+    """The model in the response, or else in the request."""
     started_at: str | None = None
-    """The first readable time of the session, ISO 8601, UTC."""
+    """The first readable time of the session, as ISO 8601 in UTC."""
     entries: int = 0
-    """Requests up to and including the one that became the record."""
+    """The number of requests up to and including the one that became the record."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    """Both as reported by the response."""
+    """Both counts as reported by the response."""
     tools_supplied: bool | None = None
     """Whether the record has the definitions of ``--tools-file``; ``None`` without that option."""
 
 
 class SelectedEntry(NamedTuple):
-    """The facts from a log about the entry that became the record, or would have become it."""
+    """Data from a log about the entry that became the record, or would have become it."""
 
     line: int | None
     started_at: str | None
-    """The first readable time up to the entry, ISO 8601, UTC."""
+    """The first readable time up to the entry, as ISO 8601 in UTC."""
     ended_at: str | None
     """The last readable time up to the entry."""
     model: str | None
-    """From the response, otherwise from the request."""
+    """The model in the response, or else in the request."""
     entries: int | None
-    """Requests up to and including the entry."""
+    """The number of requests up to and including the entry."""
 
 
 class Place(NamedTuple):
     """The place of a record in the output."""
 
     file: str
-    """Relative to the output folder, with ``/``."""
+    """The path relative to the output folder, with ``/``."""
     row: int
-    """From 1."""
+    """The row, counted from 1."""
     offset: int | None = None
-    """The byte offset of its line, after decompression; ``None`` in Parquet."""
+    """The byte offset of the line after decompression; ``None`` in Parquet."""
 
     def __str__(self) -> str:
-        """Return the place as findings show it."""
+        """Return the place as shown in findings."""
         return f"{self.file}:{self.row}"
 
 
@@ -70,23 +71,23 @@ class LinePlace(NamedTuple):
 
 
 class Likeness(Struct, frozen=True, array_like=True):
-    """Fingerprints for comparing records; those that no option needs are empty."""
+    """Fingerprints for comparing records; those that no option requires are empty."""
 
     same: bytes = b""
     """A digest that ignores flags, call ids and the order of keys."""
     begins: bytes = b""
-    """The digests of its prefixes, concatenated, each one message longer than the one before."""
+    """The concatenated digests of its prefixes, each one message longer than the previous one."""
     sketch: bytes = b""
     """The sketch of its words; see ``records.sketch``."""
     prompt: bytes = b""
-    """A digest of the first user message, without case, digits and white space; empty without such a message."""
+    """A digest of the first user message, ignoring case, digits and white space; empty without such a message."""
 
 
 LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
 
 
 class Ending(NamedTuple):
-    """How a conversation ended, each value with its evidence; ``None`` if unknown."""
+    """How a conversation ended; each value has its evidence and is ``None`` if unknown."""
 
     exit: int | None = None
     """The exit code of the last command that ran tests or a build."""
@@ -94,29 +95,29 @@ class Ending(NamedTuple):
     reward: float | None = None
     reward_evidence: str | None = None
     finish: str | None = None
-    """Why the last reply ended."""
+    """The reason why the last reply ended."""
     finish_evidence: str | None = None
     truncated: bool | None = None
-    """Whether the last reply was cut off."""
+    """Whether the last reply was truncated."""
     truncated_evidence: str | None = None
     failed_results: int | None = None
-    """How many tool results the log marks as errors."""
+    """The number of tool results that the log marks as errors."""
     failed_results_evidence: str | None = None
     last_user: LastUser = "unknown"
-    """The last comment of the user on the work of the assistant."""
+    """The user's last comment on the assistant's work."""
     last_user_evidence: str | None = None
 
 
 class Redaction(Struct, frozen=True, array_like=True):
-    """A private value in a record, without the value itself."""
+    """A private value in a record, described without the value itself."""
 
     kind: str
     rule: str
     fingerprint: str
-    """As in its placeholder: keyed, so that guesses cannot be tested; empty if a run has no key."""
+    """As in its placeholder. It is keyed, so that guesses cannot be tested; empty if a run has no key."""
     count: int
     digest: str = ""
-    """Its SHA-256, if the hashes of values are requested."""
+    """The SHA-256 of the value, if hashes are requested."""
 
 
 _Number = Annotated[int, Meta(ge=0, lt=1 << 53)]
@@ -126,31 +127,31 @@ class Contents(Struct, frozen=True, array_like=True):
     """The content of a record as written, for the dataset card."""
 
     characters: _Number = 0
-    """Characters of its line."""
+    """The number of characters in its line."""
     defines_tools: bool = False
     calls: _Number = 0
     images: bool = False
     """Whether it contains images."""
     reasons: bool = False
-    """Whether a message has reasoning."""
+    """Whether any message has reasoning."""
     redacted: bool = False
-    """Whether a placeholder or a pseudonym replaced something in it."""
+    """Whether any placeholder or pseudonym replaced something in it."""
     trained: dict[str, _Number] = {}
-    """The length of the messages that are trained on, by model; the model is ``""`` if the log does not name it."""
+    """The length of the messages that are trained on, by model; the model is ``""`` if it is not logged."""
 
 
 class Record(Struct, frozen=True, array_like=True):
-    """A record as it is written, and its metadata."""
+    """A record as it is written, with its metadata."""
 
     line: bytes
-    """Its JSON, without a line feed; empty if it has a ``line_place``."""
+    """The record as JSON, without a line feed; empty if it has a ``line_place``."""
     usage: Usage
     images: dict[str, bytes] = {}
-    """Image files of the dataset folder, by the names that the record uses."""
+    """The image files of the dataset folder, by the names that the record uses."""
     without_tools: str = ""
-    """The format of its log, if the record has no tools because files of that format contain none."""
+    """The format of the log, if the record has no tools because files in that format contain none."""
     facts: Facts | None = None
-    """Present if the options request them."""
+    """Data about the request, if the options require it."""
     conversation: str = ""
     """The id of its conversation; empty for the default record of a session."""
     kind: ConversationKind = "main"
@@ -159,54 +160,54 @@ class Record(Struct, frozen=True, array_like=True):
     entry: SelectedEntry | None = None
     """The entry that became the record; ``None`` for the default record of a session."""
     size: int = 0
-    """Bytes of the line of that entry; 0 for the default record."""
+    """The size of that entry's line in bytes; 0 for the default record."""
     unflagged: bytes = b""
-    """A digest of its line without flags, if it has any, since equal records may have different flags."""
+    """A digest of the line without its flags, because equal records may have different flags; empty without flags."""
     marks: list[Mark] = []
     """The marks of its assistant messages, until they are matched with replies."""
     addresses: int = 0
-    """E-mail addresses replaced in it."""
+    """The number of e-mail addresses replaced in it."""
     flags: dict[str, int] = {}
-    """The number of its messages by reason for not training on them (empty: trained on), if flags are written."""
+    """The number of messages by reason for not training on them (empty if trained on), if flags are written."""
     sample: int = 0
-    """Its number among the samples of its session, from 1; 0 if the session is not divided into samples."""
+    """The number among the samples of the session, from 1; 0 if the session is not divided into samples."""
     samples: int = 0
     """The number of samples of its session."""
     trained: int = 0
     """The number of replies in it that are trained on, if it is a sample."""
     inference_matches: int | None = None
-    """The number of these with exactly the context that the template renders at inference; ``None`` if unknown."""
+    """The number of these whose context is exactly what the template renders at inference; ``None`` if unknown."""
     tokens: int | None = None
     """The number of tokens, if they are counted."""
     ending: Ending = Ending()
     """How its conversation ended."""
     line_place: LinePlace | None = None
-    """The place of its line, while it is transferred from another process."""
+    """The place of its line while it is transferred from another process."""
     digest: bytes = b""
-    """The XXH3 of its line, 128 bits."""
+    """The 128-bit XXH3 of its line."""
     secrets: int = 0
-    """The number of secrets found in it, including repetitions."""
+    """The number of detected secrets, including repetitions."""
     replaced_secrets: int = 0
-    """The number of these that placeholders replaced."""
+    """The number of these that were replaced by placeholders."""
     redactions: list[Redaction] = []
-    """The private values found in it, except e-mail addresses."""
+    """The detected private values, except e-mail addresses."""
     alike: Likeness | None = None
-    """``None`` if records are compared by their bytes only."""
+    """Fingerprints for comparison; ``None`` if only the bytes of records are compared."""
     contents: Contents | None = None
-    """``None`` for a record that is too large to be parsed again."""
+    """A description of its content; ``None`` if the record is too large to parse again."""
 
 
 class PreferencePair(NamedTuple):
-    """Two replies to one request, one of them preferred."""
+    """Two replies to one request, of which one is preferred."""
 
     kind: str
     """The evidence of the preference."""
     line: bytes
-    """Its JSON, without a line feed."""
+    """The pair as JSON, without a line feed."""
 
 
 class Rejection(Struct, frozen=True):
-    """The reason for which a session has no record."""
+    """The reason why a session has no record."""
 
     why: Violation
 
@@ -222,74 +223,74 @@ class Meeting(NamedTuple):
 
 
 EACH = "\0"
-"""Separates two globs; within the second it is replaced by the names that the first one matches, without suffix."""
+"""The separator of two globs; in the second, it is replaced by each name that the first matches, without suffix."""
 
 
 class Relative(NamedTuple):
     """One or more other files with information about a log."""
 
     pattern: bytes
-    """A glob in the bytes of the file system, perhaps with a second one (``EACH``)."""
+    """A glob in the bytes of the file system, possibly with a second one (``EACH``)."""
     state: bytes
-    """A fingerprint that changes when the files do."""
+    """A fingerprint that changes when the files change."""
 
 
 class Family(NamedTuple):
-    """The properties that all conversations of an agent's session share, so that they are in one split."""
+    """The properties shared by all conversations of an agent's session, so that they are in the same split."""
 
     session: str
     prefix: str
     """As in ``Facts``, of the first conversation of the session."""
     log: str
-    """The name of its log, without the suffix."""
+    """The name of the log, without suffix."""
     day: str | None
     """As in ``Outcome``."""
 
 
 class LogNames(Struct, frozen=True, array_like=True):
-    """The names of a log in reports, without the private values in its paths."""
+    """The names of a log in reports, without private values from its paths."""
 
     display_path: str
     name: str
     other_files: list[str]
-    """The names of its other files, as in ``Log.other_files``."""
+    """The names of the other files, as in ``Log.other_files``."""
     digest: str = ""
-    """A keyed digest of its path."""
+    """A keyed digest of the path."""
 
 
 class SessionRecords(Struct, frozen=True, array_like=True):
     """The records of a session, and the facts that determine where they are written."""
 
     records: list[Record] = []
-    """Empty for a session that was skipped."""
+    """The records; empty for a skipped session."""
     pairs: list[PreferencePair] = []
-    """Present if the options request them."""
+    """The preference pairs, if the options request them."""
     entry: SelectedEntry | None = None
-    """``None`` if no entry remains."""
+    """The selected entry; ``None`` if no entry remains."""
     day: str | None = None
-    """``YYYY-MM-DD``: the date in the path, otherwise the UTC date of the first remaining entry."""
+    """The date as ``YYYY-MM-DD``: from the path, or else the UTC date of the first remaining entry."""
     family: Family | None = None
-    """Only for a conversation in the file of an agent or a client, and if there are several splits."""
+    """Set only for a conversation in the file of an agent or a client if there are several splits."""
 
 
 class SessionFindings(Struct, frozen=True, array_like=True):
     """The findings about a session."""
 
     left_out: str | None = None
-    """The code of the finding for which it was skipped."""
+    """The code of the finding because of which the session was skipped."""
     findings: list[Finding] = []
     rejected: list[RejectedLine] = []
     trace: str = ""
-    """The role trace of the selected request and its reply, for a session with errors; else empty."""
+    """The role trace of the selected request and its reply, for a session with errors; otherwise empty."""
 
 
 class SessionAccount(Struct, frozen=True, array_like=True):
     """The log of a session, with the outcome of each line."""
 
     lines: int = 0
-    """Lines seen, including blank ones."""
+    """The number of lines read, including blank ones."""
     size: int = 0
-    """Bytes of all lines seen, including line feeds, after decompression."""
+    """The size in bytes of all lines read, including line feeds, after decompression."""
     counts: Account = Account()
     sizes: Account = Account()
     """The bytes of the lines that ``counts`` counts."""
@@ -298,18 +299,18 @@ class SessionAccount(Struct, frozen=True, array_like=True):
     dropped: dict[str, int] = {}
     """The number of complete entries that each cleaning rule dropped."""
     digest: str = ""
-    """The XXH3 of the log file as stored (128 bits, hexadecimal)."""
+    """The 128-bit XXH3 of the stored log file, in hexadecimal."""
     format: str | None = None
     """The format of the log, or the agent that wrote it."""
     relatives: list[Relative] = []
-    """The other files from which it was read."""
+    """The other files from which data was read."""
     lineage: bytes | None = None
     """For an agent's file: a fingerprint of the other logs in the run that repeat it or that it repeats."""
     is_joined: bool = False
     """Whether its conversation was joined with the session of a gateway."""
 
     def unwritten(self) -> SessionAccount:
-        """Return the account for when no record is written after all."""
+        """Return the account if no record is written after all."""
         return replace(self, counts=self.counts.unwritten(), sizes=self.sizes.unwritten(), cleanup_counts={})
 
 
@@ -320,22 +321,22 @@ class SessionReplies(Struct, frozen=True, array_like=True):
     rows: list[ReplyOutcome] = []
     """The outcome of each logged reply, if several records may contain it or the options request it."""
     tokens: Tokens = Tokens()
-    """The logged token counts of all exchanges of the session, counting each response once."""
+    """The logged token counts of all exchanges of the session; each response counts once."""
     meeting: Meeting | None = None
-    """``None`` for a document."""
+    """Hashes for matching; ``None`` for a document."""
 
 
 class SessionPrivacy(Struct, frozen=True, array_like=True):
-    """The private values that were replaced in a session, and their replacements."""
+    """The private values that were replaced in a session."""
 
     addresses: int = 0
     """The number of e-mail addresses that were replaced."""
     unsearched_texts: int = 0
-    """The number of texts in its records that are not searched: media, signatures and protocol ids."""
+    """The number of strings in its records that are not searched: media, signatures and protocol ids."""
     unreadable_lines: list[bytes] = []
-    """Its malformed lines with placeholders, if they are kept."""
+    """The malformed lines with placeholders, if they are kept."""
     log_names: LogNames | None = None
-    """The names of its log in reports; ``None`` if unchanged."""
+    """The names of the log in reports; ``None`` if unchanged."""
 
 
 class Outcome(Struct, frozen=True, array_like=True):
@@ -350,12 +351,12 @@ class Outcome(Struct, frozen=True, array_like=True):
 
     @property
     def record(self) -> bytes | None:
-        """The line of its first record, without a line feed; ``None`` for a session that was skipped."""
+        """The line of the first record, without a line feed; ``None`` for a skipped session."""
         return self.output.records[0].line if self.output.records else None
 
     @property
     def records(self) -> list[Record]:
-        """The records; empty for a session that was skipped."""
+        """The records; empty for a skipped session."""
         return self.output.records
 
     @property
@@ -365,7 +366,7 @@ class Outcome(Struct, frozen=True, array_like=True):
 
     @property
     def left_out(self) -> str | None:
-        """The code of the finding for which it was skipped."""
+        """The code of the finding because of which the session was skipped."""
         return self.report.left_out
 
     def with_records(self, records: list[Record]) -> Outcome:

@@ -1,6 +1,6 @@
 """The overview that a command prints: headlines, a table of counts, and the next step.
 
-Commands print it as text, notebooks show it as HTML. Unprintable characters are escaped.
+Commands print it as text; notebooks show it as HTML. Unprintable characters are escaped.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from chatsquash.core.model import Severity
 from chatsquash.core.text import escape
 
 WIDTH = 80
-"""The most columns of text, unless the terminal has fewer."""
+"""The maximum number of columns, unless the terminal has fewer."""
 _HTML_COLOURS = {"error": "#d1242f", "warning": "#bf8700", "info": "#8c959f", None: "transparent"}
 
 Paint = Callable[[str, Severity | None], str]
-"""Colours a text by severity."""
+"""A function that colors text by severity."""
 
 
 class Headline(NamedTuple):
     """A line above or below the table."""
 
     parts: tuple[str, ...]
-    """Lines are broken between parts if possible, otherwise between words."""
+    """The parts of the line, which is broken between parts if possible and otherwise between words."""
     severity: Severity | None = None
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class Row(NamedTuple):
     parts: tuple[str, ...] = ()
     severity: Severity | None = None
     brief: str | None = None
-    """A short form of ``parts``, printed unless all details are requested."""
+    """A short form of ``parts`` that is printed unless all details are requested."""
 
 
 class Overview(NamedTuple):
@@ -56,8 +56,8 @@ class Overview(NamedTuple):
 
         Args:
             width: The columns of the terminal.
-            verbose: Print all parts of every row.
-            paint: Colours a text by severity.
+            verbose: Whether to print all parts of every row.
+            paint: A function that colors text by severity.
         """
         colour = paint or (lambda text, _: text)
         blocks = [
@@ -68,7 +68,7 @@ class Overview(NamedTuple):
         return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
     def as_html(self) -> str:
-        """Return the overview as a fragment of HTML."""
+        """Return the overview as an HTML fragment."""
         above = "<br>".join(_html(each) for each in self.headlines)
         rows = "".join(map(_html_row, self.rows))
         below = f"<p>{_html(self.next_step)}</p>" if self.next_step else ""
@@ -78,14 +78,14 @@ class Overview(NamedTuple):
 def count_parts(counts: Iterable[tuple[str, int]]) -> tuple[str, ...]:
     """Return names with their counts as the parts of a row.
 
-    Counts of 0 are skipped.  A single name has no count, since that equals the total of the row.
+    Counts of 0 are skipped. A single name has no count, because its count would equal the total of the row.
     """
     positive = [(name, count) for name, count in counts if count]
     return comma_separated(f"{count:,} {name}" if len(positive) > 1 else name for name, count in positive)
 
 
 def comma_separated(parts: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts with a comma after each but the last."""
+    """Return the parts with a comma after each except the last."""
     all_parts = [*parts]
     return (*(f"{part}," for part in all_parts[:-1]), *all_parts[-1:])
 

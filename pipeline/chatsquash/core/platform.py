@@ -1,6 +1,6 @@
 """System calls that only POSIX systems have, and limits of the process.
 
-On other systems, such as Windows, ``missing`` names the first missing call and ``storage`` refuses to run.
+On other systems, such as Windows, ``missing`` returns the first missing call, and ``storage`` refuses to run.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from importlib.util import find_spec
 
 _BUFFER_SIZE = 1 << 20
 _MAX_THREADS = 8
-"""The number of simultaneous calls that wait for the disk."""
+"""The maximum number of simultaneous calls that wait for the disk."""
 _MODULES = ("fcntl", "resource")
 _CALLS = ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "pread", "pwrite", "register_at_fork", "uname")
-"""Members of ``os`` needed for locks, memory limits and folders that no link leads out of."""
+"""Members of ``os`` required for locks, memory limits and folders that no link can leave."""
 
 
 def missing() -> str:
@@ -39,7 +39,8 @@ def cores() -> int:
 
 
 def collect_less() -> None:
-    """Run the garbage collector less often: conversations have no cycles, and traversing them takes time."""
+    """Run the garbage collector less often."""
+    # Conversations have no cycles, and traversing them takes time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
@@ -58,7 +59,8 @@ def identity(descriptor: int) -> tuple[int, int]:
 
 
 def mount(descriptor: int) -> tuple[int, str]:
-    """Return the file system and mount of an open folder; files cannot be renamed across mounts."""
+    """Return the file system and the mount of an open folder."""
+    # Files cannot be renamed across mounts, even within one file system.
     try:
         with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
             mounted = next((line for line in file if line.startswith(b"mnt_id:")), b"")
@@ -68,7 +70,7 @@ def mount(descriptor: int) -> tuple[int, str]:
 
 
 def name_full_folder(problem: BaseException, folder: object) -> None:
-    """Add the name of a folder to an error about a full disk that names no file."""
+    """Add a folder to an error about a full disk that does not mention a file."""
     if isinstance(problem, OSError) and problem.errno in (ENOSPC, EDQUOT):
         problem.filename = problem.filename or str(folder)
 
@@ -79,7 +81,7 @@ def sync(descriptor: int) -> None:
 
 
 def copy_range(source: int, offset: int, size: int, target: int) -> None:
-    """Copy ``size`` bytes from ``offset`` of an open file to the position of another one.
+    """Copy ``size`` bytes from ``offset`` of an open file to the current position of another one.
 
     If the system supports it, the bytes do not pass through this process.
 
@@ -103,7 +105,7 @@ def copy_range(source: int, offset: int, size: int, target: int) -> None:
 def run_concurrently(calls: Iterable[Callable[[], object]]) -> None:
     """Run calls that wait for the disk in several threads, and return when all have ended.
 
-    Re-raises the first exception.
+    The first exception is raised again.
     """
     todo = deque(calls)
     problems: list[Exception] = []
@@ -133,17 +135,16 @@ def run_concurrently(calls: Iterable[Callable[[], object]]) -> None:
 
 
 def leave_interrupts_to_parent() -> None:
-    """Ignore Ctrl-C in a worker process, since its parent also receives it.
-
-    The worker inherited blocked signals from its parent, which are unblocked here.
-    """
+    """Ignore Ctrl-C in a worker process, and unblock the signals that its parent had blocked."""
+    # The parent also receives Ctrl-C and then stops its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
 
 
 def end_with_parent() -> None:
-    """End a worker process when its parent ends, since a killed parent cannot stop its workers."""
+    """End a worker process when its parent ends."""
+    # A parent that was killed cannot stop its workers.
     from multiprocessing import parent_process
 
     def wait() -> None:
@@ -156,7 +157,7 @@ def end_with_parent() -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C until the body is done."""
+    """Delay Ctrl-C until the end of the body."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield

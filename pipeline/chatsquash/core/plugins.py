@@ -1,4 +1,4 @@
-"""Formats of installed packages: the entry points of the group ``chatsquash.formats``."""
+"""Formats in installed packages: the entry points in the group ``chatsquash.formats``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ GROUP = "chatsquash.formats"
 
 
 class Plugin(NamedTuple):
-    """An entry point: a module that an installed package provides."""
+    """An entry point: a module provided by an installed package."""
 
     name: str
     module: str
     package: str
-    """The name of the package and its version: ``acme-logs 1.2``."""
+    """The name and version of the package: ``acme-logs 1.2``."""
 
     def __str__(self) -> str:
         return f"the format {self.name!r} of the package {self.package}"
@@ -26,18 +26,16 @@ class Plugin(NamedTuple):
 
 @cache
 def plugins() -> tuple[Plugin, ...]:
-    """Return the entry points by name; raise ``UsageError`` if two packages provide a format of one name.
-
-    The working folder is never searched: it may contain logs.  ``importlib.metadata`` takes longer to import than a
-    small log to convert, so it is only used if a package mentions the group.
-    """
+    """Return the entry points by name; raise ``UsageError`` if two packages provide a format with the same name."""
+    # The working folder is never searched, because it may contain logs.
     folders = [folder for folder in sys.path if folder and folder != os.getcwd()]  # noqa: PTH109 - pathlib takes time
+    # Importing importlib.metadata takes longer than converting a small log.
     if not any(map(_mentions_group, folders)):
         return ()
     from importlib.metadata import distributions
 
     packages = dict[str, list[Plugin]]()
-    for package in distributions(path=folders):  # the first of a name is the one that is imported
+    for package in distributions(path=folders):  # of packages with one name, the first one is imported
         points = (point for point in package.entry_points if point.group == GROUP)
         provided = [Plugin(each.name, each.module, f"{package.name} {package.version}") for each in points]
         packages.setdefault(package.name, provided)
@@ -49,12 +47,12 @@ def plugins() -> tuple[Plugin, ...]:
 
 
 def versions() -> dict[str, str]:
-    """Return the package and version of each format that is not one of chatsquash."""
+    """Return the package and version of each format that is not part of chatsquash."""
     return {plugin.name: plugin.package for plugin in plugins()}
 
 
 def _mentions_group(folder: str) -> bool:
-    """Check whether a package in a folder of ``sys.path`` has an entry point of the group."""
+    """Return whether a package in a folder of ``sys.path`` has an entry point in the group."""
     try:
         with os.scandir(folder) as entries:
             packages = [each.path for each in entries if each.name.endswith((".dist-info", ".egg-info"))]

@@ -1,4 +1,4 @@
-"""The reasoning of an assistant: members of its message, parts of its content, or tags in its text."""
+"""The reasoning of an assistant: in members of its message, parts of its content, or tags in its text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEMBERS = (MEMBER, "reasoning", "reasoning_details", "thinking", "thinking_block
 PARTS = ("thinking", "redacted_thinking", "reasoning")
 """The types of content parts with reasoning."""
 OPEN, CLOSE = "<think>", "</think>"
-"""The tags around reasoning within a text."""
+"""The tags around reasoning within text."""
 
 _CLOSING_LINE = f"\n{CLOSE}"
 _SPACE = re.compile(r"\s*")
@@ -38,22 +38,22 @@ class ReasoningParts(NamedTuple):
 
     text: str
     source: str
-    """The member with the text, or an empty string."""
+    """The member that contains the text, or an empty string."""
     blocks: list[_Object]
-    """The blocks, unless they only contain the text."""
+    """The blocks, unless they contain nothing but the text."""
     unknown: list[Json]
     """Items among the blocks that are not blocks."""
 
 
 def is_part(part: Json) -> bool:
-    """Check whether a content part is reasoning."""
+    """Return whether a content part is reasoning."""
     return isinstance(part, dict) and part.get("type") in PARTS
 
 
 def leading_block(text: str) -> tuple[str, str]:
     """Split a text into the reasoning in its leading blocks and the text after them.
 
-    If the prompt opened the block, the text only contains the closing tag, on a separate line.
+    If the prompt opened the block, the text contains only the closing tag, on a separate line.
     """
     inside, at = list[str](), _skip_space(text, 0)
     while text.startswith(OPEN, at) and (close := text.find(CLOSE, at)) >= 0:
@@ -92,7 +92,7 @@ def text(message: Message) -> str:
 
 
 def text_or_block(message: Message) -> str:
-    """Return the reasoning like ``text``, or else from the leading block of the content, as open models write it."""
+    """Return the reasoning like ``text``, or else from the leading block of the content, as written by open models."""
     return text(message) or in_text(message)
 
 
@@ -100,14 +100,14 @@ def in_text(message: Message) -> str:
     """Return the reasoning in the leading block of a message's text, or an empty string."""
     content = message.get("content")
     if type(content) is list:
-        content = next((said for part in content if not is_part(part) and (said := part_text(part))), "")
+        content = next((each for part in content if not is_part(part) and (each := part_text(part))), "")
     return leading_block(content)[0] if type(content) is str and CLOSE in content else ""
 
 
 def pop(message: _Object) -> ReasoningParts:
     """Remove the reasoning from a message, in any spelling, and return it.
 
-    The text is that of the first member with a text, plus that of reasoning parts in the content.
+    The text is that of the first member with text, plus that of reasoning parts in the content.
     """
     members = {key: message.pop(key) for key in MEMBERS if key in message}
     content = message.get("content")
@@ -147,7 +147,7 @@ def _block(item: Json) -> _Object | None:
     member = next((key for key in _TEXT_MEMBERS if _texts(rest.get(key))), "")
     between = "\n\n" if rest.get("type") == "reasoning" else ""
     block_text = between.join(_texts(rest.pop(member))) if member else ""
-    if "text" in rest:  # of another type
+    if "text" in rest:  # its text has another type
         return None
     data = "redacted" if rest.get("type") == "redacted_thinking" else "encrypted"
     block = {"text": block_text, data: rest.pop("data", None) or rest.pop("encrypted_content", None), **rest}
@@ -157,7 +157,7 @@ def _block(item: Json) -> _Object | None:
 
 
 def _texts(value: Json) -> list[str]:
-    """Return the texts of a member, which some vendors split into parts; empty if it contains anything else."""
+    """Return the strings in a member, which some vendors split into parts; empty if it contains anything else."""
     items = value if isinstance(value, list) else [] if value is None else [value]
     texts = [_inner_text(item) for item in items]
     return [] if None in texts else [each for each in texts if each is not None]

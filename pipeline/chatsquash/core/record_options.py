@@ -25,7 +25,7 @@ _USUAL_FLAGS: dict[str, Loss] = {
     "openai": "weight",
     "text": "weight",
 }
-"""The default flags of samples in which only the last reply is trained on; sharegpt has no member for them."""
+"""The default flags of samples in which only the last reply is trained on; sharegpt does not support flags."""
 
 _session = partial(option, group="sessions")
 _sample = partial(option, group="sampling")
@@ -34,7 +34,7 @@ _privacy = partial(option, group="privacy")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class RecordOptions(ShapeOptions):
-    """Which conversations and samples become records, which values are replaced, and how records are checked."""
+    """Options for which conversations and samples become records, which values are replaced, and what is checked."""
 
     join: bool = option(
         False,
@@ -48,7 +48,7 @@ class RecordOptions(ShapeOptions):
         group="sessions",
         usually="last; all of agents' files",
     )
-    """``None`` writes the last one of a log and all of an agent's file."""
+    """``None`` writes the last conversation of a log and all conversations of an agent's file."""
     subagents: bool = option(
         True,
         "With --conversations all: also write the conversations of sub-agents.",
@@ -145,7 +145,7 @@ class RecordOptions(ShapeOptions):
         secret=True,
         conflicts=(Conflict("anonymize", one_of(False)),),
     )
-    """The key itself; ``None`` uses the key file, see ``redaction.pseudonyms``."""
+    """The key itself; ``None`` uses the key file (see ``redaction.pseudonyms``)."""
     redact: str | None = _privacy(
         None,
         "Replace with placeholders: secrets (or secrets+kingfisher, with a second scanner), phones, ips, "
@@ -216,12 +216,12 @@ class RecordOptions(ShapeOptions):
 
     @property
     def has_key(self) -> bool:
-        """Whether any values are replaced, which requires a key."""
+        """Whether any values are replaced, for which a key is required."""
         return self.anonymize or self.replaces
 
     @property
     def flag(self) -> Loss:
-        """The member that marks which messages are trained on; ``none`` if records have no such member."""
+        """The member that marks the messages to train on; ``none`` if records have no such member."""
         if self.samples == "session" or self.loss != "none":
             return self.loss
         return _USUAL_FLAGS.get(self.preset, "none") if self.shape == "messages" else "none"

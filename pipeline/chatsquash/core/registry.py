@@ -1,4 +1,4 @@
-"""Plug-ins: the modules of a folder, imported on demand, each as a value with defaults for missing members."""
+"""Plug-ins: the modules in a folder, imported on demand, each as a value with defaults for missing members."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Item(NamedTuple):
 
     name: str
     path: str
-    """The path of its file; for a package that of ``__init__.py``."""
+    """The path of its file; for a package, the path of ``__init__.py``."""
 
 
 def items(folders: Iterable[str]) -> list[Item]:
     """List the public modules and packages in the folders of a package, given its ``__path__``."""
-    # Not pkgutil: it also searches archives, and importing it takes longer than reading a small log.
+    # pkgutil would also search archives, and importing it takes longer than reading a small log.
     entries = (item for folder in folders for item in os.scandir(folder) if not item.name.startswith(("_", ".")))
     files = ((item.name, f"{item.path}/__init__.py" if item.is_dir() else item.path) for item in entries)
     known = (Item(name.removesuffix(".py"), path) for name, path in files if path.endswith(".py"))
@@ -35,7 +35,7 @@ def items(folders: Iterable[str]) -> list[Item]:
 
 
 def declare(kind: type[T], module: ModuleType) -> T:
-    """Return the value that a module declares: its members by the names of the fields of ``kind``, a dataclass.
+    """Return the value that a module declares: its members with the names of the fields of ``kind``, a dataclass.
 
     Missing members have the default of their field; ``module`` and ``doc`` are the module's name and docstring.
     """
@@ -45,10 +45,10 @@ def declare(kind: type[T], module: ModuleType) -> T:
 
 
 class Room(Generic[T]):
-    """The plug-ins in the folders of some packages, as values of the dataclass ``T``, or as modules.
+    """The plug-ins in the folders of some packages, as values of the dataclass ``T`` or as modules.
 
-    A folder that is appended to the ``__path__`` of such a package is searched, too.  Rooms of formats also contain the
-    modules of installed packages.
+    A folder that is appended to the ``__path__`` of such a package is also searched. Rooms of formats include those
+    of installed packages.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class Room(Generic[T]):
 
         Args:
             kind: The dataclass of a plug-in, or ``ModuleType``.
-            packages: The packages of chatsquash with the modules.
-            place: Returns the first sort key of a module, before its name; ``None`` if it is not a plug-in.
-            accepts: Checks whether a module of an installed package belongs here; by default none does.
+            packages: The chatsquash packages that contain the modules.
+            place: Returns the sort key of a module that precedes its name; ``None`` if the module is not a plug-in.
+            accepts: Returns whether a module of an installed package belongs here; by default, none does.
         """
         self._kind = kind
         self._packages = packages
@@ -78,7 +78,7 @@ class Room(Generic[T]):
         return tuple(self._homes(self._folders()))
 
     def get(self, name: str) -> T:
-        """Return the plug-in with a name."""
+        """Return the plug-in with the given name."""
         return self._load(self._homes(self._folders())[name])
 
     def all(self) -> dict[str, T]:
@@ -107,7 +107,7 @@ class Room(Generic[T]):
             try:
                 module = importlib.import_module(plugin.module)
             except Exception as problem:
-                from chatsquash.core.text import error_text  # with packages that this module does not need
+                from chatsquash.core.text import error_text  # imports packages that this module does not need
 
                 raise UsageError(
                     f"{plugin} cannot be imported: {type(problem).__name__}: {error_text(problem)}"
@@ -116,7 +116,7 @@ class Room(Generic[T]):
                 yield plugin, module
 
     def _installed(self, plugin: Plugin, module: ModuleType, names: set[str]) -> tuple[int, str, str]:
-        """Return the place, the name and the import path of a plug-in of an installed package."""
+        """Return the sort key, the name and the import path of a plug-in in an installed package."""
         if plugin.name in names:
             raise UsageError(f"{plugin} has the name of a format of chatsquash: rename it, or uninstall the package")
         declared: Any = self._kind

@@ -25,7 +25,7 @@ _supplied = partial(option, group="supplied", metavar="FILE", content=True)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class ShapeOptions:
-    """How logs are divided into sessions, and the shape of records."""
+    """Options for how logs are divided into sessions and for the shape of records."""
 
     cleanup_goose: bool = option(
         True,
@@ -123,13 +123,13 @@ class ShapeOptions:
         usually="[no result]",
         needs=(Need("unpaired", none_of("close"), "close"),),
     )
-    """``None`` means ``NO_RESULT`` of ``records.presets``."""
+    """``None`` uses ``NO_RESULT`` of ``records.presets``."""
     tools_file: bytes | None = _supplied(
         None,
         "Tool definitions for logs without any, in the form that inspect --definitions prints; agent: "
         "those that open-source agents send by default.",
     )
-    """The content of the file, see ``stages.supplied``."""
+    """The content of the file (see ``stages.supplied``)."""
     system_file: bytes | None = _supplied(
         None,
         "A system prompt for logs without one, in the form that inspect --definitions prints.",
@@ -161,10 +161,10 @@ class ShapeOptions:
 
     @property
     def splits_mixed(self) -> bool:
-        """Whether a file that clearly mixes sessions is grouped by id, since no option decides otherwise."""
+        """Whether a file that clearly mixes sessions is grouped by id, because no option decides otherwise."""
         return self.sessions_by is None and self.on_invalid is None
 
     @property
     def merges(self) -> bool:
-        """Whether a file is one session even if it has several session ids, since the user requested both."""
+        """Whether a file is one session even if it has several session ids, because the options request it."""
         return self.on_invalid == "keep" and self.sessions_by == "file"

@@ -1,6 +1,6 @@
 """Options that set several others, such as ``--complete``.
 
-An option that the user gives on the command line wins over a shorthand, and a shorthand over variables and settings.
+Options given on the command line take precedence over shorthands, and shorthands over variables and settings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Shorthand(NamedTuple):
 
     help: str
     options: Mapping[str, Any]
-    """The fields of ``Options`` that it sets."""
+    """The values that it sets, by field of ``Options``."""
 
 
 SUCCESS = "COALESCE(reward >= 1, exit = 0, last_user = 'thanks') AND COALESCE(NOT truncated, TRUE)"
@@ -37,7 +37,7 @@ SHORTHANDS = {
     ),
     "final_answers": Shorthand("Write one sample per conversation: its last reply.", {"samples": "last"}),
 }
-"""All shorthands by their names."""
+"""All shorthands by name."""
 
 
 class ExpandedOptions(NamedTuple):
@@ -45,7 +45,7 @@ class ExpandedOptions(NamedTuple):
 
     options: Options
     lines: tuple[str, ...]
-    """Messages for the user: the options that each shorthand set or kept."""
+    """Messages for the user: the options that each shorthand set or left unchanged."""
 
 
 def expand(options: Options, names: Iterable[str], explicit: Collection[str] = ()) -> ExpandedOptions:
@@ -54,17 +54,18 @@ def expand(options: Options, names: Iterable[str], explicit: Collection[str] = (
     Args:
         options: The other options.
         names: The shorthands, as in ``("complete",)``.
-        explicit: The fields that the user set; they stay as they are.
+        explicit: The fields that the user set, which are not changed.
 
     Raises:
-        UsageError: An unknown shorthand.
+        UsageError: A shorthand is unknown.
     """
     selected, lines = set(names), list[str]()
     for name in sorted(selected - SHORTHANDS.keys()):
         raise UsageError(f"{name!r}: not known; {hint(name, SHORTHANDS)}")
-    for name in sorted(selected, key=lambda each: (each == "complete", each)):  # last, since it depends on the others
+    # "complete" is last because it depends on the others.
+    for name in sorted(selected, key=lambda each: (each == "complete", each)):
         settings = dict(SHORTHANDS[name].options)
-        if options.trainer:  # --for already decides how to mark what to train on
+        if options.trainer:  # --for already determines how messages to train on are marked
             settings.pop("loss", None)
         if options.where and "where" in settings:
             settings["where"] = _both(options.where, settings["where"])
@@ -81,7 +82,7 @@ def expand(options: Options, names: Iterable[str], explicit: Collection[str] = (
 
 
 def _both(condition: str, other: str) -> str:
-    """Combine two conditions with AND, unless the first already includes the other."""
+    """Combine two conditions with AND, unless the first one already ends with the other."""
     return condition if condition.endswith(other) else f"({condition}) AND {other}"
 
 
@@ -96,7 +97,7 @@ def _unsupported(options: Options) -> Iterator[tuple[str, str]]:
 
 
 def _side_requests(options: Options, explicit: Collection[str]) -> dict[str, Any]:
-    """Exclude the client's own requests from records for trainers, or do not train on them."""
+    """Return options that exclude the client's own requests from records for trainers, or from training."""
     if options.preset != "chat":
         return {} if "side" in explicit else {"side": False}
     return {"loss_skip_side": True} if options.loss != "none" and "loss_skip_side" not in explicit else {}

@@ -13,12 +13,12 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 
 MAX_QUOTED = 80
-"""The most characters of a name or an id from a log in a finding."""
+"""The maximum number of characters of a logged name or id in a finding."""
 _LINE = 200
-"""The most characters of a library's error message in a message."""
-_KINDS = 8  # kinds of unread files: there may be as many suffixes as files
+"""The maximum number of characters of a library's error message in a message."""
+_KINDS = 8  # limits the kinds of unread files, because there may be as many suffixes as files
 _EXACT = 100
-"""Seconds below which hundredths are shown."""
+"""The number of seconds below which hundredths are shown."""
 
 
 def escape(text: str) -> str:
@@ -29,7 +29,7 @@ def escape(text: str) -> str:
 
 
 def quote(value: Json) -> str:
-    """Return a value from a log for a finding: in single quotes, escaped and shortened."""
+    """Return a logged value for a finding: in single quotes, escaped and shortened."""
     text = value if isinstance(value, str) else reprlib.repr(value)
     excerpt = text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
     return "'" + escape(excerpt.replace("\\", "\\\\").replace("'", "\\'")) + "'"
@@ -39,14 +39,14 @@ def error_text(problem: BaseException) -> str:
     """Return the first line of an exception's message, escaped and shortened; its type if the message is empty."""
     try:
         message = str(problem).strip()
-    except Exception:  # noqa: BLE001 - for example a text that is nested too deeply
+    except Exception:  # noqa: BLE001 - for example if an argument is nested too deeply
         message = ""
     line = message.partition("\n")[0].strip() or type(problem).__name__
     return shorten(line)
 
 
 def shorten(text: str) -> str:
-    """Escape and shorten a text from elsewhere for a message."""
+    """Escape and shorten text from another source for a message."""
     return escape(text if len(text) <= _LINE else text[: _LINE - 1] + "…")
 
 
@@ -70,7 +70,7 @@ def format_size(size: int) -> str:
 
 
 def throughput(size: int, seconds: float) -> str:
-    """Return the duration and size of a run, and the rate if it is at least 1 MB/s."""
+    """Return the duration and size of a run, with the rate if it is at least 1 MB/s."""
     took = f"{max(seconds, 0.01):,.2f} s" if seconds < _EXACT else f"{seconds:,.0f} s"
     rate = size / 1e6 / seconds if seconds else 0.0
     return f"{took} for {format_size(size)}" + (f" ({rate:,.0f} MB/s)" if rate >= 1 else "")
@@ -83,7 +83,8 @@ def align_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """Replace characters that UTF-8 cannot encode, since file names may be any bytes."""
+    """Replace characters that UTF-8 cannot encode."""
+    # File names may consist of any bytes.
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -97,10 +98,10 @@ def frequent_kinds(others: Mapping[str, int]) -> list[tuple[str, int]]:
 def printable_json(value: Json, *, indent: bool = False) -> bytes:
     """Return a value as JSON in which control characters, bidi marks and lone surrogates are escaped.
 
-    The result parses to the same value.  With ``indent``, it has several lines.
+    The result parses to the same value. With ``indent``, it has several lines.
     """
     if not indent and (encoded := jsonio.dumps(value)).isascii() and b"\x7f" not in encoded:
-        return encoded  # the encoder escapes all other controls
+        return encoded  # the encoder escapes all other control characters
     spelled = _indent(value) if indent else jsonio.dumps(value).decode()
     if spelled.isprintable():
         return spelled.encode()
@@ -117,7 +118,7 @@ def _indent(value: Json) -> str:
 
 
 def remove_delimited(text: str, opening: str, closing: str) -> str:
-    """Remove everything from an opening to a closing mark from a text; a mark that is not closed is kept."""
+    """Remove everything from opening to closing marks in a text; a mark that is not closed is kept."""
     pieces: list[str] = []
     at = 0
     while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
@@ -132,7 +133,7 @@ def inference_match(true: int, trained: int) -> str:
 
 
 _ALIKE = 0.7
-"""The minimum similarity of names for a suggestion; names are short."""
+"""The minimum similarity of names for a suggestion."""
 
 
 def hint(name: str, known: Iterable[str]) -> str:
@@ -146,7 +147,7 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Suggest the known name that is most similar to an unknown one; return ``otherwise`` if none is."""
+    """Suggest the known name that is most similar to an unknown one; return ``otherwise`` if none is similar."""
     from difflib import get_close_matches  # only errors need it
 
     near = get_close_matches(name, [*known], 1)
@@ -154,11 +155,11 @@ def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 _RUNS = 4
-"""The most runs of lines in a list."""
+"""The maximum number of runs of lines in a list."""
 
 
 def format_lines(lines: list[int]) -> str:
-    """Return sorted line numbers as text, for example ``lines 1, 3-5``; many runs are abbreviated by ``…``."""
+    """Return sorted line numbers as text, for example ``lines 1, 3-5``; many runs are abbreviated with ``…``."""
     runs = [[line for _, line in run] for _, run in groupby(enumerate(lines), key=lambda each: each[1] - each[0])]
     ranges = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     if len(ranges) > _RUNS:

@@ -15,18 +15,18 @@ from chatsquash.core.model import Json
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the epoch for times without an offset
 _FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
-"""Digits of a fraction that ``fromisoformat`` ignores, down to nanoseconds."""
+"""The digits of a fraction, down to nanoseconds, that ``fromisoformat`` ignores."""
 _USUAL = len("2026-01-05T08:00:00.000Z")
 FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
 """The first instant of the calendar, in nanoseconds since the epoch."""
 _LAST = (date.max.toordinal() + 1 - _EPOCH.toordinal()) * 86_400 * 10**9
-# Epoch numbers by size: seconds until the year 5138, then milli-, micro- and nanoseconds.
+# The unit of an epoch number depends on its size: seconds until the year 5138, then milli-, micro- and nanoseconds.
 _UNITS = ((Decimal(10**17), 1), (Decimal(10**14), 10**3), (Decimal(10**11), 10**6), (Decimal(0), 10**9))
 _WHOLE_UNITS = tuple((int(least), unit) for least, unit in _UNITS)
 
 
 class Moment(Struct, frozen=True, gc=False):
-    """A point in time in nanoseconds since the epoch; ``naive`` if the log has no offset, so that UTC was assumed."""
+    """A point in time in nanoseconds since the epoch; ``naive`` if UTC was assumed because the log has no offset."""
 
     at: int
     naive: bool = False
@@ -36,7 +36,7 @@ def moment(raw: bytes) -> Moment | None:
     """Return the time in a raw JSON value: an ISO 8601 string or an epoch number; ``None`` for anything else.
 
     Raises:
-        ValueError: A string that is not valid JSON.
+        ValueError: The string is not valid JSON.
     """
     return _number(raw) if raw[:1] != b'"' else _text(jsonio.loads(raw))
 
@@ -62,7 +62,7 @@ def _text(text: str) -> Moment | None:
         moment = _iso(text)
     except (ValueError, OverflowError):
         return None
-    return moment if FIRST <= moment.at < _LAST else None  # converted to UTC, it may be outside of the calendar
+    return moment if FIRST <= moment.at < _LAST else None  # in UTC, it may be outside the calendar
 
 
 def day(at: int) -> str:

@@ -1,4 +1,4 @@
-"""Distinguish URLs of stores from local paths, without importing the stores."""
+"""Distinguish store URLs from local paths without importing the stores."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 from chatsquash.core.errors import UsageError
 
 REMOTE = frozenset(("s3", "gs", "az", "https", "http", "hf", "sftp"))
-"""The schemes of URLs of stores."""
+"""The URL schemes of stores."""
 
 
 def is_remote(path: str) -> bool:
-    """Check whether a path is a URL of a store."""
+    """Return whether a path is the URL of a store."""
     return "://" in path and path.partition("://")[0] in REMOTE
 
 
 def refuse_unknown(path: str) -> None:
-    """Raise ``UsageError`` for a URL whose scheme is unknown."""
+    """Raise ``UsageError`` for a URL with an unknown scheme."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
         known = ", ".join(f"{each}://" for each in sorted(REMOTE))
         raise UsageError(f"{path.partition('://')[0]}://: unknown scheme; supported are {known}")

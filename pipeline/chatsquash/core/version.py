@@ -1,4 +1,4 @@
-"""The version of the package, and fingerprints that distinguish states of the code with the same version."""
+"""The package version, and fingerprints that distinguish states of the code with the same version."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from chatsquash.core.plugins import plugins
 
 __version__ = "0.1.0"
 _FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes time to import
-"""The folder of the package."""
+"""The package folder."""
 
 
 @cache
 def code_version() -> str:
-    """Return the version with a fingerprint of the code: sizes and modification times of its modules."""
+    """Return the version with a fingerprint of the code, based on the sizes and modification times of its modules."""
     from xxhash import xxh3_128
 
     seen = xxh3_128()
@@ -46,7 +46,8 @@ def _packages() -> bytes:
 
 
 def _modules(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Yield the modules below a folder, in order; scandir avoids a system call per name."""
+    """Yield the modules below a folder in order."""
+    # scandir avoids a system call per name.
     with os.scandir(folder) as items:
         entries = sorted(items, key=attrgetter("name"))
     for entry in entries:

@@ -2,5 +2,5 @@
 
 This package unwraps envelopes, detects the format of requests and responses, expresses each request as edits of the
 previous one, and parses replies. It also identifies files: a log, or a document that stores conversations. Joining
-entries to conversations is the task of ``trees``; the formats themselves are in ``formats``.
+entries into conversations is the task of ``trees``; the formats themselves are in ``formats``.
 """

@@ -1,4 +1,4 @@
-"""Which session an agent's file belongs to and which session it may repeat, according to its first lines."""
+"""Determine which session an agent's file belongs to, and which session it may repeat, from its first lines."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from chatsquash.sources.beginnings import complete, read
 from chatsquash.sources.open import open_file, raw
 
 _GLANCES = (1 << 15, 1 << 20)
-"""Sizes of the beginning, in bytes, in which the first message is searched for: the second only if the first fails."""
+"""The numbers of bytes in which the first message is searched; the second one is used only if the first fails."""
 _PIECE, _OVERLAP = 1 << 22, 1 << 10
 _OBJECTS = 200
-"""The number of non-blank lines that are searched."""
+"""The number of non-blank lines to search."""
 BLANK = b"\0 \t\r\n"
-"""Bytes around a line that are not part of it."""
+"""Bytes around a line that do not belong to it."""
 
 
 def ancestry(log: Log, options: Options) -> Ancestry:
@@ -45,7 +45,7 @@ def _beginning(log: Log, options: Options, limit: int) -> bytes:
     """Return the first bytes of a log."""
     with raw(log.path) as file:
         data = read(file, limit)
-    # The common case: skip the detection of compression and archives.
+    # The common case, in which detecting compression and archives is unnecessary.
     if data.startswith(b"{"):
         return data
     with open_file(log.path, options) as file:
@@ -63,7 +63,7 @@ def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
             continue
         value = jsonio.value(line) if line else None
         if value is None and (not number or (is_all and stop < 0)):
-            # Either a value that spans several lines, or the last line.
+            # Either a value that spans several lines or the last line.
             value = jsonio.value(data[start:] if is_all else complete(data))
             yield from value if isinstance(value, list) else [value]
             return
@@ -76,7 +76,7 @@ def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
 
 
 def ids_in(log: Log, ids: Iterable[str], options: Options) -> list[str]:
-    """Return those of the ids that occur as the id of a line in a log, by searching its bytes."""
+    """Return the ids that occur as the id of a line in a log, by searching its bytes."""
     pattern = re.compile(rb'"uuid": ?"(' + b"|".join(re.escape(each.encode()) for each in ids) + rb')"')
     names: dict[str, None] = {}
     try:

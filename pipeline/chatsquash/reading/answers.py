@@ -1,4 +1,4 @@
-"""Turns stored by the service: requests refer to them by the id of a response or a conversation."""
+"""Conversations stored by a service, to which requests refer by the id of a response or a conversation."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from chatsquash.reading.members import NOTHING
 from chatsquash.reading.turns import Turns
 
 CONVERSATION = ("conversation",)
-"""The request member that refers to a conversation, that is to all earlier requests with its id and their responses."""
+"""The request member that refers to a conversation: to all earlier requests with its id and their responses."""
 _FEW = 8
-"""Requests that always stay loaded: the last ends of conversations, and the last requests that were continued."""
+"""The number of requests that always stay loaded: of the last conversation ends, and of those continued last."""
 _MOST_TURNS = 200_000
-"""The number of turns up to which all ends stay loaded; beyond it, ends may have four times the turns of the log."""
+"""The number of turns up to which all ends stay loaded; beyond it, up to four times the turns of the log."""
 
 
 class LoadedRequest(NamedTuple):
@@ -29,11 +29,11 @@ class LoadedRequest(NamedTuple):
 
     turns: Turns
     all_turns: list[Any]
-    """The request's turns, including those it only refers to; a later request may share the list and append to it."""
+    """The turns of the request, including those that it only refers to; later requests may append to the same list."""
     length: int
     """The number of turns in ``all_turns`` that belong to this request."""
     visible_turns: list[Any]
-    """The turns visible to the model; the same list unless the service compacted the request."""
+    """The turns that the model saw; the same list unless the service compacted the request."""
     system: tuple[bytes, Json]
     """The system member, raw and parsed."""
     turn_tools: list[Tool] = []  # noqa: RUF012 - never changed
@@ -61,7 +61,7 @@ class Answer(Struct, eq=False, kw_only=True):
     conversation: str
     is_truncated: bool
     request: LoadedRequest | None
-    """The request as it was loaded, while ``_RequestCache`` retains it."""
+    """The loaded request, while ``_RequestCache`` retains it."""
 
     @property
     def turns(self) -> list[Any]:
@@ -79,11 +79,11 @@ class Answer(Struct, eq=False, kw_only=True):
 
 
 class _RequestCache(Struct):
-    """The answers whose requests stay loaded: the ends of conversations, which the next requests probably continue."""
+    """Answers whose requests stay loaded: the ends of conversations, which the next requests probably continue."""
 
     _ends: dict[int, Answer] = field(default_factory=dict)
     _continued: deque[Answer] = field(default_factory=deque)
-    """The last answers that another request continued; they may be continued again, for example by a retry."""
+    """The answers that were continued last; a retry, for example, may continue one of them again."""
     _size: int = 0
     """The number of turns of all ends."""
     _seen: int = 0
@@ -100,7 +100,7 @@ class _RequestCache(Struct):
         self._ends[id(answer)] = answer
         self._size += request.length
         self._seen += len(answer.request_turns) + len(answer.response_turns)
-        # Bounded by the size of the log, so that many forks of a long history need no more memory than a few.
+        # Bounded by the size of the log, because many forks of a long history would otherwise take too much memory.
         while len(self._ends) > _FEW and self._size > max(_MOST_TURNS, 4 * self._seen):
             self._forget_oldest()
 
@@ -134,11 +134,11 @@ class Answers(Struct):
             base = self._by_id.get(key) if key else None
         else:
             duplicate = self._by_id.get(_own_id(exchange) or _line_key(exchange, turns))
-            # The same line logged twice: by the id of its response or, without one, by its time and content.
+            # The same line logged twice, recognized by its response id or, without one, by its time and content.
             if duplicate and duplicate.conversation == conversation:
                 return duplicate.before
             base = self._by_conversation.get(conversation)
-            # A service only stores complete answers, so the same turns after a truncated response are a retry.
+            # Services store only complete answers, so the same turns after a truncated response are a retry.
             while base and base.is_truncated and base.request_turns == turns:
                 base = base.before
         return base
@@ -190,7 +190,7 @@ def _own_id(exchange: Exchange) -> str:
 
 
 def _line_key(exchange: Exchange, turns: list[Any]) -> str:
-    """Return a key that detects a repeated line of a conversation whose response has no id; empty if it has no time."""
+    """Return a key that detects repeated lines of a conversation without response ids; empty without a time."""
     if exchange.timestamp == NOTHING:
         return ""
     digest = xxh3_128_hexdigest(jsonio.dumps([turns, exchange.reply.body]))
@@ -203,7 +203,7 @@ def _reference(exchange: Exchange, form: Format) -> str:
 
 
 def _conversation(exchange: Exchange, form: Format) -> str:
-    """Return the id of a request's conversation; empty if it refers to none, or to an earlier response instead."""
+    """Return the id of the conversation that a request refers to; empty if it refers to none, or to a response."""
     if CONVERSATION[0] not in form.REFERS:
         return ""
     raw = exchange.first(CONVERSATION)

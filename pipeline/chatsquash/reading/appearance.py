@@ -1,4 +1,4 @@
-"""Describe files of unknown formats in words, by their first bytes or by the content of their lines."""
+"""Describe files of unknown formats in words, based on their first bytes or on the content of their lines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _by_signature(data: bytes) -> str | None:
 
 
 def _of_text(data: bytes) -> str | None:
-    """Describe lines that are not JSON; ``None`` for malformed JSON objects."""
+    """Describe lines that are not JSON; return ``None`` for malformed JSON objects."""
     beginning = data[:_EXAMINED].lstrip()
     lines = [line for line in beginning.splitlines() if line.strip()][:_LINES]
     if not lines or any(line.lstrip().startswith(b"{") for line in lines):
@@ -60,7 +60,7 @@ def _of_text(data: bytes) -> str | None:
 
 
 def _is_table(lines: list[bytes]) -> bool:
-    """Return whether all lines have the same number of cells, at least two."""
+    """Return whether all lines have the same number of cells and at least two."""
     texts = [line.decode("utf-8", "replace") for line in lines]
     for delimiter in (",", ";", "\t"):
         try:

@@ -1,4 +1,4 @@
-"""Limits on the size of a line; larger lines are skipped."""
+"""Limits on the size of lines; lines that exceed one are skipped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Bounds(NamedTuple):
-    """The limits set by the options of the same names."""
+    """Limits set by the options with these names."""
 
     line: int
     nesting: int
@@ -26,11 +26,11 @@ class Bounds(NamedTuple):
     rejected: int
     memory: int
     safe_size: int
-    """The number of bytes up to which a line is within ``line`` and ``memory`` regardless of its content."""
+    """The number of bytes up to which any line is within ``line`` and ``memory``, whatever its content."""
 
     @classmethod
     def of(cls, options: Options) -> Bounds:
-        """Return the limits of a run for this process."""
+        """Return the limits for this process."""
         available = platform.available_memory()
         memory = options.max_memory if available is None else min(options.max_memory, available // _HEADROOM)
         safe_size = min(options.max_line, memory // footprint.FACTOR)
@@ -38,14 +38,14 @@ class Bounds(NamedTuple):
         return cls(options.max_line, *rest, options.max_memory, safe_size)
 
     def check_size(self, data: bytes | bytearray, length: int) -> None:
-        """Raise ``LineError`` for a line that is too long or whose parsed form would take too much memory.
+        """Raise ``LineError`` for a line that is too long or would take too much memory when parsed.
 
         Args:
             data: The available bytes of the line; fewer than ``length`` if the line is too long.
             length: The length of the line in bytes.
 
         Raises:
-            LineError: The line exceeds a limit of the options.
+            LineError: The line exceeds a limit set by an option.
             MemoryError: The line exceeds the memory available to this process.
         """
         if length > len(data):
@@ -59,7 +59,7 @@ class Bounds(NamedTuple):
         return LineError("bad-line", f"longer than the {self.line:,} bytes that are read (--max-line)")
 
     def too_many(self) -> str:
-        """Return why reading a log stops after too many unreadable lines."""
+        """Return why reading stops after too many unreadable lines."""
         return f"more than {self.rejected:,} of its lines cannot be read (--max-rejected allows more)"
 
     def check_tools(self, tools: list[Tool]) -> None:
@@ -68,7 +68,7 @@ class Bounds(NamedTuple):
             raise self.too_deep()
 
     def check_new_tools(self, tools: dict[bytes, Tool]) -> None:
-        """Raise ``LineError`` for new tools that are nested too deeply; ``tools`` are by their raw JSON."""
+        """Raise ``LineError`` for new tools that are nested too deeply; ``tools`` is keyed by raw JSON."""
         # Each level takes at least two bytes, so short definitions cannot be too deep.
         self.check_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
 
@@ -90,17 +90,17 @@ class Bounds(NamedTuple):
 
 
 _HEADROOM = 16
-"""The memory available at the start of a process, divided by the footprint below which lines are not checked."""
+"""The memory available at the start, divided by the footprint up to which lines are not checked."""
 _TEXTS = {str}
-"""The types of the values of a message without nesting."""
+"""The value types of a message without nesting."""
 _ENCODED = 254
-"""The nesting depth that orjson can encode; it refuses deeper values."""
+"""The maximum nesting depth that orjson encodes."""
 BOUNDS = Bounds.of(Options())
 
 
 def _are_within(values: list[Any], limit: int) -> bool:
     """Return whether values are nested at most ``limit`` levels deep."""
-    # Encoding is much faster than counting levels: success proves a depth within the encoder's limit.
+    # Encoding is much faster than counting levels, and if it succeeds, the depth is within the encoder's limit.
     if limit > _ENCODED:
         try:
             orjson.dumps(values)

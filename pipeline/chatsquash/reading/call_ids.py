@@ -1,4 +1,4 @@
-"""Whether ids in logs identify calls, not sessions, as LiteLLM's trace ids do unless clients send session ids."""
+"""Determine whether ids in logs identify calls rather than sessions, as LiteLLM's do if clients send no session ids."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from chatsquash.reading.members import members
 from chatsquash.sources.open import open_file
 
 _LOGS = 8
-"""The number of logs that are examined; a single log with real session ids decides."""
+"""The number of logs to examine; a single log with real session ids is decisive."""
 _GLANCE, _EXAMINED = 1 << 12, 1 << 22
-"""Bytes of a log that are examined: of any log, and of one written by LiteLLM."""
+"""The numbers of bytes to examine: of any log, and of one written by LiteLLM."""
 _ROWS = 16
 
 

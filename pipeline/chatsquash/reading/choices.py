@@ -14,7 +14,7 @@ _MEMBERS = {"choices": PLAIN, "candidates": "gemini"}
 
 
 def of_raw(raw: bytes) -> list[Response]:
-    """Return the reply in each choice of a raw response, streamed or not; empty if it cannot be parsed."""
+    """Return the reply in each choice of a raw response, streamed or not; empty if the response cannot be parsed."""
     try:
         body: Any = replies.unwrapped(jsonio.loads(raw))
         streamed = replies.events(body)

@@ -1,4 +1,4 @@
-"""The content of an entire file: one JSON value, or one value per line."""
+"""Parse the content of an entire file: one JSON value, or one value per line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.compression import ExpandedFile
 
 LONGEST = 256 << 20
-"""The largest file, in bytes, that is examined; documents are loaded into memory completely."""
+"""The size in bytes of the largest file that is examined; documents are loaded into memory completely."""
 _MOST_INVALID = 10_000
 """The number of lines that are not JSON above which a file is not a document."""
 _NON_BLANK = re.compile(rb"\S")
 _LONG = 1 << 20
-"""Lines with at least this many bytes go through the slower parser that checks their memory first."""
+"""The length in bytes from which lines are parsed more slowly, after a check of the memory that they need."""
 _decode = jsonio.decoder(Any).decode
 
 
@@ -31,7 +31,7 @@ class NoDocumentError(TurnError):
 
 
 def is_too_large(file: BinaryIO) -> bool:
-    """Return whether a file is too large to examine; a compressed file must be expanded to know its size."""
+    """Return whether a file is too large to examine, if that is known without expanding it."""
     return not isinstance(file, ExpandedFile) and file.seek(0, os.SEEK_END) > LONGEST
 
 
@@ -66,7 +66,7 @@ def parse(data: bytes) -> ParsedContent:
 
 
 def _has_lines(data: bytes) -> bool:
-    """Return whether the first line is a complete value and more lines follow, so the file is not a single value."""
+    """Return whether the first line is a complete value and more lines follow."""
     stop = data.find(b"\n")
     if stop < 0 or not _NON_BLANK.search(data, stop):
         return False

@@ -2,12 +2,11 @@
 
 A request repeats the conversation so far, so most bytes of a line also occur in the previous line. Runs of messages
 with the same bytes as in the previous request are replaced by markers, and so are unchanged tools; only the short
-remainder is parsed. In a log that only grows there is one run. A changed message ends a run, and another run may follow
-it.
+remainder is parsed. A log that only grows has one run. A changed message ends a run, and another run may follow.
 
 A marker that appears among the parsed messages, or instead of the tools, proves that the cut is valid: the parser was
 in the same state before and after the marker as it would have been around the bytes, which are complete elements of an
-array that was parsed before. The choice of cuts is a guess; a wrong guess only requires one more parse.
+array that was parsed before. The choice of cuts is a guess; a wrong guess only costs one more parse.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ _FIRST_MARKER = MARKER + b'0"'
 """The marker of the first run."""
 _TEXT = {str}
 _PATIENCE = 3
-"""The number of consecutive unrelated lines after which comparing pauses for ``_WHILE`` lines."""
+"""The number of consecutive unrelated lines after which ``_WHILE`` lines are not compared."""
 _HEAD = 16
-"""Bytes at the beginning of an array that suggest that it begins at the same position as before."""
+"""The number of bytes whose equality suggests that an array begins at the same position as before."""
 _WHILE = 24
 
 
 class Effort(Struct):
-    """Counts of the work done by the reader, for tests."""
+    """Counts of the reader's work, for tests."""
 
     skipped: int = 0
     """Bytes split into raw members."""
     parsed: int = 0
     """Bytes of messages and tools parsed into objects."""
     extensions: int = 0
-    """Lines whose messages begin with all the previous ones."""
+    """Lines whose messages begin with all messages of the previous line."""
     patches: int = 0
     """Lines that share other runs of messages with the previous line."""
     unrelated: int = 0
@@ -57,14 +56,14 @@ class Effort(Struct):
 
 
 class Request(Struct, frozen=True, gc=False):
-    """The messages of a line, and their bytes to compare the next line with."""
+    """The messages of a line, and their bytes for comparison with the next line."""
 
     messages: list[Message]
     edits: Edits
     place: int
     """The position of the array in its line."""
     array: Array | None
-    """``None``: the previous array with ``changes`` applied in order."""
+    """The array of messages; ``None`` for the previous array with ``changes`` applied in order."""
     changes: list[Change] = []
     bounds: list[tuple[int, int]] | None = None
     """The bounds of the messages in the changed array, as in ``Array.change``."""
@@ -84,11 +83,11 @@ class History(Struct):
     place: int = 0
     """The position of the array in its line."""
     other_place: int = 0
-    """The last different position; some clients write tools before messages in some requests only."""
+    """The last different position, because some clients write tools before messages only in some requests."""
     misses: int = 0
     """The number of consecutive unrelated lines."""
     uncompared: int = 0
-    """The number of following lines that are not compared."""
+    """The number of lines for which comparing is still paused."""
 
     @property
     def key(self) -> bytes:
@@ -96,12 +95,12 @@ class History(Struct):
         return b'"%b"' % self.form.TURNS.encode()
 
     def read(self, line: Line) -> tuple[Exchange, Request]:
-        """Return a line as an edit of the previous one; raises ``LineError`` and parse errors for other lines."""
+        """Return a line as an edit of the previous one; raise ``LineError`` or a parse error for an invalid line."""
         result = None if self.uncompared or not self.array.count else self._read_compared(line)
         return result or self._read_uncompared(line) or self._read_alone(line)
 
     def remember(self, request: Request) -> None:
-        """Make the request of a valid entry the one that the next request is compared with."""
+        """Compare the next line with the request of this valid entry."""
         if request.place != self.place:
             self.other_place = self.place
         self.messages, self.place = request.messages, request.place
@@ -113,7 +112,7 @@ class History(Struct):
     # The readers of a line, in the order in which they are tried.
 
     def _read_compared(self, line: Line) -> tuple[Exchange, Request] | None:
-        """Read a line by its shared runs with the previous line."""
+        """Read a line based on the runs that it shares with the previous line."""
         place = line.start + self.place
         is_extension = line.buffer.startswith(self.array.data, place, line.stop)
         if not is_extension:
@@ -137,7 +136,7 @@ class History(Struct):
         return request
 
     def _read_extension(self, line: Line, place: int) -> tuple[Exchange, Request] | None:
-        """Read a line that appends to all messages of the previous line, the most frequent case."""
+        """Read a line that adds messages to all those of the previous line, the most frequent case."""
         before = self.array.count
         after = place + len(self.array.data)
         exchange = self._shorten(line, [(place + 1, after, _FIRST_MARKER)], after, place)
@@ -159,7 +158,7 @@ class History(Struct):
         exchange = self._shorten(line, cuts, runs[-1].stop, place)
         if exchange is None:
             return None
-        # The actual start of the array: the guessed one may belong to another member of the same name.
+        # Calculate the start of the array, because the guess may be that of another member with the same name.
         place = runs[0].start - exchange.turns.find(_marker(0))
         request = self._patch(exchange.turns, runs, line, place)
         return (exchange, request) if request else None
@@ -192,6 +191,7 @@ class History(Struct):
     # Finding repetitions
 
     def _find_array(self, line: Line) -> int:
+        """Return the probable position of the array of turns in a line."""
         head = bytes(self.array.data[:_HEAD])
         for place in (self.place, self.other_place):
             if line.buffer.startswith(head, line.start + place, line.stop):
@@ -215,7 +215,7 @@ class History(Struct):
     # Building requests
 
     def _patch(self, raw: bytes, runs: list[SharedRun], line: Line, place: int) -> Request | None:
-        """Return a request that shares runs of messages; ``raw`` has a marker for each run."""
+        """Return a request that shares runs of messages; ``raw`` contains a marker for each run."""
         patch = Patch(self.messages, self.array, line.buffer, place, place)
         number, name = 0, _marker(0)[1:-1].decode()
         for value in self._parse(raw):
@@ -237,7 +237,7 @@ class History(Struct):
     def _check_messages(self, messages: list[Any], first: int) -> None:
         """Raise ``LineError`` for chat messages without a role."""
         if self.form.NAME != PLAIN:
-            # Chat messages are written to records as they are; turns of other formats are checked when they are loaded.
+            # Turns of other formats are checked on conversion; chat messages are written to records unchanged.
             return
         try:
             if {type(message["role"]) for message in messages} <= _TEXT:
@@ -251,7 +251,7 @@ class History(Struct):
                 raise LineError("bad-entry", f"request.messages[{index}] has no role")
 
     def learn_tools(self, raw: RawTools) -> Any:
-        """Return the tools in raw JSON; for their marker, those of the previous line."""
+        """Return the tools in raw JSON, or those of the previous line for their marker."""
         return self.known.tools.value if raw == TOOLS else self.known.tools.learn(raw, self._parse)
 
     def _split(self, data: bytes | bytearray) -> Exchange:
@@ -266,7 +266,7 @@ class History(Struct):
 
 @cache
 def _marker(number: int) -> bytes:
-    """Return the marker of a run; distinct for each run so that runs cannot be confused."""
+    """Return the marker of a run, which differs for each run so that runs cannot be confused."""
     return b'%b%d"' % (MARKER, number)
 
 
@@ -296,7 +296,7 @@ class Patch(Struct):
     changes: list[Change] = field(default_factory=list)
 
     def keep(self, run: SharedRun) -> None:
-        """Append a run, after the new messages before it."""
+        """Append a run after the new messages that precede it."""
         known = self.array.bounds[run.first : run.last]
         gap = self.buffer[self.position : run.start]
         self.changes.append((self.old_position, known[0][0], gap))
@@ -310,7 +310,7 @@ class Patch(Struct):
         self.position, self.old_position = run.stop, known[-1][1]
 
     def close(self, tail: bytes) -> None:
-        """Append the new messages after the last run; ``tail`` is their bytes."""
+        """Append the new messages after the last run; ``tail`` contains their bytes."""
         self.changes.append((self.old_position, len(self.array.data), tail))
         if self.new_messages:
             self._add()
@@ -322,7 +322,7 @@ class Patch(Struct):
 
 
 def _bounds(gap: bytearray, place: int, count: int) -> list[tuple[int, int]]:
-    """Return the bounds of new messages in the array; ``gap`` is the bytes from ``place`` to the next run."""
+    """Return the bounds of new messages in the array; ``gap`` contains the bytes from ``place`` to the next run."""
     position = skip_gap(gap, 0 if place else 1)
     content = gap.rstrip(b", \t\r")
     if count == 1:

@@ -20,7 +20,7 @@ from chatsquash.sources.compression import ExpandedFile, uncompressed
 
 
 class Content(NamedTuple):
-    """The content of a document: its format, the evidence for it, and its objects."""
+    """The content of a document: its format, the evidence for the format, and its objects."""
 
     format: str
     why: str
@@ -30,24 +30,24 @@ class Content(NamedTuple):
     lines: list[int] | None = None
     """For each object, the number of its first line, counted from 1."""
     line: bytes = b""
-    """The file as a single line if it is one exchange on several lines; ``objects`` is empty in that case."""
+    """The file as a single line if it is one exchange on several lines; ``objects`` is then empty."""
     meta: Json = None
-    """The content of the metadata file next to it."""
+    """The content of the metadata file next to the document."""
     earlier: list[list[Json]] | None = None
-    """The lines of the files in which its session begins, oldest first; ``None`` if not all of them are available."""
+    """The lines of the files in which its session begins, oldest first; ``None`` if any of them is missing."""
     units: tuple[bytes, ...] = ()
-    """The places of all units of its file, if there are several; the content is that of the first one."""
+    """The places of all units of the file, if it contains several; the content is that of the first one."""
     line_count: int = 1
     """The number of lines in its file."""
 
     def conversations(self) -> list[Conversation]:
-        """Return its conversations; raises ``TurnError`` for an invalid document."""
+        """Return the conversations; raise ``TurnError`` for an invalid document."""
         if self.format in documents.names():
             return documents.load(self.format, self.objects, self.lines, meta=self.meta, earlier=self.earlier)
         return [bodies.load(formats.get_format(self.format), body) for body in self.objects]
 
     def request_extras(self) -> bodies.RequestExtras:
-        """Return the parts of a request's body other than its conversation; empty for a document."""
+        """Return the parts of a request body other than the conversation; empty for a document."""
         if self.line or self.format in documents.names():
             return bodies.RequestExtras(0, [], [])
         return bodies.request_extras(formats.get_format(self.format), self.objects[0])
@@ -64,7 +64,7 @@ class LogDocument(Struct):
     request_extras: bodies.RequestExtras
     conversations: list[Conversation]
     problem: str | None
-    """The reason why it has no conversations."""
+    """The reason why the document has no conversations."""
     cut: str | None
     """Why the rest of a compressed file was not read."""
     size: int
@@ -76,7 +76,7 @@ class LogDocument(Struct):
     paths: Any = None
     """Its conversations with their kinds and parents, once ``trees.documents`` has determined them."""
     growth: Any = None
-    """The options under which ``session.output_growth`` measured its records, and the reason for not writing them."""
+    """The options used when ``session.output_growth`` measured the records, and the reason not to write them."""
     relatives: list[Relative] = []
     """Files next to it that describe it."""
     units: tuple[bytes, ...] = ()
@@ -95,7 +95,7 @@ class LogDocument(Struct):
 
 
 def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
-    """Load the conversations of a document, with additions from the files next to it."""
+    """Load the conversations of a document, together with data from the files next to it."""
     problem, conversations = None, list[Conversation]()
     name = getattr(file, "name", "")
     sidecar = sidecars.read(content.format, name, options)
@@ -131,9 +131,10 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
 
 
 def _with_sessions(conversations: list[Conversation], form: str, path: object) -> list[Conversation]:
-    """Return conversations with the ids of their sessions; some formats have these only in the path of the file."""
+    """Return conversations with the ids of their sessions."""
     if form not in documents.names() or not isinstance(path, str) or not path:
         return conversations
+    # Some formats have the session id only in the path of the file.
     inside = uncompressed(relatives.inner_path(path))
     result = list[Conversation]()
     for each in conversations:
@@ -144,13 +145,13 @@ def _with_sessions(conversations: list[Conversation], form: str, path: object) -
 
 
 def first_line(origin: Origin) -> int | None:
-    """Return the number of the first known line of a conversation."""
+    """Return the first known line number of a conversation."""
     known = [*origin.lines, *(reply.line for reply in origin.replies)]
     return next((line for line in known if line is not None), None)
 
 
 def line_of(entry: Entry, violation: Violation) -> int:
-    """Return the line of the message that a violation refers to; without one, the line of the entry."""
+    """Return the line of the message that a violation refers to, or else the line of the entry."""
     message = violation.at if violation.log_index is None else violation.log_index
     if message is None or entry.origin is None:
         return entry.line

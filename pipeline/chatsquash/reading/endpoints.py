@@ -1,4 +1,4 @@
-"""Detect calls of endpoints without conversations by their responses, addresses or the logger's call type."""
+"""Detect calls of endpoints without conversations from responses, addresses or the logger's call type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CALLS = {
     "count_tokens": "token counts",
     "token_counter": "token counts",
 }
-"""Endpoints by LiteLLM's call types; asynchronous types have the prefix ``a``."""
+"""Endpoints by LiteLLM call type; asynchronous types have the prefix ``a``."""
 _ADDRESSES = ("url", "path", "uri", "request_url", "endpoint")
 _PATHS = {
     "embeddings": ("/embeddings", "/embed", ":embedContent", ":batchEmbedContents"),
@@ -32,7 +32,7 @@ _PATHS = {
     "rerank": ("/rerank",),
     "lists of models": ("/v1/models", "/api/tags"),
 }
-"""Endings of endpoint addresses, according to the references of OpenAI, Anthropic, Gemini, Cohere and Ollama."""
+"""Endings of endpoint addresses, according to the API references of OpenAI, Anthropic, Gemini, Cohere and Ollama."""
 _REPLIES = frozenset(("choices", "output", "candidates", "content", "message", "error", "steps", "outputs"))
 _COUNTS = frozenset(("input_tokens", "totalTokens", "total_tokens"))
 _OTHER_COUNT_MEMBERS = frozenset(
@@ -51,6 +51,7 @@ def other_endpoint(line: bytes, envelope: Envelope) -> str | None:
     exchange = members(envelopes.unwrap(line, envelope)) or {}
     body = object_members(unquoted(exchange.get("response")))
     if what := _of_address(outer) or _of_address(object_members(outer.get("request"))):
+        # A response with a reply takes precedence over the address.
         return None if not _REPLIES.isdisjoint(body) else what
     if not body or not _REPLIES.isdisjoint(body):
         return None
@@ -65,7 +66,7 @@ def _of_call_type(raw: bytes | None) -> str | None:
 
 
 def _of_address(request: Members) -> str | None:
-    """Return the endpoint by the address of a request, as proxies log it."""
+    """Return the endpoint from the address of a request, as logged by proxies."""
     for name in _ADDRESSES:
         address = jsonio.value(request[name]) if name in request else None
         if isinstance(address, str):

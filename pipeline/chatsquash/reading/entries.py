@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from chatsquash.reading.loading import Loader
 
 _HIDDEN = "the history that a summary replaced"
-"""The part of a request that a record cannot show as the model saw it."""
+"""The part of a request that a record cannot show in the form that the model saw."""
 _SHORT = 8
-"""Bytes; shorter lines are checked for being blank first, since a log may have millions of blank lines."""
+"""The number of bytes below which a line is checked for being blank before it is parsed."""
 
 
 class _OtherShapeError(Exception):
-    """A line has the evidence of another shape and none of the expected one."""
+    """The evidence in a line is for another shape and not for the expected one."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape.response)
@@ -55,11 +55,11 @@ class _OtherShapeError(Exception):
 
 
 class EntryReader:
-    """Reads lines by the shape of the file, and lines that do not fit by their own shape.
+    """Reads lines in the shape of the file, and lines that do not fit in their own shape.
 
     Args:
         shape: The shape of the file's lines.
-        known: Tools from other logs, by format; these need not be parsed again.
+        known: Tools from other logs by format, which need not be parsed again.
         bounds: The limits of lines.
         effort: Counts the work, for tests.
         answers: Responses in other logs that requests may refer to.
@@ -79,9 +79,9 @@ class EntryReader:
         self._before: list[Message] = []
 
     def entries(self, lines: Iterable[Line]) -> Generator[Entry | SkippedLine, None, str | None]:
-        """Yield the entries of the log's next lines and the lines without entries, in file order.
+        """Yield the entries of the next lines, and the lines without entries, in file order.
 
-        Returns the reason for not reading the rest of the log, if there is one.
+        Returns the reason for not reading the rest of the log, or ``None``.
         """
         bounds = self._bounds
         rejected = 0
@@ -91,7 +91,7 @@ class EntryReader:
                 and line.length == line.stop - line.start
                 and is_blank(line.buffer[line.start : line.stop])
             ):
-                # The parsers detect blank lines as well, but a hundred times slower.
+                # The parsers detect blank lines as well, but a hundred times more slowly, and a log may have millions.
                 yield SkippedLine(line.number, "blank", line.size)
                 continue
             try:
@@ -119,7 +119,7 @@ class EntryReader:
         return None
 
     def _describe_non_exchange(self, line: Line, problem: LineError) -> str | None:
-        """Describe a line that is not meant to be an exchange; update ``problem`` if the envelope knows the reason."""
+        """Describe a line that is not meant to be an exchange; put the envelope's reason, if any, into ``problem``."""
         if problem.code != "bad-entry":
             return None
         data = bytes(line.buffer[line.start : line.stop])
@@ -136,7 +136,7 @@ class EntryReader:
 
     def _new(self, shape: Shape) -> _ShapeReader:
         if (tools := self._known.get(shape.request)) is None:
-            # Tools of other formats are checked after they have been converted.
+            # Tools of other formats are checked after conversion.
             check = self._bounds.check_new_tools if shape.request == PLAIN else None
             tools = self._known[shape.request] = KnownTools(check)
         form, answers = get_format(shape.request), get_format(shape.response)
@@ -153,7 +153,7 @@ class EntryReader:
 
     def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
-            # The previous line had a different shape; return to the shape of the file.
+            # The previous line had a different shape, so return to the shape of the file.
             self._stream = self._home = self._new(self._shape)
         try:
             return self._stream.read(line, self._other_shape)
@@ -165,20 +165,20 @@ class EntryReader:
                 raise
             other = shape
         is_same_logger = (other.response, other.envelope) == (self._shape.response, self._shape.envelope)
-        # Any request of plain chat may have content of other formats, so one such line changes the shape of the file.
+        # Any plain chat request may have content of other formats, so one such line changes the shape of the file.
         is_usual = not self._before or (other.is_mixed and self._shape.request == PLAIN)
         self._stream = self._new(other)
         entry = self._stream.read(line)
         if is_same_logger and is_usual:
             self._shape, self._home = other, self._stream
         if is_same_logger:
-            # Gateways that translate responses log requests from all kinds of clients.
+            # Gateways that translate responses log requests from clients of all kinds.
             return entry
         finding = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
         return replace(entry, findings=(*entry.findings, finding))
 
     def _normalize(self, entry: Entry) -> Entry:
-        """Return the entry with edits against the previous entry by value, regardless of how they were determined."""
+        """Return the entry with edits relative to the previous entry by value, however they were determined."""
         messages, edits = align(self._before, entry.messages, entry.edits)
         if edits is not entry.edits:
             entry = replace(entry, messages=messages, edits=edits)
@@ -187,7 +187,7 @@ class EntryReader:
         return entry
 
     def _other_shape(self, line: Line) -> Shape | None:
-        """Return the shape of a line if it is known and differs from the shape of the file."""
+        """Return the shape of a line if it is recognized and differs from the shape of the file."""
         if self._shape.forced:
             return None
         other = shape_of(bytes(line.buffer[line.start : line.stop]))
@@ -202,11 +202,11 @@ class _ShapeReader:
     history: History
     bounds: Bounds
     loader: Loader | None
-    """Converts turns of formats other than plain chat to messages."""
+    """Converts turns to messages, for formats other than plain chat."""
     checked_tools: list[Tool] = field(default_factory=list)
     """The last tools that passed the limits."""
     last_tools: _RequestTools = field(init=False)
-    """The last tools of plain chat."""
+    """The last tools of plain chat requests."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -214,21 +214,21 @@ class _ShapeReader:
         self.last_tools = _NO_REQUEST_TOOLS
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
-        """Return the entry of a line; ``other`` returns the shape of a line if it is a different one.
+        """Return the entry of a line; ``other`` returns the shape of a line that has a different one.
 
         Raises:
-            LineError: The line has no entry; the previous entry is retained.
+            LineError: The line is not an entry; the previous entry is retained.
             _OtherShapeError: The line has the shape returned by ``other``.
         """
         original, loader, line = line, self.loader, self._unwrap(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
-            self._refuse_other_endpoint(exchange, original)
+            self._reject_other_endpoint(exchange, original)
             self.bounds.check(request, exchange.reply)
             if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
                 _raise_other(original, other)
             when, loaded_request = moment(exchange.timestamp), loader.load(exchange, request) if loader else None
-            # Tools come last because they are remembered, which must not happen for a rejected line.
+            # Tools are last because they are remembered, which must not happen for a rejected line.
             request_tools = self._tools_of(exchange)
             if other and request_tools.is_foreign and loader is None:
                 _raise_other(original, other)
@@ -259,22 +259,23 @@ class _ShapeReader:
             **_continuation(loaded_request),
         )
 
-    def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:
-        """Raise ``LineError`` for a call that has turns but the response of another endpoint."""
+    def _reject_other_endpoint(self, exchange: Exchange, line: Line) -> None:
+        """Raise ``LineError`` for a call that has turns, but the response of an endpoint without conversations."""
         if exchange.reply.message is not None or bytes(exchange.line.response) in (NOTHING, b"null"):
             return
         if other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
             raise LineError("bad-entry", "is a call of another endpoint")
 
     def _unwrap(self, line: Line) -> Line:
-        """Return the exchange in a line that its logger wraps as text."""
+        """Return the exchange in a line, without the envelope of its logger."""
         data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
-        if len(data) > self.bounds.safe_size:  # escaped brackets in a string become nesting
+        # Escaped brackets in a string become nesting, so the size is checked again.
+        if len(data) > self.bounds.safe_size:
             self.bounds.check_size(data, len(data))
         return replace(line, buffer=data, start=0, stop=len(data))
 
     def adopt(self, messages: list[Message]) -> None:
-        """Continue with these messages instead of the equal ones that were read last, so that objects are shared."""
+        """Continue with these messages instead of the equal ones read last, so that objects are shared."""
         if self.loader:
             self.loader.adopt(messages)
         else:
@@ -292,7 +293,7 @@ class _ShapeReader:
                 self.last_tools = _RequestTools(tools, is_foreign=any(map(foreign.is_foreign_tool, tools)))
             return self.last_tools
         converted = self.tools(self.history.learn_tools(raw))
-        # Tools of plain chat are checked when they are read.
+        # Tools of plain chat are already checked when they are read.
         if converted.functions is not self.checked_tools:
             self.bounds.check_tools(converted.functions)
             self.checked_tools = converted.functions
@@ -300,7 +301,7 @@ class _ShapeReader:
 
 
 def _continuation(request: LoadedRequest | None) -> dict[str, Any]:
-    """Return the arguments of an entry that continues an earlier entry than the previous one."""
+    """Return the arguments for an entry that continues an earlier entry than the previous one."""
     return {"known": request.known, "continued": request.continued} if request and request.known else {}
 
 
@@ -314,7 +315,7 @@ def _bad_line(problem: RecursionError | ValueError) -> LineError:
 
 
 def _raise_other(line: Line, other: Callable[[Line], Shape | None]) -> None:
-    """Raise the other shape of a line if there is one."""
+    """Raise ``_OtherShapeError`` if a line has another shape."""
     if shape := other(line):
         raise _OtherShapeError(shape)
 
@@ -338,7 +339,7 @@ class _RequestTools(NamedTuple):
 
     tools: list[Tool]
     hosted: bool = False
-    """Whether there are tools that the provider runs itself."""
+    """Whether the provider runs some of the tools itself."""
     wrong: WrongType | None = None
     is_foreign: bool = False
     """Whether a definition has the structure of another format."""
@@ -354,7 +355,7 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
 
 
 def _losses(exchange: Exchange, *, is_hosted: bool) -> tuple[RepeatedViolation, ...]:
-    """Return the findings about tools run by the provider and about content truncated by the logger."""
+    """Return the findings about tools run by the provider and about content that the logger truncated."""
     findings = (RepeatedViolation("hosted-tools"),) if is_hosted else ()
     return (*findings, RepeatedViolation("truncated-by-logger", (cut,))) if (cut := exchange.cut) else findings
 
@@ -362,7 +363,7 @@ def _losses(exchange: Exchange, *, is_hosted: bool) -> tuple[RepeatedViolation, 
 def _missing_members(
     when: Moment | None, session_id: str | None, cleared: str, *wrong: WrongType | None
 ) -> Iterator[RepeatedViolation]:
-    """Yield the findings about missing or wrong members of a line; each is reported once per session."""
+    """Yield the findings about missing or wrong members of a line, each of which is reported once per session."""
     if when is None:
         yield RepeatedViolation("missing-timestamp")
     elif when.naive:

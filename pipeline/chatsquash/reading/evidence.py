@@ -1,4 +1,4 @@
-"""Detect the format and envelope of lines: the evidence in each line, and the agreement of a file's first lines."""
+"""Detect the format and envelope of lines from the evidence in each line and the agreement of a file's first lines."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.lines import LONGEST
 
 _RESPONSE_RANK = 4
-"""The largest rank that evidence in a response can have; smaller ranks are stronger."""
+"""The highest rank that evidence in a response can have; lower ranks are stronger."""
 _CERTAIN_RANK = 6
-"""The largest rank that evidence outside the messages can have."""
+"""The highest rank that evidence outside the messages can have."""
 AGREEING = 5
-"""The number of lines that decide if they agree."""
+"""The number of lines that are decisive if they agree."""
 _GLANCE = 1 << 16
-"""Bytes in which these lines are searched for; the first line is examined regardless of its length."""
+"""The number of bytes in which these lines are searched; the first line is examined whatever its length."""
 _LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
 """How much of a file is examined if its first lines are inconclusive."""
 
 
 class Shape(NamedTuple):
-    """How the lines of a log are read."""
+    """The formats and the envelope in which the lines of a log are read."""
 
     request: str = PLAIN
     """The format of requests."""
@@ -54,7 +54,7 @@ class Shape(NamedTuple):
     forced: bool = False
     """Whether the user specified the format."""
     is_mixed: bool = False
-    """Whether requests of plain chat contain content of other formats, which is converted message by message."""
+    """Whether plain chat requests contain content of other formats, which is converted message by message."""
 
     @classmethod
     def of(cls, name: str, envelope: Envelope = envelopes.PLAIN, *, forced: bool = False) -> Shape:
@@ -66,7 +66,7 @@ class _Evidence(NamedTuple):
     """The evidence in one line."""
 
     shape: Shape
-    """How the line is read; the two sides of the exchange may have different formats."""
+    """The shape of the line; the two sides of the exchange may have different formats."""
     exchange: Recognised
     """The strongest evidence on either side."""
 
@@ -76,7 +76,7 @@ class _RawChoice(Struct, gc=False):
 
 
 def _answer_decoder(choice: type[Struct], members: dict[str, Any]) -> msgspec.json.Decoder[Any]:
-    """Return a decoder of chat responses that rejects members unknown to chat."""
+    """Return a decoder of chat responses that rejects members unknown in chat responses."""
     types = {**dict.fromkeys(RESPONSE, Raw), **members}
     others = [(name, kind, Raw()) for name, kind in types.items() if name not in ("choices", "object")]
     fields: list[Any] = [("choices", list[choice]), ("object", Literal["chat.completion"], "chat.completion"), *others]  # type: ignore[valid-type]
@@ -84,15 +84,15 @@ def _answer_decoder(choice: type[Struct], members: dict[str, Any]) -> msgspec.js
 
 
 _answer = _answer_decoder(replies.Choice, dict.fromkeys(("id", "model", "usage"), Any))
-"""Parses the parts of a response that are used."""
+"""Decodes the parts of a response that are used."""
 _raw_answer = _answer_decoder(_RawChoice, {})
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
 def is_chat(line: bytes | bytearray) -> bool:
-    """Return whether a line is certainly a chat exchange, so that no other format needs to be considered.
+    """Return whether a line is certainly a chat exchange, so that other formats need not be considered.
 
-    Such a line has no member that another envelope requires, and its response only has members known to chat.
+    The line has no member that another envelope requires, and its response has only members known in chat.
     """
     try:
         members = raw_members(line)
@@ -115,7 +115,7 @@ def is_chat(line: bytes | bytearray) -> bool:
 
 
 def _decode_choices(response: Raw) -> tuple[bool, list[Any]]:
-    """Return whether the used parts of a response can be parsed, and its choices; raises ``PARSE_ERRORS``."""
+    """Return whether the used parts of a response can be parsed, and its choices; may raise ``PARSE_ERRORS``."""
     try:
         return True, _answer.decode(response).choices
     except PARSE_ERRORS:
@@ -123,7 +123,7 @@ def _decode_choices(response: Raw) -> tuple[bool, list[Any]]:
 
 
 def shape_of(line: bytes) -> Shape | None:
-    """Return the shape of a single line if it is certain: by its response or by a member that no other format has."""
+    """Return the shape of a single line if its response, or a member that no other format has, makes it certain."""
     evidence = _evidence(line)
     if evidence is None:
         return None
@@ -135,8 +135,8 @@ def shape_of(line: bytes) -> Shape | None:
 def detect_shape(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, LogHead]:
     """Detect the shape of a file from its first lines; the file position is preserved.
 
-    A few lines decide if their responses agree, otherwise the majority of many lines. Lines whose parsed form would
-    need more than ``memory`` bytes are ignored.
+    The responses of a few lines are decisive if they agree; otherwise the majority of many lines is. Lines that would
+    need more than ``memory`` bytes when parsed are ignored.
     """
     data = beginning(file, _GLANCE)
     quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
@@ -160,7 +160,7 @@ def _head(shape: Shape, why: str) -> LogHead:
 
 
 def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
-    """Return the shape of most of many lines; without a known format, describe what the lines look like."""
+    """Return the shape of most of many lines; if the format is unknown, describe the lines."""
     count, first = len(lines), lines[:_LINES]
     non_exchanges = list(map(_is_non_exchange, lines))
     if count and all(non_exchanges):
@@ -176,7 +176,7 @@ def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
         return shape, _head(shape, verdict.why)
     appearance = of_lines(first, list(map(_value, lines))) if len(lines) == count else None
     why = appearance or (verdict.why if evidence else "")
-    # If both sides of every line are of unknown formats, such as token counts, the file is not chat either.
+    # If both sides of every line have unknown formats, such as token counts, the file is not chat either.
     unknown = 0 < len(evidence) == len(lines)
     return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=verdict.is_mixed or unknown)
 
@@ -188,7 +188,7 @@ def _is_non_exchange(line: bytes) -> bool:
 
 
 def _usual(shapes: list[Shape]) -> Shape:
-    """Return the most frequent shape; it is mixed if any request of plain chat has content of other formats."""
+    """Return the most frequent shape, which is mixed if any plain chat request has content of other formats."""
     votes = Counter(shape._replace(is_mixed=False) for shape in shapes)
     usual = max(votes, key=lambda shape: votes[shape])
     return usual._replace(is_mixed=any(shape.is_mixed for shape in shapes if shape.request == usual.request))
@@ -208,9 +208,10 @@ def first_lines(file: BinaryIO, limit: int, memory: int = footprint.MOST) -> lis
 
 
 def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
-    """Return the lines that are examined if the first one is inconclusive; files with short lines need few bytes."""
+    """Return the lines to examine if the first one is inconclusive."""
     if len(glanced) >= _BYTES:
         return _lines(glanced, memory)
+    # A file with short lines has enough of them in its first bytes.
     for data in (glanced, beginning(file, _NEAR)):
         lines = _lines(data, memory)
         if len(lines) == _LINES and len(data) < _BYTES and not data.endswith(lines[-1]):
@@ -219,7 +220,7 @@ def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
 
 
 def beginning(file: BinaryIO, limit: int) -> bytes:
-    """Return the first ``limit`` bytes, or the complete first line if that is longer; the position is preserved."""
+    """Return the first ``limit`` bytes, or the complete first line if it is longer; the position is preserved."""
     place = file.tell()
     pieces = [read_from_start(file, limit, lambda file, size: file.read(size))]
     size = len(pieces[0])
@@ -231,7 +232,7 @@ def beginning(file: BinaryIO, limit: int) -> bytes:
 
 
 def _lines(data: bytes, memory: int) -> list[bytes]:
-    """Return the first non-blank lines; a line whose parsed form would need too much memory is returned as empty."""
+    """Return the first non-blank lines; a line whose parsed form would need too much memory is returned empty."""
     lines: list[bytes] = []
     at = 0
     while at < len(data) and len(lines) < _LINES:
@@ -264,7 +265,7 @@ def _evidence(line: bytes) -> _Evidence | None:
 
 
 def _sides(line: bytes) -> Json:
-    """Return request and response of a line of which only one is valid JSON."""
+    """Return the request and response of a line of which only one is valid JSON."""
     try:
         raw = _line.decode(line)
         str(line, "utf-8")
@@ -274,7 +275,7 @@ def _sides(line: bytes) -> Json:
 
 
 def _shape(request: dict[str, Any] | None, response_evidence: Recognised, envelope: Envelope) -> Shape:
-    """Return the shape of a line: the request has the format of the response unless it has evidence of another one."""
+    """Return the shape of a line; its request has the format of the response unless its evidence is for another one."""
     response_format = response_evidence.name if response_evidence.rank <= _RESPONSE_RANK else None
     if response_format and _is_of(request, response_format):
         return Shape.of(response_format, envelope)
@@ -288,7 +289,7 @@ def _shape(request: dict[str, Any] | None, response_evidence: Recognised, envelo
 
 
 def _is_of(request: dict[str, Any] | None, name: str) -> bool:
-    """Return whether a request may be of a format."""
+    """Return whether a request may have a format."""
     form = get_format(name)
     return request is not None and form.TURNS in request and form.accepts(request)
 

@@ -1,7 +1,7 @@
 """The exchange in a line: its request as raw members, its reply, its time and its session id.
 
-``msgspec`` skips unused members several times faster than any parser builds objects from them. Lines that it refuses
-(NaN and lone surrogates, among others) are split by the scanner of ``json``, so that a line is valid exactly if
+``msgspec`` skips unused members several times faster than any parser can build objects from them. Lines that it rejects
+(with NaN or lone surrogates, among others) are split by the scanner of ``json``, so that a line is valid exactly if
 Python's ``json`` accepts it.
 """
 
@@ -29,7 +29,7 @@ _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 
 
 class LineError(Exception):
-    """A line has no entry; contains the code of the finding and the reason."""
+    """A line has no entry. The error contains the code of the finding and the reason."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -42,13 +42,13 @@ LIMITS = (
     *("max_tokens", "max_completion_tokens", "max_output_tokens"),
     *("generationConfig", "generation_config", "options"),
 )
-"""Request members that limit the tokens of a reply, or that contain such a limit."""
+"""Request members that limit the number of tokens in a reply, or that contain such a limit."""
 OUTPUT_FORMATS = "response_format", "text"
 """Request members that contain the schema of a reply, in Chat Completions and Responses."""
 
 
 class _OuterMembers(Struct, gc=False):
-    """The members next to the request in the standard envelope; their names are defined only here."""
+    """The members next to the request in the standard envelope, the only definition of their names."""
 
     response: Raw = Raw()
     status: Raw = Raw()
@@ -61,17 +61,17 @@ _OUTER_MEMBERS = _OuterMembers.__struct_fields__
 
 
 class Exchange(Struct, frozen=True, gc=False):
-    """One request and its response, regardless of the envelope."""
+    """One request and its response, whatever the envelope."""
 
     request: Mapping[str, Raw | bytes]
-    """The raw members of the request's body."""
+    """The raw members of the request body."""
     turns: bytes
     """The raw list of turns; empty if they were parsed together with the line."""
     timestamp: bytes
     session_id: str | None
     reply: Response
     tools: list[bytes] | None = None
-    """The raw elements of the tools if they were split together with the line."""
+    """The raw elements of the tools, if they were split together with the line."""
     line: Any = None
     """The line after splitting."""
 
@@ -82,7 +82,7 @@ class Exchange(Struct, frozen=True, gc=False):
         return str(jsonio.loads(raw)) if raw[:1] == b'"' else None
 
     def first(self, names: tuple[str, ...]) -> bytes:
-        """Return the first of these request members that is not null; otherwise the first that is null, or nothing."""
+        """Return the first of these request members that is not null, or else the first that is null, or nothing."""
         null = NOTHING
         for name in names:
             raw = bytes(self.request[name]) if name in self.request else NOTHING
@@ -94,15 +94,15 @@ class Exchange(Struct, frozen=True, gc=False):
 
 @cache
 def _foreign_members(folders: tuple[str, ...]) -> list[str]:
-    """Return the members that other envelopes require and the standard one does not have."""
-    # Only the key of the cache, which depends on the folders of envelopes.
+    """Return the members that other envelopes require and that the standard one does not have."""
+    # Only a cache key, because the result depends on the folders with envelopes.
     del folders
     needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
     return sorted(needed.difference(_OUTER_MEMBERS, (REQUEST,)))
 
 
 def raw_members(line: bytes | bytearray) -> Any:
-    """Return the raw members of a line and of its request; raises ``PARSE_ERRORS`` if only ``json`` might accept it."""
+    """Return the raw members of a line and its request; raise ``PARSE_ERRORS`` if only ``json`` may accept the line."""
     return _decoder(None, tuple(envelopes.__path__)).decode(line)
 
 
@@ -119,13 +119,13 @@ def _foreign_getter(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw, ...]
 
 
 def _field(at: int) -> str:
-    """Return the attribute for a member whose name may not be a valid identifier."""
+    """Return an attribute name for a member whose own name may not be a valid identifier."""
     return f"claim{at}"
 
 
 @cache
 def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """Return a decoder that splits lines; for a named format, it parses the turns and leaves other used members raw."""
+    """Return a decoder that splits lines; for a given format, it parses the turns and leaves other used members raw."""
     names = {_field(at): member for at, member in enumerate(_foreign_members(folders))}
     others = [(other, Raw, _MISSING) for other in names]
     fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(get_format(name))), *others]
@@ -146,7 +146,7 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
     Args:
         line: The bytes of the line.
         form: The format of the request.
-        answers: The format of the response, if it is a different one.
+        answers: The format of the response, if it differs.
 
     Raises:
         LineError: The line is not an exchange.
@@ -162,7 +162,8 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
     first = turns[:1]
     if first == b"[":
         return exchange
-    if first in (b'"', b"{") and form.NAME != PLAIN:  # some clients send a single turn without a list
+    # Some clients send a single turn without a list.
+    if first in (b'"', b"{") and form.NAME != PLAIN:
         return msgspec.structs.replace(exchange, turns=b"[%b]" % turns)
     what = "is missing" if turns == NOTHING else f"is {kind(turns)}, not a list"
     raise LineError("bad-entry", f"request.{form.TURNS} {what}")
@@ -171,7 +172,7 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
 def parse(
     line: bytes | bytearray, form: Format, answers: Format | None = None
 ) -> tuple[list[Message], Exchange] | None:
-    """Return the turns of a line, parsed together with the rest in one pass; ``None`` if ``split`` has to decide."""
+    """Return the turns of a line, parsed with the rest in one pass; ``None`` if only ``split`` can decide."""
     try:
         members = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
     except PARSE_ERRORS:
@@ -198,7 +199,7 @@ def is_blank(line: bytes | bytearray) -> bool:
 
 @lru_cache(maxsize=16)  # consecutive lines mostly have the same id
 def session_id(raw: bytes) -> str | None:
-    """Return a session id: a non-empty string, or the digits of an integer; ``None`` for anything else."""
+    """Return a session id: a non-empty string or the digits of an integer; ``None`` for anything else."""
     try:
         value = jsonio.loads(raw) if raw[:1] in _ID_STARTS else None
     except jsonio.NotFiniteError:
@@ -207,7 +208,7 @@ def session_id(raw: bytes) -> str | None:
 
 
 def _split_slowly(line: bytes) -> SimpleNamespace:
-    """Return the raw members of a line and of its request with the scanner of ``json``."""
+    """Return the raw members of a line and its request, using the scanner of ``json``."""
     try:
         outer = scan.members(line.removeprefix(BYTE_ORDER_MARK).lstrip(NUL))
         request = outer.get("request", NOTHING)

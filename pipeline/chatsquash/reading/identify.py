@@ -1,7 +1,7 @@
 """Identify files: a log, with the formats of its exchanges and their envelope, or a document.
 
-All of this is decided here, before anything is converted: by the first bytes of databases and arrays, by the first
-lines, and, if these are not exchanges of a known format, by the content of the entire file.
+All of this is decided here, before anything is converted: from the first bytes of databases and arrays, from the first
+lines and, if these are not exchanges of a known format, from the content of the entire file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DEFAULTS = Options()
 PART = "part of another file"
 """The category of files that are read together with another file."""
 _SIDES = frozenset(("request", "response"))
-"""The members of a log entry; bodies of requests have neither of them."""
+"""The members of a log entry, neither of which the body of a request has."""
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -45,9 +45,9 @@ class Identity(NamedTuple):
     seen: LogHead
     """The format, the envelope and the evidence as shown in reports."""
     shape: Shape = Shape()
-    """How lines are read, unless the file is a document."""
+    """The shape of the lines, unless the file is a document."""
     document: LogDocument | None = None
-    """The document; for a file that is read unit by unit, the first unit."""
+    """The document; the first unit of a file that is read unit by unit."""
 
     @property
     def has_several(self) -> bool:
@@ -65,7 +65,7 @@ PLAIN_CHAT = Identity(LogHead(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].
 
 
 def are_chat(head: Iterable[Line]) -> bool:
-    """Return whether the first lines of a log are certainly plain chat, so no other format is considered."""
+    """Return whether the first lines of a log are certainly plain chat, so that no other format is considered."""
     return all(evidence.is_chat(line.buffer[line.start : line.stop]) for line in head)
 
 
@@ -76,7 +76,7 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
         OSError: The file cannot be read, or it is a document whose parsed form would need more memory than allowed.
     """
     forced = options.from_format
-    # Formats of documents are not formats of exchanges, so lines need not be examined.
+    # A document format is not the format of an exchange, so lines need not be examined.
     if forced in documents.names():
         shape, head = Shape(), LogHead(None, "document", "")
     else:
@@ -99,16 +99,16 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
 def has_units(file: BinaryIO, options: Options, log: Log) -> bool:
     """Return whether a file has several units.
 
-    This is checked before lines are examined, since an array may be one long line. The position is at the beginning of
-    the file afterwards, unless the file is a log of lines, which is not checked.
+    The position is then at the beginning of the file, unless the file is a log of lines, which is not checked.
     """
+    # Called before lines are examined, because an array may be one long line.
     if log.is_part or uncompressed(log.path).lower().endswith(LOGS):
         return False
     return bool(units_of(file, options))
 
 
 def units_of(file: BinaryIO, options: Options) -> tuple[bytes, ...]:
-    """Return the places of a file's units if it has several; its position is at the beginning afterwards."""
+    """Return the places of a file's units if it has several; the position is at the beginning afterwards."""
     try:
         division = split_files.divide(file, options.from_format, options)
         units = division.units() if division else []
@@ -122,7 +122,7 @@ def units_of(file: BinaryIO, options: Options) -> tuple[bytes, ...]:
 # Documents
 
 _last: tuple[object, LogDocument | None] | None = None
-"""The last document, kept for its other conversations."""
+"""The last document, kept for the other conversations in it."""
 
 
 def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
@@ -131,11 +131,11 @@ def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> 
     The last document is cached, so that it is parsed once for all of its conversations.
 
     Raises:
-        TurnError: The file may have two formats, or is too large for the document format that the options specify.
-        OSError: The parsed form of a document, or of any file with the suffix of documents, would need more memory than
-            allowed, or a database exceeds a limit.
+        TurnError: The file may have two formats, or is too large for the document format given in the options.
+        OSError: Parsing a document, or any file with the suffix of documents, would need more memory than allowed, or a
+            database exceeds a limit.
     """
-    global _last  # noqa: PLW0603 - one of a process, since it may be large  # one per process, since documents may be large
+    global _last  # noqa: PLW0603 - only one per process, because documents may be large
     key = _key(file, options, unit)
     if _last and key == _last[0]:
         return _last[1]
@@ -143,14 +143,14 @@ def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> 
     document = read_document(file, options, unit)
     if key:
         if document and before and before[1] and before[0][0] == key[0]:  # type: ignore[index]
-            # Another unit of the same file has the same hash.
+            # Units of the same file have the same hash.
             document.digest = before[1].digest
         _last = key, document
     return document
 
 
 def read_document(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
-    """Return the same as ``document_in`` without the cache."""
+    """Return the result of ``document_in`` without the cache."""
     content = document_content(file, options.from_format, options, unit)
     return load(content, file, options) if content else None
 
@@ -171,9 +171,9 @@ def _key(file: BinaryIO, options: Options, unit: bytes | None) -> tuple[object, 
 def document_content(
     file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS, unit: bytes | None = None
 ) -> Content | None:
-    """Return the content of a document before conversations are loaded; the position of the file is preserved.
+    """Return the content of a document before its conversations are loaded; the file position is preserved.
 
-    For a file that is read unit by unit, this is the requested unit or the first one. Raises the errors of
+    For a file that is read unit by unit, this is the given unit or the first one. Raises the same errors as
     ``document_in``.
     """
     place = file.tell()
@@ -206,26 +206,27 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
         return None
     footprint.require_memory(data)
     if footprint.exceeds(data, options.max_memory):
-        _refuse_heavy(file, forced, options, is_json=is_json)
+        _reject_heavy(file, forced, options, is_json=is_json)
         return None
     content = _parsed_content(data, forced, is_json=is_json)
     return content and content._replace(line_count=count_lines(BytesIO(data)))
 
 
 def _begins_as_log(file: BinaryIO, options: Options) -> bool:
-    """Return whether the first line has the envelope of a log, which is faster than reading the entire file."""
+    """Return whether the first line has the envelope of a log."""
+    # Faster than reading the entire file.
     return any(map(envelopes.recognise, evidence.first_lines(file, _GLANCE, options.max_memory)[:1]))
 
 
-def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:
-    """Raise ``OSError`` for a document, or for a file with the suffix of documents; other files are read by line."""
+def _reject_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:
+    """Raise ``OSError`` for a document or a file with the suffix of documents; other files are read line by line."""
     memory = options.max_memory
     if is_json or forced in documents.names() or _parsed_content(beginning(file, memory), forced, is_json=is_json):
         raise OSError(EFBIG, footprint.refusal(memory))
 
 
 def _parsed_content(data: bytes, forced: str | None, *, is_json: bool) -> Content | None:
-    """Return the document in the bytes of a file; ``is_json``: its name has the suffix of JSON documents."""
+    """Return the document in the bytes of a file; ``is_json``: whether its name has the suffix of JSON documents."""
     try:
         objects, rejected, lines = contents.parse(data)
     except contents.NoDocumentError:
@@ -239,17 +240,17 @@ def _parsed_content(data: bytes, forced: str | None, *, is_json: bool) -> Conten
         return Content(match.name, f"{match.name} ({match.why})", objects, rejected, lines)
     if rejected or len(objects) != 1:
         return None
-    # In a file of lines, a single one may be the first row of a dataset.
+    # In a file of lines, a single line may be the first row of a dataset.
     is_row = not (forced or is_json) and b"\n" not in data.strip() and formats.look_alike(objects[0]) is not None
     return None if is_row else _single(objects[0], data, forced)
 
 
 def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
-    """Return the content of a file that is one exchange on several lines, or the body of a request."""
+    """Return the content of a file that is one exchange on several lines or the body of a request."""
     if line := as_line(data):
         return Content("", "", [], line=line)
     if isinstance(value, dict) and not value.keys().isdisjoint(_SIDES):
-        return None  # read as a body, its reply would be lost
+        return None  # as a body, it would lose its reply
     body = bodies.recognise(value)
     name = forced or body.name
     if name is None or not bodies.has_turns(formats.get_format(name), value):
@@ -258,13 +259,13 @@ def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
 
 
 def log_in(data: bytes) -> bytes | None:
-    """Return the lines of a log if its first line has a known envelope or all of it is one exchange."""
+    """Return the lines of a log if the first line has a known envelope, or if all of it is one exchange."""
     first = next((line for line in data.split(b"\n", 50) if line.strip()), b"")
     return data if envelopes.recognise(first) is not None else as_line(data)
 
 
 def as_line(data: bytes) -> bytes | None:
-    """Return a file that is one exchange on several lines as one line of the same length; ``None`` for other files."""
+    """Return one exchange on several lines as a single line of the same length; ``None`` for other files."""
     line = data.removeprefix(BYTE_ORDER_MARK).translate(_ONE_LINE)
     return line if envelopes.recognise(line) is not None else None
 
@@ -272,7 +273,7 @@ def as_line(data: bytes) -> bytes | None:
 def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
     """Return whether a file with the suffix of documents begins like a log or a document, even an invalid one.
 
-    Returns ``PART`` for a file that is part of another one. Only the first rows of a database are read.
+    Returns ``PART`` for a file that is part of another one. Of a database, only the first rows are read.
     """
     if any(map(relatives.exists, documents.owners(path))):
         return PART

@@ -35,13 +35,13 @@ class Loader:
     answers: Answers
     """The responses of the log that later requests may refer to."""
     is_mixed: bool = False
-    """Whether turns are messages of plain chat, of which only those with content of other formats are converted."""
+    """Whether turns are plain chat messages, of which only those with content of other formats are converted."""
     before: LoadedRequest | None = None
     last: Answer | None = None
     """The response to ``before``, if later requests can refer to it."""
 
     def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
-        """Return a request with edits against the previous one; raises ``LineError`` for turns of another format."""
+        """Return a request with edits relative to the previous one; raise ``LineError`` for turns of another format."""
         form = self.form
         before = self.before or LoadedRequest(no_turns(form), [], 0, [], (NOTHING, None))
         raw = exchange.first(form.SYSTEM)
@@ -53,7 +53,7 @@ class Loader:
         if base and base.request:
             parent, new_turns = base.request, (*base.response_turns, *all_turns)
             all_turns, edits = _extend(parent, new_turns), (KeptRun(0, parent.length), AddedRun(new_turns))
-        # The reader's edits compare the turns in the lines, which are not all turns of these requests.
+        # The reader's edits compare the turns in the lines, but these requests have more turns.
         elif base or before.base:
             all_turns = [*base.turns, *all_turns] if base else all_turns
             edits = difference(before.all_turns[: before.length], all_turns)
@@ -80,13 +80,13 @@ class Loader:
     def _visible(
         self, parent: LoadedRequest, all_turns: list[Any], added_turns: list[Any], reply: Response
     ) -> ShownTurns:
-        """Return the turns that were visible to the model; the reply may begin with a summary of them."""
+        """Return the turns that the model saw; the reply may begin with a summary of them."""
         is_compacted = parent.visible_turns is not parent.all_turns or any(map(self.form.is_compaction, added_turns))
         is_compacted = is_compacted and any(map(self.form.is_compaction, all_turns))
         visible = self.form.visible_turns(all_turns) if is_compacted else ShownTurns(all_turns)
         if not reply.compacted:
             return visible
-        if not self.form.is_compaction(reply.compacted):  # The response has another format.
+        if not self.form.is_compaction(reply.compacted):  # the response has another format
             return visible._replace(is_hidden=True)
         return self.form.visible_turns([*visible.turns, reply.compacted])
 
@@ -104,9 +104,10 @@ class Loader:
     def remember(
         self, loaded_request: LoadedRequest, exchange: Exchange, turns: list[Any]
     ) -> tuple[RepeatedViolation, ...]:
-        """Make the request of a valid entry the previous one; return the findings about it."""
+        """Continue from the request of this valid entry; return the findings about it."""
         self.before = loaded_request
-        if not self.form.REFERS and exchange.reply.body is None:  # neither refers nor can be referred to
+        # Such a request neither refers to responses nor can its own response be referred to.
+        if not self.form.REFERS and exchange.reply.body is None:
             self.last = None
             return ()
         is_missing = self.answers.is_history_missing(exchange, self.form)
@@ -114,7 +115,7 @@ class Loader:
         return (RepeatedViolation("missing-history"),) if is_missing else ()
 
     def adopt(self, messages: list[Message]) -> None:
-        """Continue with these messages instead of the equal ones that were loaded last, so that objects are shared."""
+        """Continue with these messages instead of the equal ones loaded last, so that objects are shared."""
         if self.before:
             self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
             if self.last and self.last.request:
@@ -122,8 +123,8 @@ class Loader:
 
 
 def _extend(parent: LoadedRequest, new_turns: tuple[Any, ...]) -> list[Any]:
-    """Return the turns of a request that continues ``parent``, in the list of ``parent`` if possible."""
-    # The list belongs to the reader, or another continuation has already been appended to it.
+    """Return the turns of a request that continues ``parent``, appended to the list of ``parent`` if possible."""
+    # Copied if the list belongs to the reader, or if another continuation has already been appended to it.
     if parent.base is None or len(parent.all_turns) > parent.length:
         return [*parent.all_turns[: parent.length], *new_turns]
     parent.all_turns.extend(new_turns)

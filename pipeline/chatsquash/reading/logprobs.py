@@ -1,4 +1,4 @@
-"""Log probabilities and token ids in responses, as they are logged."""
+"""Log probabilities and token ids in responses, in their logged form."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _LISTS = ("content", "refusal", "token_ids")
 
 
 def of_raw(raw: bytes) -> bytes:
-    """Return the log probabilities of a raw response's first choice, as JSON; empty without any.
+    """Return the log probabilities of a raw response's first choice as JSON; empty if it has none.
 
     The result is an object with ``content`` and ``refusal`` as in OpenAI's format, ``token_ids`` if the server returns
-    them, and Gemini's ``logprobsResult``. Values from several chunks of a stream are concatenated.
+    them, and Gemini's ``logprobsResult``. Values from the chunks of a stream are concatenated.
     """
+    # Most responses have none, and searching the bytes is faster than parsing.
     if b"logprobs" not in raw and b"token_ids" not in raw:
         return b""
     try:
@@ -42,7 +43,7 @@ def _collect(holder: dict[str, Any], values: dict[str, Any]) -> None:
             _extend("token_ids", choice.get("token_ids"), values)
             if isinstance(choice.get("logprobsResult"), dict):
                 values["logprobsResult"] = choice["logprobsResult"]
-    if isinstance(holder.get("logprobs"), list):  # Ollama's
+    if isinstance(holder.get("logprobs"), list):  # written by Ollama
         _extend("content", holder["logprobs"], values)
     output = holder.get("output")
     for item in output if isinstance(output, list) else ():

@@ -1,4 +1,4 @@
-"""JSON objects and arrays as raw slices, split by ``msgspec``, or by ``scan`` if that refuses valid JSON."""
+"""JSON objects and arrays as raw slices, split by ``msgspec``, or by ``scan`` if ``msgspec`` rejects valid JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Members = dict[str, bytes]
 NOTHING = b""
 """The raw slice of a missing member."""
 PARSE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
-"""The errors of a fast parser; a slower one then decides."""
+"""Errors of a fast parser, after which a slower one decides."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""The byte order mark that some editors write at the beginning of a text."""
+"""The byte order mark that some editors write at the beginning of a file."""
 NUL = b"\0"
-"""The filler that a crash leaves instead of lines that were not written yet."""
+"""The filler in place of lines that were not yet written when the system crashed."""
 
 _object = msgspec.json.Decoder(dict[str, Raw])
 _array = msgspec.json.Decoder(list[Raw])
@@ -60,7 +60,7 @@ def join_members(parts: Members) -> bytes:
 
 
 def unquoted(raw: bytes | None) -> bytes | None:
-    """Return JSON that is logged as text as JSON, and anything else unchanged."""
+    """Return JSON that was logged as a string; anything else is returned unchanged."""
     if raw is None or raw[:1] != b'"':
         return raw
     try:
@@ -80,7 +80,7 @@ def elements(raw: bytes) -> list[bytes]:
 
 
 def kind(raw: bytes) -> str:
-    """Return the JSON type of a raw value, in words."""
+    """Return the JSON type of a raw value in words."""
     first = raw[:1]
     names = {b"{": "an object", b"[": "a list", b'"': "a string", b"t": "a boolean", b"f": "a boolean", b"n": "null"}
     return names.get(first, "a number")

@@ -1,4 +1,4 @@
-"""Read the open log of one session into entries: detect its format, envelope and lines."""
+"""Read the open log of one session as entries: detect its format, its envelope and its lines."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from chatsquash.sources.lines import Buffers, Line, lines, lookahead_end
 
 _PIECE = 1 << 20
 _ANSWERS = 4096
-"""The number of responses in other logs that requests may refer to."""
+"""The maximum number of responses in other logs that requests may refer to."""
 
 
 Items = Generator[Entry | SkippedLine, None, str | None]
-"""The entries of a log and its lines without entries, in file order; returns why the rest was not read, if so."""
+"""The entries of a log and its lines without entries, in file order; returns why the rest was not read, or ``None``."""
 
 
 class Reader:
-    """Reads session logs according to the options; tools of one log need not be parsed again in the next.
+    """Reads session logs according to the options; tools in one log need not be parsed again in the next.
 
     Args:
         options: The options of the run.
@@ -79,14 +79,13 @@ class Reader:
     ) -> Reading:
         """Identify a log and return its entries, which are read lazily.
 
-        A file of several sessions is only identified: it has to be split first. If this is only evident from its ids,
+        A file with several sessions is only identified, because it must be split first. If only its ids reveal this,
         iterating over the entries raises ``MixedSessionsError``.
 
         Args:
             file: The open log.
             log: The location of the log.
-            hashed: Receives all bytes of the log in order, unless the document in it was read before and its hash is
-                known.
+            hashed: Receives all bytes of the log in order, unless its document was read before and the hash is known.
             places: Receives the places of the log's lines, as in ``Log.spans``.
         """
         forget(file)
@@ -100,7 +99,7 @@ class Reader:
         if log.spans is not None:
             stream = lines_of(file, log.spans, hashed, self._bounds.line)
         elif expanded:
-            expanded.hashed = hashed  # the hash is that of the compressed file
+            expanded.hashed = hashed  # the compressed file is hashed
             stream = lines(file, self._bounds.line, buffers=self._buffers)
         elif places is None and may_be_remembered(file):
             beginning = Beginning(file, hashed)
@@ -120,7 +119,7 @@ class Reader:
         log: Log,
         to_the_end: Callable[[Items], Iterator[Entry | SkippedLine]],
     ) -> Reading:
-        """Identify a log by its first lines or the options, and return its entries."""
+        """Identify a log from its first lines or the options, and return its entries."""
         first = next(stream, None)
         if first is None:
             return Reading(None, to_the_end(_no_entries()))
@@ -143,19 +142,20 @@ class Reader:
         if has_read(file, document.size):
             file.seek(document.size)
         else:
-            deque(stream, maxlen=0)  # reading the rest completes the hash
+            deque(stream, maxlen=0)  # read the rest to complete the hash
         if document.line:
             return Reading(identity.seen, to_the_end(self._single_entry(document, identity.shape)))
         return Reading(identity.seen, to_the_end(_document_entries(document, log)), document)
 
     def _is_mixed(self, identity: Identity, log: Log) -> bool:
-        """Return whether a file has to be split into its sessions first."""
+        """Return whether a file must be split into its sessions first."""
         if identity.document:
             return self._split and identity.has_several
         return log.spans is None and (self._by_id or (self._split and identity.may_mix))
 
     def _entry_reader(self, shape: Shape) -> EntryReader:
-        limit = (self._bounds.rejected + 1) * self._files - 1  # the limit applies to each file
+        # The limit applies to each of the files that were joined.
+        limit = (self._bounds.rejected + 1) * self._files - 1
         answers = self._last.answers if self._last else None
         if answers:
             answers.keep_last(_ANSWERS)
@@ -165,7 +165,7 @@ class Reader:
         return entries
 
     def _read_part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
-        """Read one conversation of a document, or one unit."""
+        """Read one conversation of a document, or one unit of a file."""
         try:
             document = document_in(file, self._options, log.unit)
         except TurnError as problem:
@@ -205,13 +205,13 @@ class Reader:
 
 
 class MixedSessionsError(Exception):
-    """The ids of a file's lines belong to several sessions, so it has to be split first."""
+    """The lines of a file have the ids of several sessions, so it must be split first."""
 
 
 def until_mixed(items: Iterator[Entry | SkippedLine]) -> Iterator[Entry | SkippedLine]:
-    """Yield the items of a file; raise ``MixedSessionsError`` as soon as two ids have two lines each.
+    """Yield the items of a file; raise ``MixedSessionsError`` once two ids have two lines each.
 
-    A single line with another id may be a mistake of the logger, which the checks report.
+    A single line with another id may be a mistake of the logger, which a check reports.
     """
     seen: set[str] = set()
     confirmed: set[str] = set()
@@ -229,14 +229,14 @@ def until_mixed(items: Iterator[Entry | SkippedLine]) -> Iterator[Entry | Skippe
 def _with_problem(
     items: Items, stream: Iterator[Line], log: Log, expanded: ExpandedFile | None
 ) -> Iterator[Entry | SkippedLine]:
-    """Yield the entries, followed by the reason for not reading the rest of the log, if there is one."""
+    """Yield the entries, followed by the reason for not reading the rest of the log, if any."""
     stop_reason = yield from items
     problem: str | None = stop_reason or log.cut
     if expanded:
         expanded.finish()
         problem = stop_reason or expanded.problem
     elif stop_reason:
-        deque(stream, maxlen=0)  # reading the rest completes the hash
+        deque(stream, maxlen=0)  # read the rest to complete the hash
     if problem:
         yield SkippedLine(lines=0, findings=(reading.cut_short(problem),))
 
@@ -250,7 +250,7 @@ def _no_entries() -> Items:
 def _document_entries(document: LogDocument, log: Log) -> Items:
     """Yield a conversation of a document as the only entry of its session, for all lines of its file.
 
-    The bytes and lines of a document with several conversations are counted for the first one.
+    If a document has several conversations, its bytes and lines count for the first one.
     """
     size, lines = (log.size, log.unit_lines) if log.unit is not None else (document.size, document.line_count)
     if log.part:
@@ -276,14 +276,14 @@ def _document_entries(document: LogDocument, log: Log) -> Items:
 
 
 def _origin_findings(origin: Origin | None) -> Iterator[SkippedLine]:
-    """Yield the findings about a conversation at the lines of its file, and about unread lines."""
+    """Yield the findings about a conversation at the lines of its file, and the finding about unread lines."""
     if origin:
         yield from (SkippedLine(line, lines=0, findings=(each,)) for line, each in origin.findings)
         yield from [SkippedLine(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
 
 
 def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolation, ...]) -> Entry:
-    """Return a conversation as the entry of its last reply, with the data of the file about that reply."""
+    """Return a conversation as the entry of its last reply, with the file's data about that reply."""
     origin = conversation.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
@@ -293,7 +293,7 @@ def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolat
 
 
 def _document_losses(document: LogDocument) -> Iterator[RepeatedViolation]:
-    """Yield findings about the parts of a document that do not reach the record."""
+    """Yield findings about parts of a document that the record does not contain."""
     if document.request_extras.hosted:
         yield RepeatedViolation("hosted-tools")
     if document.request_extras.elsewhere:
@@ -313,7 +313,7 @@ def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
 
 
 def _lines_at_hand(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
-    """Yield the next few lines that are complete in the buffer of the first one, which stays unchanged."""
+    """Yield the next few lines that are complete in the buffer of the first one, without changing the buffer."""
     line = first
     for _ in range(AGREEING - 1):
         # Reading more would overwrite the buffer of the first line, which is still needed.
@@ -324,7 +324,7 @@ def _lines_at_hand(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
 
 
 def _record_places(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
-    """Yield the same lines and record their places."""
+    """Yield the lines unchanged and record their places."""
     for line in stream:
         places.extend((line.number, line.offset, line.length, line.size - line.length))
         yield line
@@ -336,12 +336,12 @@ class Reading(NamedTuple):
     seen: LogHead | None
     """The format and evidence of the log; ``None`` for an empty log."""
     items: Iterator[Entry | SkippedLine]
-    """Its entries and its lines without entries, in file order, read lazily."""
+    """The entries and the lines without entries, in file order, read lazily."""
     document: LogDocument | None = None
-    """The document that the log is, or whose conversation it is."""
+    """The document in the log, or the document that contains the conversation."""
     is_mixed: bool = False
-    """Whether it has several sessions and has to be split first; ``items`` is empty in that case."""
+    """Whether the log has several sessions and must be split first; ``items`` is then empty."""
 
 
 _MIXED_SESSIONS = Reading(None, iter(()), is_mixed=True)
-"""A file of several sessions."""
+"""A file with several sessions."""

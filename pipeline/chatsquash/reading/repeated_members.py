@@ -1,7 +1,7 @@
-"""Members repeated from the previous line: tools and system prompt, which some responses repeat as well.
+"""Members repeated from the previous line: tools and system prompts, which some responses repeat as well.
 
-Markers replace them, so that they need not be split or parsed again; the positions of the markers in the result prove
-the replacement.
+They are replaced by markers so that they need not be split or parsed again. The positions of the markers in the result
+prove that the replacement is correct.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from chatsquash.reading.members import PARSE_ERRORS, elements
 from chatsquash.reading.repeats import find
 from chatsquash.sources.lines import Line
 
-# Markers are random for each process, so no log can contain them by chance or by intent.
+# Markers are random in each process, so no log can contain them by chance or on purpose.
 MARKER = b'"' + os.urandom(16).hex().encode()
 """The beginning of all markers."""
 TOOLS, SYSTEM = MARKER + b't"', MARKER + b's"'
-"""The markers of tools and of a system prompt that are equal to those of the previous line."""
+"""The markers of tools and of a system prompt equal to those of the previous line."""
 Cut = tuple[int, int, bytes]
 """The start and stop of bytes in a line, and the marker that replaces them."""
 _SHORT = 64
@@ -37,20 +37,20 @@ class _Member(NamedTuple):
     """A member of the previous line's request."""
 
     names: tuple[str, ...]
-    """All possible names; the first one that is present counts."""
+    """All possible names, of which the first one present counts."""
     name: str
     raw: bytes
     marker: bytes
 
     def cuts(self, line: Line, *places: tuple[int, int], is_echoed: bool) -> list[Cut]:
-        """Return the cuts in the request between two places and, if ``is_echoed``, in the response after it."""
+        """Return the cuts in the request between two places and, with ``is_echoed``, in the response after them."""
         key = b'"%b"' % self.name.encode()
         for start, stop in places:
             at = find(line.buffer, key, self.raw, start, stop)
             if at >= 0:
                 after = at + len(self.raw)
-                again = find(line.buffer, key, self.raw, after, line.stop) if is_echoed else -1
-                echo = [(again, again + len(self.raw), self.marker)] if again >= 0 else []
+                repetition = find(line.buffer, key, self.raw, after, line.stop) if is_echoed else -1
+                echo = [(repetition, repetition + len(self.raw), self.marker)] if repetition >= 0 else []
                 return [(at, after, self.marker), *echo]
         return []
 
@@ -60,12 +60,12 @@ _Repeat = tuple[_Member, list[Cut]]
 
 
 class RepeatedMembers(Struct):
-    """The members other than messages in the previous line."""
+    """The members of the previous line other than messages."""
 
     form: Format
     tools: KnownTools
     is_echoed: bool
-    """Whether responses may repeat tools and system prompt."""
+    """Whether responses may repeat the tools and the system prompt."""
     _tools: _Member | None = None
     _system: _Member | None = None
 
@@ -82,7 +82,7 @@ class RepeatedMembers(Struct):
         return repeats
 
     def learn_system(self, exchange: Exchange) -> None:
-        """Remember the system prompt of a request with a valid entry."""
+        """Remember the system prompt of a valid request."""
         names = self.form.SYSTEM
         raw = exchange.first(names)
         if raw != SYSTEM:
@@ -90,7 +90,7 @@ class RepeatedMembers(Struct):
             self._system = _Member(names, name, raw, SYSTEM) if len(raw) > _SHORT else None
 
     def verify(self, exchange: Exchange, repeats: list[_Repeat]) -> Exchange | None:
-        """Return the exchange in a line without markers; ``None`` if a marker is not where its member should be."""
+        """Return the exchange in a line without markers; ``None`` if a marker is not in the place of its member."""
         for member, _ in repeats:
             if exchange.first(member.names) != member.marker:
                 return None
@@ -101,7 +101,7 @@ class RepeatedMembers(Struct):
 
 
 def shorten(line: Line, cuts: list[Cut]) -> bytes | None:
-    """Return a line with markers instead of the cuts; ``None`` if these overlap."""
+    """Return a line with markers in place of the cuts; ``None`` if the cuts overlap."""
     pieces: list[bytes | bytearray] = []
     position = line.start
     for start, stop, marker in sorted(cuts):
@@ -114,7 +114,7 @@ def shorten(line: Line, cuts: list[Cut]) -> bytes | None:
 
 
 def _restore_response(exchange: Exchange, echoed: list[_Member]) -> Exchange | None:
-    """Return an exchange with its response as logged; ``None`` if other members of the response contain markers."""
+    """Return an exchange with the logged response; ``None`` if other members of the response contain markers."""
     reply = exchange.reply
     raw, body = reply.raw, reply.body or {}
     try:
@@ -134,11 +134,11 @@ def _members(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
 
 
 NO_TOOLS: list[Tool] = []
-"""The tools of a request without tools; always this object."""
+"""The tools of a request without tools, which is always this object."""
 _MOST = 512
-"""The number of cached definitions; usually a few megabytes at most."""
+"""The maximum number of cached definitions, which usually take a few megabytes at most."""
 _LARGE = 1 << 14
-"""The size in bytes above which a definition is not cached."""
+"""The size in bytes above which definitions are not cached."""
 
 
 RawTools = bytes | list[bytes]
@@ -146,19 +146,19 @@ RawTools = bytes | list[bytes]
 
 
 class KnownTools(Struct):
-    """The last list of tools, and single definitions for lists that differ in a few.
+    """The last list of tools, and single definitions for lists that differ in a few of them.
 
-    One instance may serve several sessions.
+    Several sessions may share an instance.
     """
 
     check: Callable[[dict[bytes, Tool]], None] | None = None
-    """Raises an error for definitions that exceed a limit; called once for each definition."""
+    """Raises an error for definitions that exceed a limit; called once per definition."""
     raw: RawTools = b""
     value: list[Tool] = field(default_factory=list)
     single: dict[bytes, Tool] = field(default_factory=dict)
 
     def learn(self, raw: RawTools, load: Callable[[bytes], Any]) -> list[Tool]:
-        """Return the tools in raw JSON; equal bytes return the same objects."""
+        """Return the tools in raw JSON, as the same objects for equal bytes."""
         if raw != self.raw:
             self.raw, self.value = raw, self._load(raw, load)
         return self.value
@@ -185,8 +185,8 @@ class KnownTools(Struct):
 
 
 def _load_definitions(definitions: list[bytes], load: Callable[[bytes], Any]) -> dict[bytes, Tool]:
-    """Parse definitions, if possible in one pass, and return them by their raw JSON."""
+    """Parse definitions, in one pass if possible, and return them by raw JSON."""
     try:
         return dict(zip(definitions, load(b"[%b]" % b",".join(definitions)), strict=True))
-    except (ValueError, RecursionError):  # parsed one by one to locate the invalid one
+    except (ValueError, RecursionError):  # parse one by one to locate the invalid one
         return {each: load(each) for each in definitions}

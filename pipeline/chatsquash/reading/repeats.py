@@ -1,6 +1,6 @@
 """Find runs of messages that a line repeats from the previous line.
 
-The results are guesses that parsing confirms or refutes; see ``deltas``.
+The results are guesses that parsing confirms or disproves; see ``deltas``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _GAP = re.compile(rb"[ \t\r]*,?[ \t\r]*")
 _MOST_RUNS = 8
 _FEW = 2
 _NEEDLE = 96
-"""Bytes at the beginning of a message that are searched for."""
+"""The number of bytes at the beginning of a message to search for."""
 _WINDOW = 8192
-"""Bytes after the end of a run in which the next one is searched for, plus twice the length of the message there."""
+"""The number of bytes after a run in which the next run is searched, plus twice the length of the message there."""
 
 
 class SharedRun(NamedTuple):
@@ -34,23 +34,23 @@ class SharedRun(NamedTuple):
 
 
 Change = tuple[int, int, bytes | bytearray]
-"""The start and stop of bytes in an array, and their replacement in the next array."""
+"""The start and stop of bytes in an array, and the bytes that replace them in the next array."""
 
 
 class Array(Struct):
     """The bytes of a message array, from ``[`` on, without the closing bracket."""
 
     data: bytearray = field(default_factory=bytearray)
-    """Empty if nothing is known."""
+    """The bytes; empty if unknown."""
     count: int = 0
     """The number of messages."""
     bounds: list[tuple[int, int]] = field(default_factory=list)
     """The start and stop of its first messages; the others are determined when needed."""
     ends: tuple[int, int] | None = None
-    """The number of messages before and after those shared with the last line, if that was a single run."""
+    """The numbers of messages before and after those shared with the last line, if these were a single run."""
 
     def change(self, changes: list[Change], count: int, bounds: list[tuple[int, int]] | None) -> None:
-        """Turn this into the next array; without ``bounds``, all known bounds remain valid."""
+        """Change this array into the next one; without ``bounds``, all known bounds remain valid."""
         for start, stop, data in reversed(changes):
             self.data[start:stop] = data
         self.count = count
@@ -68,7 +68,7 @@ class Array(Struct):
         return runs
 
     def _repeat_last_run(self, line: Line, at: int, view: memoryview) -> SharedRun | None:
-        """Return the run with as few differing messages as last time, if it is at the same position."""
+        """Return the run that differs in as few messages as last time, if it is at the same position."""
         if self.ends is None or max(self.ends) > _FEW or sum(self.ends) >= self.count:
             return None
         first, last = self.ends[0], self.count - self.ends[1]
@@ -93,11 +93,12 @@ class Array(Struct):
             index, at = run
 
     def _find_difference(self, line: Line, at: int, index: int, view: memoryview) -> int:
-        """Return the first message that differs: try one, all, and one less than all messages, then bisect."""
+        """Return the index of the first message that differs."""
         bounds, buffer = self.bounds, line.buffer
         start = bounds[index][0]
         shift = at - start
         low, high = index, self.count
+        # Usually one message, all messages, or all but the last one are equal; these are tried before bisecting.
         likely = [high - 1, high, index + 1]
         while low < high:
             probe = likely.pop() if likely else (low + high + 1) // 2
@@ -118,7 +119,7 @@ class Array(Struct):
             if candidate < self.count:
                 start, stop = self.bounds[candidate]
                 needle = bytes(view[start : min(stop, start + _NEEDLE)])
-                # The message in between probably kept its length, as one that contains the time does.
+                # The message in between probably has the same length, for example if it contains the time.
                 if candidate > index and line.buffer.startswith(needle, at + start - begin, window):
                     return candidate, at + start - begin
                 if (place := line.buffer.find(needle, at, window)) >= 0:
@@ -135,7 +136,7 @@ class Array(Struct):
 
 
 def find(data: bytes | bytearray, key: bytes, value: bytes | bytearray, start: int, stop: int) -> int:
-    """Return where ``value`` follows ``key``; -1 if it is at none of the likely positions."""
+    """Return the position where ``value`` follows ``key``; -1 if it is at none of the likely positions."""
     while (position := data.find(key, start, stop)) >= 0:
         start = position + len(key)
         if data.startswith(b":", start) and data.startswith(
@@ -146,7 +147,7 @@ def find(data: bytes | bytearray, key: bytes, value: bytes | bytearray, start: i
         if colon and data.startswith(value, colon.end(), stop):
             return colon.end()
         if colon and data.startswith(value[:2], colon.end(), stop):
-            break  # probably the right place with another value; searching on takes longer than parsing
+            break  # probably the right place with another value; further search takes longer than parsing
     return -1
 
 

@@ -27,7 +27,7 @@ _FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
 _DONE = "[DONE]"
 _RAW, _BODY = "body_raw", "body"
 REQUESTED_MODEL = "model"
-"""The member of a request with the name of the requested model."""
+"""The request member with the name of the requested model."""
 _MODEL = ("model", "modelVersion")
 _STATUS = ("status", "status_code", "statusCode")
 
@@ -40,7 +40,7 @@ class Choice(Struct, gc=False):
 
 
 class _Chat(Struct, gc=False):
-    """A chat response of the most frequent kind."""
+    """The most frequent kind of chat response."""
 
     choices: list[Choice]
     error: None = None
@@ -53,7 +53,7 @@ _chat = jsonio.decoder(_Chat)
 
 
 def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> Response:
-    """Return the reply in a raw response, or the reason for a missing reply.
+    """Return the reply in a raw response, or the reason why there is none.
 
     Args:
         raw: The response.
@@ -71,7 +71,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> 
         return Response(problem=f"there is no response{code}", requested_model=model)
     try:
         response, code = _read_with_status(_loads(raw), form, code)
-    # Invalid bytes only matter in the parts of the response that are used.
+    # Invalid bytes matter only in the parts of the response that are used.
     except UnicodeDecodeError:
         response, code = _read_with_status(_loads(raw.decode("latin-1")), form, code)
         if response.message is not None and not code:
@@ -110,7 +110,8 @@ def _read_chat(raw: bytes, requested_model: bytes) -> Response | None:
 
 @cache
 def _body_decoder(name: str) -> msgspec.json.Decoder[Any] | None:
-    """Return a decoder of the used members of a format's body, which may repeat tools and the system prompt."""
+    """Return a decoder of the members used in a format's body."""
+    # Bodies may repeat tools and the system prompt, which are skipped in this way.
     first, *others = get_format(name).READS
     if not first:
         return None
@@ -142,14 +143,15 @@ def _read_body(raw: bytes, requested_model: bytes, form: Format) -> Response | N
 
 
 def _read_with_status(response: Json, form: Format, code: str) -> tuple[Response, str]:
-    """Return the reply in a response and why it failed, if so; a wrapped response may have its own status."""
+    """Return the reply in a response, and the reason if it failed."""
+    # A wrapped response may have its own status.
     is_wrapped = isinstance(response, dict) and unwrapped(response) is not response
     own = next((response[key] for key in _STATUS if key in response), None) if is_wrapped else None
     return read(response, form), code or _failure(str(own).encode())
 
 
 def _failure(status: bytes) -> str:
-    """Describe an unsuccessful status; empty for success and for no status."""
+    """Describe an unsuccessful status; empty for success or no status."""
     code = _CODE.match(status)
     if code and not 200 <= int(code[0]) < 300:
         return f", with status {int(code[0])}"
@@ -158,7 +160,7 @@ def _failure(status: bytes) -> str:
 
 
 def read(response: Json, form: Format) -> Response:
-    """Return the reply in a body, in a body wrapped in ``body`` or ``body_raw``, or in a list or text of events."""
+    """Return the reply in a body, a body wrapped in ``body`` or ``body_raw``, or a list or string of events."""
     body = unwrapped(response)
     stream_events = events(body)
     if stream_events is None:
@@ -185,14 +187,14 @@ def _stream_metadata(events: list[Json]) -> dict[str, Any]:
 
 
 def _id(events: list[Json]) -> str | None:
-    """Return the id of a streamed response, which any of its events may have."""
+    """Return the id of a streamed response, which any of its events may contain."""
     holders = (holder for event in events for holder in usage.holders(event))
     ids = (holder[name] for holder in holders for name in usage.IDS if isinstance(holder.get(name), str))
     return next(ids, None)
 
 
 def model(bodies: list[Json]) -> str | None:
-    """Return the first model named in a response's body or in the events of a stream."""
+    """Return the first model in a response body or in the events of a stream."""
     for body in bodies:
         for holder in usage.holders(body):
             for name in _MODEL:
@@ -202,7 +204,7 @@ def model(bodies: list[Json]) -> str | None:
 
 
 def unwrapped(response: Json) -> Json:
-    """Return the body of a response that a logger wrapped."""
+    """Return the response body without the wrapper that a logger added."""
     if isinstance(response, dict) and not response.keys() & {"choices", "content", "candidates", "output", "message"}:
         for name in (_RAW, _BODY):
             if isinstance(response.get(name), str | dict | list):
@@ -211,7 +213,7 @@ def unwrapped(response: Json) -> Json:
 
 
 def _parse(body: Json) -> Json:
-    """Parse a body that was logged as text if the text is one JSON value; otherwise return it unchanged."""
+    """Parse a body that was logged as a string, if the string is one JSON value; otherwise return it unchanged."""
     if not isinstance(body, str) or body.lstrip()[:1] not in ("{", "["):
         return body
     try:
@@ -222,7 +224,7 @@ def _parse(body: Json) -> Json:
 
 
 def events(body: Json) -> tuple[list[Json], bool] | None:
-    """Return the events of a streamed response and whether all were readable; ``None`` if it was not streamed."""
+    """Return the events of a streamed response and whether all are readable; ``None`` if it was not streamed."""
     if isinstance(body, str):
         return _from_text(body)
     if not isinstance(body, list):
@@ -244,17 +246,17 @@ def events(body: Json) -> tuple[list[Json], bool] | None:
 
 
 def _join_message(pieces: list[str]) -> str:
-    """Join pieces of a stream, which are either arbitrary chunks of text or separate events without their line ends."""
+    """Join the pieces of a stream, which are arbitrary chunks of text or events without their line ends."""
     text: list[str] = []
     for piece in pieces:
-        if text and _STARTS.match(piece) and _is_whole(text[-1]):
+        if text and _STARTS.match(piece) and _is_complete_event(text[-1]):
             text.append("\n\n")
         text.append(piece)
     return "".join(text)
 
 
-def _is_whole(piece: str) -> bool:
-    """Return whether a piece ends with a complete event and not with the beginning of one."""
+def _is_complete_event(piece: str) -> bool:
+    """Return whether a piece ends with a complete event, and not with the beginning of one."""
     last = piece.rpartition("\n")[2].strip().removeprefix("data:").strip()
     if not last.startswith("{"):
         return True
@@ -266,7 +268,7 @@ def _is_whole(piece: str) -> bool:
 
 
 def _from_text(text: str) -> tuple[list[Json], bool]:
-    """Return the events in server-sent events, JSON lines or a JSON array, up to the first truncated one."""
+    """Return the events in server-sent events, JSON lines or a JSON array, up to the first truncated event."""
     text = text.removeprefix("\ufeff")
     if text.lstrip().startswith("["):
         return _from_array(text)
@@ -300,7 +302,7 @@ def _from_array(text: str) -> tuple[list[Json], bool]:
 
 
 def _data(text: str) -> tuple[list[str], bool]:
-    """Return the joined data lines of each event, and whether every line is part of a stream."""
+    """Return the joined data lines of each event, and whether every line belongs to a stream."""
     blocks: list[list[str]] = [[]]
     is_complete = True
     for line in _LINE.split(text):
@@ -316,7 +318,8 @@ def _data(text: str) -> tuple[list[str], bool]:
 
 
 def _loads(data: bytes | str) -> Any:
-    """Parse JSON; non-finite numbers are allowed because they only matter in used members, which the format checks."""
+    """Parse JSON that may contain non-finite numbers."""
+    # Non-finite numbers matter only in used members, which the format checks.
     try:
         return jsonio.loads(data)
     except jsonio.NotFiniteError:

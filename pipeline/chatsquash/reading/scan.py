@@ -1,4 +1,4 @@
-"""Split JSON into raw members with the scanner of ``json``: slow, but the reference for valid JSON."""
+"""Split JSON into raw members with the scanner of ``json``, which is slow but the reference for valid JSON."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 
 
 def members(raw: bytes) -> dict[str, bytes]:
-    """Return the raw members of a JSON object; of equal keys, the last one."""
-    text = raw.decode("latin-1")  # one character per byte; JSON's syntax is ASCII and unaffected
+    """Return the raw members of a JSON object; of equal keys, the last one counts."""
+    text = raw.decode("latin-1")  # one character per byte; the syntax of JSON is ASCII, so it is not affected
     return {key: text[start:stop].encode("latin-1") for key, start, stop in _walk(text, "{")}
 
 
@@ -25,7 +25,7 @@ def elements(raw: bytes) -> list[bytes]:
 
 
 def _walk(text: str, bracket: str) -> Iterator[tuple[str, int, int]]:
-    """Yield key, start and stop of each value in an object or (with empty keys) an array that is the entire text."""
+    """Yield the key, start and stop of each value in an object or array; the keys of an array are empty."""
     position = _skip(text, 0)
     if text[position : position + 1] != bracket:
         raise json.JSONDecodeError(f"Expecting {bracket!r}", text, position)

@@ -1,4 +1,4 @@
-"""Files that contain the beginning of another file's session: agents omit inherited messages from forks."""
+"""Read files that contain the beginning of another file's session: agents omit inherited messages from forks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import open_file
 
 _LONGEST = 256 << 20
-"""The maximum total size of all files in bytes."""
+"""The maximum total size of the files in bytes."""
 _DEEPEST = 100
-"""The maximum number of forks of forks of one session."""
+"""The maximum depth of forks of forks."""
 _PIECE = 1 << 20
 _decode = jsonio.decoder(Any).decode
 
@@ -34,13 +34,13 @@ class Beginning(NamedTuple):
     files: list[list[Json]] | None
     """The lines of each file, oldest file first; ``None`` if a file is missing."""
     patterns: list[str]
-    """The patterns of file names that were searched for."""
+    """The file name patterns that were searched."""
 
 
 def read(form: str, path: object, objects: list[Json], options: Options) -> Beginning | None:
-    """Return the beginning of a session that is in other files, if any.
+    """Return the beginning of a session that is in other files, or ``None``.
 
-    Files in linked folders are only read with ``--follow-links``.
+    Files in linked folders are read only with ``--follow-links``.
     """
     if form not in documents.names() or not isinstance(path, str) or not path:
         return None
@@ -68,7 +68,7 @@ class _Lineage:
         """Bytes that may still be read, and bytes that their parsed form may take."""
 
     def add(self, continued: Continuation) -> bool:
-        """Read the file that a session continues; return false if it is missing or was read before."""
+        """Read the file that a session continues; return false if it is missing or was already read."""
         end = continued.end if self._end is None else min(continued.end, self._end)
         path = self._find(continued.patterns)
         if path is None or len(self.files) == _DEEPEST:
@@ -82,7 +82,7 @@ class _Lineage:
         return bool(self.files[-1])
 
     def _lines(self, continued: Continuation, end: int) -> Iterator[Json]:
-        """Yield the lines of the file up to a number or the first line of another session; ``None`` if not JSON."""
+        """Yield the lines up to a number or the first line of another session; ``None`` for a line that is not JSON."""
         with open_file(self.path, self.options) as raw, BufferedReader(raw, _PIECE) as file:  # type: ignore[type-var]
             place = 0
             while raw_line := file.readline(self._remaining + 1):

@@ -1,4 +1,4 @@
-"""Split a file with several sessions into the lines of each, in one pass that only records places."""
+"""Split a file with several sessions into the lines of each one, in a pass that only records places."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from chatsquash.storage.folder import Folder
 
 T = TypeVar("T")
 SPAN = 4
-"""The number of values per line in ``Log.spans``: its number, offset, length and the length of its line feed."""
+"""The number of values per line in ``Log.spans``: number, offset, length, and length of the line feed."""
 
 
 Parts = Callable[[Log, BinaryIO, Options], "list[Log]"]
@@ -40,16 +40,16 @@ def split(
 ) -> list[Log]:
     """Return the sessions in a file, in the order of their first lines.
 
-    Lines without a session id form one session together. An unreadable line belongs to the session of the line before
-    it. Each conversation of a document is a session. A file that cannot be read is returned unchanged, so that
-    converting it reports the problem.
+    Lines without a session id form one session. An unreadable line belongs to the session of the line before it. Each
+    conversation of a document is a session. A file that cannot be read is returned unchanged, so that converting it
+    reports the problem.
 
     Args:
         log: The file.
         options: The options of the run.
         expanded: A folder for expanded copies of compressed logs, so that lines can be read by their place. Without it,
-            reading a line expands everything before it.
-        parts_of: Determines the sessions by something other than ids.
+            everything before a line is expanded to read the line.
+        parts_of: Determines the sessions by other means than ids.
     """
     options = options or Options()
     parts_of = parts_of or by_ids
@@ -60,7 +60,7 @@ def split(
             if not isinstance(file, ExpandedFile) and getattr(file, "is_direct", True):
                 unchanged = limit_to_discovered_size(file, log)
                 parts = parts_of(log, unchanged, options)
-                # From a remote store, every session would request the entire log.
+                # Without a copy, every session would request the entire log from the remote store.
                 is_copied = len(parts) > 1 and is_remote(log.path) and log.size <= options.max_expanded
                 return _of_copy(log, unchanged, expanded, parts_of, options) if is_copied and expanded else parts
             if expanded is None:
@@ -83,7 +83,7 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
             return [
                 replace(log, unit=unit, size=size, unit_lines=of, container_size=log.size) for unit, size, of in rows
             ]
-        # Detecting a document needs less of a log than reading its lines.
+        # Detecting a document requires reading less of a log than its lines.
         document = document_in(file, options, log.unit)
         if document and not (log.unit or document.is_identified):
             document = identify(file, options).document
@@ -93,7 +93,7 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
 
 
 def _shares(units: tuple[bytes, ...], size: int) -> list[int]:
-    """Distribute the bytes of a file over its units, so that the total is correct."""
+    """Distribute the bytes of a file among its units so that the total is correct."""
     share = size // len(units)
     return [size - share * (len(units) - 1), *[share] * (len(units) - 1)]
 
@@ -109,14 +109,14 @@ def _of_copy(log: Log, file: BinaryIO, folder: Folder, parts_of: Parts, options:
 
 
 def expanded_copy(log: Log, options: Options, folder: Folder) -> str:
-    """Expand a compressed log to a new file in a folder and return its path."""
+    """Expand a compressed log to a new file in a folder and return the path of the file."""
     with open_file(log.path, options) as file:
         assert isinstance(file, ExpandedFile)
         return f"{folder.path}/{_copy(file, folder)}"
 
 
 def remove_finished(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[Log, T]]:
-    """Yield the same results in order; remove each expanded copy as soon as its sessions are finished."""
+    """Yield the results unchanged, and remove each expanded copy after the results of its sessions."""
     before, inside = "", f"{expanded.path}/"
     for log, outcome in done:
         if log.path != before and before.startswith(inside) and MARK not in before:
@@ -126,7 +126,7 @@ def remove_finished(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator
 
 
 def _copy(file: BinaryIO, folder: Folder) -> str:
-    """Copy a file to a new one that only its owner can read, and return its name.
+    """Copy a file to a new one that only its owner can read, and return the name.
 
     Raises:
         ShortageError: There is not enough space.
@@ -146,7 +146,7 @@ def _copy(file: BinaryIO, folder: Folder) -> str:
 
 @contextmanager
 def _or_shortage(file: BinaryIO, folder: Folder) -> Iterator[None]:
-    """Raise ``ShortageError`` for any problem with a copy, since the log itself is not damaged."""
+    """Raise ``ShortageError`` for any problem with a copy, because the log itself is not damaged."""
     try:
         yield
     except OSError as problem:
@@ -160,7 +160,7 @@ def _write(descriptor: int, piece: bytes) -> None:
 
 
 def by_ids(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log]:
-    """Return the sessions in an open log by the ids of its lines."""
+    """Return the sessions in an open log based on the ids of its lines."""
     return [part_of(log, spans) for spans in places_by_id(file, options or Options()).values()] or [log]
 
 
@@ -173,7 +173,8 @@ def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int
         data = bytes(line.buffer[line.start : line.stop])
         raw = None if footprint.exceeds(data, options.max_memory) else members(data)
         place = (line.number, line.offset, line.length, line.size - line.length)
-        if raw is not None and envelopes.is_non_exchange(raw):  # belongs to the session before it, or to the first one
+        # Belongs to the session before it, or else to the first one.
+        if raw is not None and envelopes.is_non_exchange(raw):
             places.get(name, pending).extend(place)
             continue
         name = name if raw is None else envelopes.session_id(raw)
@@ -183,7 +184,7 @@ def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int
 
 
 def part_of(log: Log, spans: array[int]) -> Log:
-    """Return the session that consists of the lines at these places."""
+    """Return the session with the lines at these places."""
     return replace(log, size=sum(spans[2::SPAN]), spans=spans, container_size=log.size)
 
 

@@ -1,4 +1,4 @@
-"""Files next to a document with additional data, such as the call that started a sub-agent or session events."""
+"""Read files next to a document with additional data, such as the call that started a sub-agent, or session events."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import open_file
 
 _FIRST = 3
-"""The number of files next to a document in which its first message is searched for."""
+"""The number of files next to a document in which its first message is searched."""
 _NUMBER = re.compile(r"(\d{1,18})")
 _LONGEST = 256 << 20
-"""The maximum total size of all files in bytes."""
+"""The maximum total size of the files in bytes."""
 _HEAD = 1 << 16
-"""Bytes in which a marker of relevant files is searched for."""
+"""The number of bytes in which the marker of a relevant file is searched."""
 
 
 class Sidecar(NamedTuple):
@@ -34,14 +34,14 @@ class Sidecar(NamedTuple):
     content: Json
     """The content of the file, or a list for several files; ``None`` for a file that is missing or not JSON."""
     pattern: str
-    """The glob that matched it."""
+    """The glob that matched."""
 
 
 def read(form: str, path: object, options: Options) -> Sidecar | None:
-    """Return the additional data of a document; ``path`` is its location if that is a string.
+    """Return the additional data of a document; ``path`` is the document's location if it is a string.
 
     Raises:
-        OSError: The files are too large together.
+        OSError: The files are too large in total.
     """
     pattern = _pattern(form, path)
     if pattern is None:
@@ -53,7 +53,7 @@ def read(form: str, path: object, options: Options) -> Sidecar | None:
 
 
 def first(form: str, path: str, options: Options) -> list[Json]:
-    """Return the beginnings of the first files next to a document, each at most ``_HEAD`` bytes."""
+    """Return the beginnings of the first files next to a document, each with at most ``_HEAD`` bytes."""
     pattern = _pattern(form, path)
     paths = relatives.paths_of(pattern.partition(EACH)[0])[:_FIRST] if pattern else []
     document = relatives.absolute(path)
@@ -72,7 +72,7 @@ def _pattern(form: str, path: object) -> str | None:
 
 
 def _resolve(folder: str, other: str) -> str | None:
-    """Return a glob relative to a folder, which may start with ``../``; ``None`` if it leaves an archive or a store."""
+    """Return a glob relative to a folder, possibly with leading ``../``; ``None`` if it leaves an archive or store."""
     while other.startswith("../"):
         if relatives.is_root(folder):
             return None
@@ -81,7 +81,7 @@ def _resolve(folder: str, other: str) -> str | None:
 
 
 def _values(pattern: str, document: str, options: Options, marks: tuple[bytes, ...]) -> list[Json]:
-    """Return the contents of the matching files; for formats with markers, only files with one, as values of lines."""
+    """Return the content of the matching files; formats with markers skip files without one and parse lines."""
     values: list[Json] = []
     remaining, weight = _LONGEST, 0
     for path in sorted(relatives.paths_of(pattern), key=_numbers_in_order):
@@ -107,7 +107,7 @@ def _numbers_in_order(path: str) -> list[tuple[int, str]]:
 
 
 def is_linked(path: str, beside: str) -> bool:
-    """Return whether a file is in a linked folder that does not also contain the document ``beside`` it."""
+    """Return whether a file is in a linked folder that does not contain the document ``beside`` it."""
     folder, common = Path(path).parent, Path(os.path.commonpath([path, beside]))
     return any(
         each.is_symlink() for each in (folder, *folder.parents) if each.is_relative_to(common) and each != common
@@ -115,7 +115,7 @@ def is_linked(path: str, beside: str) -> bool:
 
 
 def _bytes(path: str | None, limit: int, options: Options) -> bytes:
-    """Return the first bytes of a file, one more than ``limit`` if it is longer; empty if it cannot be read."""
+    """Return the first bytes of a file, with one more than ``limit`` if it is longer; empty if it cannot be read."""
     try:
         with open_file(path or "", options) as file:
             return beginnings.read(file, limit + 1)
@@ -124,7 +124,7 @@ def _bytes(path: str | None, limit: int, options: Options) -> bytes:
 
 
 def _values_of_lines(data: bytes, options: Options) -> Json:
-    """Return the values in the lines of a file; ``None`` if too many of these are not JSON."""
+    """Return the values in the lines of a file; ``None`` if too many lines are not JSON."""
     if footprint.exceeds(data, options.max_memory):
         return None
     try:

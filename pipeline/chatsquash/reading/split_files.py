@@ -1,7 +1,7 @@
-"""Files with many sessions that are read one after another: databases, arrays of conversations and other archives.
+"""Read files with many sessions one session at a time: databases, arrays of conversations and other archives.
 
-A unit is read at a time: a session with the sessions that belong to it. It is identified by the name of its format and
-its place in the file.
+A unit is a session with the sessions that belong to it. It is identified by the name of its format and its place in the
+file.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ if TYPE_CHECKING:
 DATABASE = b"SQLite format 3\0"
 """The first bytes of a database."""
 LONGEST = 256 << 20
-"""The size in bytes up to which a database is loaded into memory; a larger one is read from its file."""
+"""The size in bytes up to which a database is loaded into memory; larger ones are read from their file."""
 _TRIES = 5
 _MARK = b"\0"
 _GLANCE = 1 << 10
 _OBJECTS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{")
 """The beginning of an array of objects."""
 _FIRST = 64 << 20
-"""The maximum size in bytes of the first element of an array, which identifies its format."""
+"""The maximum size in bytes of the first element of an array, which identifies the format."""
 
 
 class Division(Struct, frozen=True):
-    """A file that is read unit by unit."""
+    """The division of a file into units."""
 
     format: str
     why: str
     places: Callable[[], list[bytes]]
-    """Returns the places of its units; raises ``TurnError`` and ``OSError``."""
+    """Returns the places of the units; raises ``TurnError`` and ``OSError``."""
     seeks: bool = False
-    """Whether units are read by their place, so that a compressed file is expanded first."""
+    """Whether units are read by their place, so that a compressed file must be expanded first."""
 
     def units(self) -> list[bytes]:
-        """Return its units, in order."""
+        """Return the units in order."""
         return [_MARK.join((self.format.encode(), place)) for place in self.places()]
 
 
 def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | None = None) -> Division | None:
-    """Return how a file is divided into units; ``None`` for a file that is read at once. The file position changes.
+    """Return the division of a file into units; ``None`` if it is read as one. The file position changes.
 
     Args:
         file: The open file.
         forced: The format set by ``--from``.
         options: The options of the run.
-        head: The first bytes of the file, if they are known.
+        head: The first bytes of the file, if known.
 
     Raises:
         TurnError: The file is damaged.
@@ -88,7 +88,7 @@ def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | N
 
 
 def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
-    """Return the objects of a unit; raises the errors of ``divide``."""
+    """Return the objects of a unit; raise the same errors as ``divide``."""
     name, _, place = unit.partition(_MARK)
     form = documents.get_format(name.decode())
     if form.tables:
@@ -104,7 +104,7 @@ def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
 
 
 def unit_lines(file: BinaryIO, count: int) -> list[int]:
-    """Return the number of lines counted for each unit of a file; the first unit counts all lines of a text.
+    """Return the number of lines counted for each unit of a file; the first unit of a text file counts all lines.
 
     Databases and archives have no lines, so each of their units counts as one.
     """
@@ -128,7 +128,7 @@ def _of_form(file: BinaryIO, form: DocumentFormat) -> Division | None:
 
 
 def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Division | None:
-    """Return the division of an array whose elements are conversations, according to its first element."""
+    """Return the division of an array if its first element is a conversation."""
     file.seek(0)
     try:
         first = next(arrays.elements(file, longest=_FIRST), None)
@@ -173,11 +173,11 @@ def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divisi
 
 
 _last: tuple[object, Database, tuple[DocumentFormat, AgentDatabase] | None] | None = None
-"""The last database, kept open for its other sessions."""
+"""The last database, kept open for the other sessions in it."""
 
 
 def _content(file: BinaryIO, options: Options) -> tuple[DocumentFormat, AgentDatabase] | None:
-    global _last  # noqa: PLW0603 - one of a process  # one per process
+    global _last  # noqa: PLW0603 - only one per process
     key = (status_of(file), options.max_memory, options.max_database_time)
     if _last and _last[0] == key:
         return _last[2]
@@ -210,7 +210,7 @@ def _database(file: BinaryIO, options: Options) -> Database:
     name = str(getattr(file, "name", ""))
     from chatsquash.formats.databases import Database  # as above
 
-    _refuse_journal(name)
+    _reject_journal(name)
     size = file.seek(0, os.SEEK_END)
     if size > LONGEST and not relatives.size_of(f"{name}-wal"):
         return Database(options, path=str(Path(name).absolute()))
@@ -218,11 +218,12 @@ def _database(file: BinaryIO, options: Options) -> Database:
 
 
 def _snapshot(file: BinaryIO, name: str, size: int) -> bytearray:
-    """Return the bytes of a database with its write-ahead log applied; read again if either changes meanwhile."""
+    """Return the bytes of a database with its write-ahead log applied."""
     if size > LONGEST:
         raise TurnError(
             f"is a database of more than {LONGEST:,} bytes with changes only in its write-ahead log: close its program"
         )
+    # The agent may write to either file while they are read.
     for _ in range(_TRIES):
         before = _state(name)
         file.seek(0)
@@ -249,8 +250,8 @@ def _log(name: str) -> bytes:
         return read(file, LONGEST)
 
 
-def _refuse_journal(name: str) -> None:
-    """Raise ``TurnError`` for a database with an unfinished transaction that has to be rolled back."""
+def _reject_journal(name: str) -> None:
+    """Raise ``TurnError`` for a database with an unfinished transaction, which must be rolled back."""
     path = f"{name}-journal"
     if not name or not relatives.size_of(path):
         return

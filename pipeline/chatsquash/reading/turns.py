@@ -1,4 +1,4 @@
-"""Convert the turns of requests to canonical messages, as far as they differ from those of the previous request."""
+"""Convert the turns of requests to canonical messages where they differ from those of the previous request."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class Turns(Struct, frozen=True):
     """The converted turns of one request."""
 
     states: list[Any]
-    """The state before each turn and after the last one; a later request may share the list and append to it."""
+    """The state before each turn and after the last one; later requests may share the list and append to it."""
     stops: list[int]
     """The number of messages before each turn and after the last one; shared in the same way."""
     system: Json = None
-    """The system member; the same object as long as it is unchanged."""
+    """The system member, which is the same object while it is unchanged."""
     messages: list[Message] = field(default_factory=list)
-    """The messages of the system member, of the turns, and those still unfinished after the last turn."""
+    """The messages of the system member and of the turns, and those still unfinished after the last turn."""
     edits: Edits = ()
-    """The edits against the messages of the previous request."""
+    """The edits relative to the messages of the previous request."""
 
     @property
     def are_verbatim(self) -> bool:
-        """Whether the messages are exactly the logged ones, in a log of plain chat."""
+        """Whether the messages are exactly the logged ones of a plain chat log."""
         return self.stops[0] == 0 and self.states[-1] is False
 
 
@@ -38,13 +38,13 @@ TurnReader = Callable[[Format, Json, Any], tuple[list[Message], Any]]
 
 
 def blocks_of(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:
-    """Convert a turn with its format."""
+    """Convert a turn using its format."""
     result = form.load(turn, state)
     return view.messages(result.turns), result.state
 
 
 def rewrite(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:  # noqa: ARG001 - the interface's
-    """Convert a message of plain chat if necessary; the state is whether any message so far was converted."""
+    """Convert a plain chat message if necessary; the state is whether any message so far was converted."""
     from chatsquash.formats.providers.openai_chat import rewriting  # imported late because plain chat does not need it
 
     messages = rewriting.messages(turn)
@@ -53,11 +53,11 @@ def rewrite(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]: 
 
 
 def no_turns(form: Format) -> Turns:
-    """Return the turns before the first request: none."""
+    """Return the empty turns before the first request."""
     return Turns([form.START], [0])
 
 
-def follow(  # noqa: PLR0913, PLR0917 - what a request is made of
+def follow(  # noqa: PLR0913, PLR0917 - the parts of a request
     form: Format, before: Turns, turns: list[Any], edits: Edits, system: Json, read: TurnReader = blocks_of
 ) -> Turns:
     """Convert the turns that a request adds to the previous one.
@@ -108,7 +108,7 @@ class _Loading(Struct):
             return self.load(turns, index, index + run.stop - run.start)
         start, stop = self.before.stops[run.start], self.before.stops[run.stop]
         shift = len(self.messages) - start
-        # Share the lists as long as no other request has appended to them.
+        # The lists can be shared while no other request has appended to them.
         if not (run.start or index or shift) and len(self.before.states) == run.stop + 1:
             self.states, self.stops = self.before.states, self.before.stops
             head, self.messages = self.messages, self.before.messages[:stop]
@@ -137,7 +137,7 @@ class _Loading(Struct):
         return stop
 
     def add(self, run: KeptRun | list[Message]) -> None:
-        """Append a run of messages, merged with the last one if they are adjacent."""
+        """Append a run of messages, merged with the last run if they are adjacent."""
         last = self.edits[-1] if self.edits else None
         if isinstance(run, list):
             if run and isinstance(last, AddedRun):

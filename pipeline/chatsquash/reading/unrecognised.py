@@ -1,4 +1,4 @@
-"""Report files of unknown formats once instead of line by line; files that an agent keeps near sessions are counted."""
+"""Report files of unknown formats once instead of line by line; files that belong to agent sessions are counted."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _Items = Generator[Entry | SkippedLine, None, str | None]
 
 
 def describe(head: LogHead, path: str) -> LogHead:
-    """Return the head of a file for reports; without a reason if an agent keeps parts of a session at its location."""
+    """Return the head of a file for reports, without a reason if the file belongs to an agent's session."""
     is_part = not head.conflict and any(map(relatives.exists, documents.owners(path)))
     return head._replace(why="") if is_part else head
 
 
 def items(lines: _Items, rest: Iterator[Line], *, is_part: bool) -> _Items:
-    """Yield the items of a file that probably has no exchanges: its unreadable lines, combined in one item.
+    """Yield the items of a file that probably has no exchanges, with its unreadable lines combined into one item.
 
     If a later line is an exchange after all, or a call of another endpoint, each line is reported.
 
     Args:
         lines: The items of the lines.
-        rest: The lines after those that were read.
+        rest: The lines that were not read yet.
         is_part: Whether the file is part of another one.
     """
     pending: list[SkippedLine] = []

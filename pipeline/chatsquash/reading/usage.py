@@ -1,4 +1,4 @@
-"""Metadata of an exchange: the id of the response and the number of tokens."""
+"""Metadata of exchanges: response ids, token counts and token limits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from chatsquash.core.model import Json, Response, Tokens
 from chatsquash.formats.values import count
 
 IDS = ("id", "responseId", "response_id")
-"""The members of a response that may contain its id."""
+"""The response members that may contain its id."""
 
 
 _LIMIT_MEMBERS = ("maxOutputTokens", "max_output_tokens", "num_predict")
 
 
 class _ResponseIds(Struct, gc=False):
-    """The members of a response that may contain its id."""
+    """The response members that may contain its id."""
 
     id: Any = None
     responseId: Any = None  # noqa: N815 - as Gemini writes it
@@ -31,7 +31,7 @@ _id_decoder = jsonio.decoder(_ResponseIds)
 
 
 def limit(raw: bytes) -> int | None:
-    """Return the maximum number of tokens in a reply according to a raw request member, if any."""
+    """Return the maximum number of tokens in a reply from a raw request member, or ``None``."""
     value = _value(raw)
     if isinstance(value, dict):
         value = next((value[name] for name in _LIMIT_MEMBERS if name in value), None)
@@ -39,7 +39,7 @@ def limit(raw: bytes) -> int | None:
 
 
 def has_schema(raw: bytes) -> bool:
-    """Return whether a raw request member about the form of the reply contains a schema."""
+    """Return whether a raw request member about the output format contains a schema."""
     value = _value(raw) if b"json_schema" in raw else None
     if isinstance(value, dict) and isinstance(value.get("format"), dict):
         value = value["format"]
@@ -69,18 +69,18 @@ RESPONSE_HOLDERS = ("message", "response", "interaction")
 """The members of stream events that contain a response."""
 _USAGE = ("usage", "usageMetadata")
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
-"""Anthropic's counts of cached tokens, which its input tokens do not include."""
+"""Anthropic's counts of cached tokens, which are not included in its input tokens."""
 _PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count", "total_input_tokens")
 _COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count", "total_output_tokens")
 _THOUGHTS = ("thoughtsTokenCount", "total_thought_tokens")
-"""Gemini's counts of thinking tokens, which the tokens of its candidates do not include."""
+"""Gemini's counts of thinking tokens, which are not included in the tokens of its candidates."""
 MEMBERS = (*_USAGE, *_PROMPT, *_COMPLETION)
-"""The members of a response, or of an event that contains one, that count its tokens."""
+"""The members that count tokens in a response or in an event that contains one."""
 _WITH_USAGE = frozenset((*MEMBERS, *RESPONSE_HOLDERS))
 
 
 def of_bodies(bodies: Sequence[Json]) -> Tokens:
-    """Return the tokens in a response's body or the events of a stream; the last value of each count is valid."""
+    """Return the tokens in a response body or the events of a stream; the last value of each count is used."""
     usage: dict[str, Any] = {}
     for body in bodies:
         if isinstance(body, dict) and any(body[name] is not None for name in _WITH_USAGE.intersection(body)):

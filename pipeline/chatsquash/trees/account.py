@@ -24,38 +24,38 @@ if TYPE_CHECKING:
     from chatsquash.trees.documents import FilePath
 
 WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
-"""Why replies of unselected conversations are lost, by the kind of the conversation."""
+"""Reasons why replies of unselected conversations are lost, by conversation kind."""
 
 
 class ReplyPosition(NamedTuple):
-    """The message of a record that is a reply."""
+    """The position of a reply among the messages of a record."""
 
     ordinal: int
     """Its index among the assistant messages."""
     is_rewritten: bool
-    """Whether its wording differs from the logged one."""
+    """Whether the message is worded differently from the logged reply."""
 
 
 class Placement(Struct, Generic[P], frozen=True):
-    """A selected path: the positions of its replies in the messages, and its record."""
+    """A selected path, the positions of its replies among the messages, and its record."""
 
     path: P
     messages: list[Message]
-    """The messages of the request that the record consists of, with its reply."""
+    """The messages of the record: those of a request, and the reply to it."""
     assistants: list[int]
     """The indices of the assistant messages."""
     positions: dict[int, ReplyPosition]
-    """The replies by number."""
+    """The positions of the replies, by reply number."""
     record: int | None = None
     """The index of its record in the session."""
     why: str | None = None
-    """Why it has no record: ``refused``, ``filtered`` or ``duplicate``."""
+    """The reason it has no record: ``refused``, ``filtered`` or ``duplicate``."""
     marks: dict[int, Mark] | None = None
     """The first mark of each assistant message in the record, if marks were requested."""
 
     @property
     def all_ordinals(self) -> range:
-        """All assistant messages."""
+        """The ordinals of all assistant messages."""
         return range(len(self.assistants))
 
     @property
@@ -65,20 +65,20 @@ class Placement(Struct, Generic[P], frozen=True):
 
     @property
     def written_ordinals(self) -> Container[int]:
-        """The assistant messages that the record contains."""
+        """The ordinals of the assistant messages that the record contains."""
         if self.record is None:
             return ()
         return self.all_ordinals if self.marks is None else self.marks
 
     def message(self, reply: int) -> Message:
-        """Return the message that is a reply."""
+        """Return the message at the position of a reply."""
         return self.messages[self.assistants[self.positions[reply].ordinal]]
 
 
 def reply_outcomes(
     trees: Trees, paths: list[LogPath], placements: list[Placement[LogPath]], ids: dict[int, str]
 ) -> list[ReplyOutcome]:
-    """Return the outcome of every reply, in line order; ``ids`` are the ids of the paths by their ``id()``."""
+    """Return the outcome of every reply, in line order; ``ids`` are conversation ids by the ``id()`` of the path."""
     owners = {reply.number: path for path in paths for reply in path.own}
     paths_by_request = {reply.request_chain: owners[reply.number] for reply in trees.replies if reply.number in owners}
     # The reply to a repeated request belongs to the conversation of the other reply.
@@ -110,8 +110,8 @@ def outcomes(
         replies: The replies, each with the path it belongs to.
         owners: The path of each reply by its number.
         placements: The selected paths.
-        names: The ids of each path and of its parent, by the ``id()`` of the path.
-        why: Returns why a reply is lost that is in none of the placements.
+        names: The conversation ids of each path and its parent, keyed by the ``id()`` of the path.
+        why: Returns the reason why a reply that is in none of the placements is lost.
     """
     bearing = counting_placements(placements, [each.written_ordinals for each in placements], owners)
     holders = _holders(placements)
@@ -139,7 +139,10 @@ def outcomes(
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:
-    """Return why the replies of a conversation without a record are lost; ``summarized`` were replaced by summaries."""
+    """Return why the replies of a conversation without a record are lost.
+
+    ``summarized`` contains the ``id()`` of each conversation that was replaced by a summary.
+    """
     if path and id(path) in summarized:
         return "compacted"
     return WHY.get(path.kind if path else "branch", "short-tail")
@@ -150,9 +153,11 @@ def _with_places(
 ) -> ReplyOutcome:
     """Return a reply's row with its locations; ``holders`` are the placements whose records contain it."""
     if holders is None:
+        # The conversation has a record, but the message was removed from every record.
         return replace(row, why="cut")
     first = _location(reply, placement)
-    if not first.loss and placement.marks is not None:  # not trained on anywhere
+    # Not trained on in any record, so the first record that contains it is reported.
+    if not first.loss and placement.marks is not None:
         placement = holders[0]
         first = _location(reply, placement)
     others = tuple(_location(reply, each) for each in holders if each is not placement)
@@ -181,7 +186,7 @@ def _holders(placements: list[Placement[P]]) -> dict[int, list[Placement[P]]]:
 
 
 def _earlier_in_chain(paths: list[LogPath], written_ids: set[int]) -> set[int]:
-    """Return the conversations that are replaced in the records by a later one of their chain."""
+    """Return the conversations that a later conversation of their chain replaces in the records."""
     result: set[int] = set()
     for path in paths:
         trunk = _trunk(path)
@@ -202,10 +207,10 @@ def _trunk(path: LogPath) -> LogPath:
 
 
 def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], canon: Canon) -> Placement[LogPath]:
-    """Locate the replies of a path, in order, among messages.
+    """Locate the replies of a path among messages, in order.
 
-    A reply is at the next message with the same number. Replies without such a message fill the assistant messages
-    between their neighbors, the last ones first.
+    Each reply is placed at the next message with the same number. Replies without one are assigned to the assistant
+    messages between their neighbors, last reply first.
     """
     places = assistants(messages)
     by_number: dict[int, list[int]] = {}
@@ -257,7 +262,7 @@ def assistants(messages: list[Message]) -> list[int]:
 def _fill(
     positions: dict[int, ReplyPosition], pending: list[Reply], places: list[int], gap: range, messages: list[Message]
 ) -> None:
-    """Assign the replies without an equal message to the gap between two that have one, aligned at its end."""
+    """Assign replies without an equal message to the gap between matched ones, aligned with the end of the gap."""
     for reply, ordinal in zip(reversed(pending), reversed(gap), strict=False):
         message = messages[places[ordinal]]
         is_same = is_translated(reply.message, message, freely=reply.is_translated)
@@ -270,12 +275,12 @@ def counting_placements(
 ) -> dict[int, int]:
     """Return the index of the placement in which each reply counts.
 
-    Preferred is a placement whose record contains the reply, then one with its exact wording, then the reply's own
-    path, then the first.
+    Placements whose record contains the reply are preferred, then those with its exact wording, then the reply's own
+    path, then the first one.
 
     Args:
         placements: The selected paths.
-        written_ordinals: The assistant messages that the record of each contains.
+        written_ordinals: The ordinals of the assistant messages that each record contains.
         owners: The path of each reply by its number.
     """
     counting: dict[int, int] = {}
@@ -290,7 +295,7 @@ def counting_placements(
 
 
 def shared_calls(conversations: list[Placement[LogPath]], trees: Trees) -> list[dict[int, int]]:
-    """Return, for each conversation, the messages with calls that others contain as well: a common number by index."""
+    """Return, for each conversation, the messages with calls that others also contain: a shared number by index."""
     keyed = [dict(_keys(placement, trees)) for placement in conversations]
     times = Counter(key for keys in keyed for key in keys.values())
     numbers = {key: number for number, key in enumerate(key for key, count in times.items() if count > 1)}
@@ -298,7 +303,7 @@ def shared_calls(conversations: list[Placement[LogPath]], trees: Trees) -> list[
 
 
 def _keys(placement: Placement[LogPath], trees: Trees) -> Iterator[tuple[int, Hashable]]:
-    """Yield a key for each message with calls: the logged reply that it is, otherwise its tree and content."""
+    """Yield a key for each message with calls: the number of its logged reply, or else its tree and content."""
     canon, tree = trees.requests.canon, placement.path.last.tree
     replies = {position.ordinal: number for number, position in placement.positions.items()}
     copies: dict[int, list[int]] = {}

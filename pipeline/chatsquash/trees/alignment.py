@@ -1,7 +1,7 @@
-"""Match each message of a request with the logged message that it is: the same call, the same result, the same reply.
+"""Match each message of a request with its logged original: the same call, the same result, the same reply.
 
 Assistant messages are matched first because they anchor everything else. A result is matched with the logged result of
-the same call of the same assistant message, never with a result at the same rank elsewhere.
+the same call in the same assistant message, never with a result of the same rank elsewhere.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NumberedMessages = list[tuple[int, Message]]
 
 
 class LoggedMessage(NamedTuple):
-    """A message of a path, as it was first sent or sampled."""
+    """A message of a path as first sent or sampled."""
 
     number: int
     message: Message
     reply: Reply | None
-    """The logged reply that it is; ``None`` for a message that was only sent."""
+    """The logged reply; ``None`` for a message that was only sent."""
 
 
 class Alignment(NamedTuple):
@@ -36,7 +36,7 @@ class Alignment(NamedTuple):
 
     places: list[int | None]
     candidates: dict[int, tuple[int, ...]]
-    """Equally plausible positions in order, by the index of a message without a single position."""
+    """Equally plausible positions in order, by message index, for messages without a single position."""
 
     def latest(self, index: int) -> int | None:
         """Return the last plausible position of a message."""
@@ -45,7 +45,7 @@ class Alignment(NamedTuple):
 
 
 def logged_messages(path: Iterable[Reply]) -> Iterator[LoggedMessage]:
-    """Yield the messages of a path, each as it was first sent or sampled."""
+    """Yield the messages of a path as first sent or sampled."""
     for reply in path:
         for number, message in zip(reply.new_numbers, reply.new_messages, strict=True):
             yield LoggedMessage(number, message, None)
@@ -55,9 +55,8 @@ def logged_messages(path: Iterable[Reply]) -> Iterator[LoggedMessage]:
 def align(history: NumberedMessages, path_messages: list[LoggedMessage], *, is_cut: bool) -> Alignment:
     """Match the messages of a request with those of its path.
 
-    A request with the complete path has the same assistant messages in the same order. If messages are missing
-    (``is_cut``) or the order does not fit, the ends are matched, and between them every message with only one possible
-    position.
+    A complete request has the assistant messages of the path in the same order. If messages are missing (``is_cut``) or
+    the order differs, the two ends are matched, then every message in between that has only one possible position.
     """
     alignment = Alignment([None] * len(history), {})
     # Matching in order is fast and exact, but a missing message would shift everything after it.
@@ -68,20 +67,20 @@ def align(history: NumberedMessages, path_messages: list[LoggedMessage], *, is_c
 
 
 def _match_in_order(history: NumberedMessages, path_messages: list[LoggedMessage], alignment: Alignment) -> bool:
-    """Match assistant messages one by one; return false if they do not agree."""
+    """Match the assistant messages one by one; return false, without any match, if they do not agree."""
     ours = [at for at, (_, message) in enumerate(history) if message["role"] == "assistant"]
     theirs = [at for at, each in enumerate(path_messages) if each.message["role"] == "assistant"]
     pairs = [*zip(ours, theirs, strict=False)]
     if len(ours) < len(theirs) - 1:  # the last one may be the reply to the request
         return False
-    if not all(_is_said(*history[at], path_messages[place]) for at, place in pairs):
+    if not all(_is_logged(*history[at], path_messages[place]) for at, place in pairs):
         return False
     for at, place in pairs:
         alignment.places[at] = place
     return True
 
 
-def _is_said(number: int, message: Message, other: LoggedMessage) -> bool:
+def _is_logged(number: int, message: Message, other: LoggedMessage) -> bool:
     return number == other.number or is_reworded(other.message, message)
 
 
@@ -89,7 +88,7 @@ def _is_said(number: int, message: Message, other: LoggedMessage) -> bool:
 
 
 class _Matcher:
-    """Compares messages of a request with logged ones; comparisons of reworded messages are limited."""
+    """Compares the messages of a request with logged ones, with a budget for comparing reworded messages."""
 
     def __init__(self, history: NumberedMessages, path_messages: list[LoggedMessage]) -> None:
         self.history, self.path_messages = history, path_messages
@@ -107,7 +106,7 @@ class _Matcher:
         return is_reworded_prompt(message, other.message, loosely=True)
 
     def _conflicts(self, at: int, there: int) -> bool:
-        """Return whether two replies with the same words differ in call ids, reasoning or the results that follow."""
+        """Return whether two replies with the same text differ in call ids, reasoning or the results that follow."""
         message, other = self.history[at][1], self.path_messages[there].message
         if any(self._by_id.get(name, there) != there for name in _ids(message)):
             return True
@@ -125,7 +124,7 @@ class _Matcher:
 
 
 def _single_ids(history: NumberedMessages, path_messages: list[LoggedMessage]) -> dict[str, int]:
-    """Return the position of each call id, if ids identify calls: none occurs twice or on a different call."""
+    """Return the position of each call id; empty if an id occurs twice or belongs to different calls."""
     positions: dict[str, int] = {}
     for at, each in enumerate(path_messages):
         for name in _ids(each.message):
@@ -147,21 +146,22 @@ def _ids(message: Message) -> list[str]:
 
 
 def _differ(message: Message, original: Message) -> bool:
-    """Return whether a result is neither equal to another one nor an emptied version of it."""
+    """Return whether a result is neither equal to the original nor an emptied version of it."""
     return chat.text(message) != chat.text(original) and not is_emptied(message, original)
 
 
 _REWORDED = 256
-"""The number of comparisons of reworded texts, in addition to one per message."""
+"""The budget for comparing reworded texts, in addition to one comparison per message."""
 
 
 def _match_ends(history: NumberedMessages, path_messages: list[LoggedMessage], alignment: Alignment) -> None:
-    """Match the common end and beginning of a request and its path, then unambiguous messages in between."""
+    """Match the common end and beginning of a request and its path, then the unambiguous messages in between."""
     ours = [at for at, (number, message) in enumerate(history) if number != NOTHING and message["role"] != "tool"]
     theirs = [at for at, each in enumerate(path_messages) if each.message["role"] != "tool"]
     matcher = _Matcher(history, path_messages)
     if theirs and (not ours or not matcher.is_same(ours[-1], theirs[-1])):
         theirs.pop()  # this is the reply to the request
+    # Clients drop old messages, so the end is matched before the beginning.
     while ours and theirs and matcher.is_same(ours[-1], theirs[-1]):
         alignment.places[ours.pop()] = theirs.pop()
     first = 0
@@ -172,7 +172,7 @@ def _match_ends(history: NumberedMessages, path_messages: list[LoggedMessage], a
 
 
 def _match_unique(ours: list[int], theirs: list[int], matcher: _Matcher, alignment: Alignment) -> None:
-    """Match the messages whose first and last possible positions, in order, are the same."""
+    """Match the messages whose leftmost and rightmost possible positions are the same."""
     by_number: dict[int, list[int]] = defaultdict(list)
     for there in theirs:
         by_number[matcher.path_messages[there].number].append(there)
@@ -187,7 +187,7 @@ def _match_unique(ours: list[int], theirs: list[int], matcher: _Matcher, alignme
 
 
 _CANDIDATES = 8
-"""The number of equal messages that are compared in detail."""
+"""The maximum number of equal messages to compare in detail."""
 
 
 def _leftmost(ours: list[int], by_number: dict[int, list[int]], matcher: _Matcher) -> Iterator[tuple[int, int]]:
@@ -224,7 +224,7 @@ def _sent_results(history: NumberedMessages, caller: int) -> Iterator[tuple[int,
 
 
 def _logged_results(path_messages: list[LoggedMessage], caller: int) -> Iterator[tuple[int, int]]:
-    """Do the same for an assistant message of the path."""
+    """Yield the same for an assistant message of the path."""
     after = ((at, path_messages[at].number, path_messages[at].message) for at in range(caller + 1, len(path_messages)))
     return _ranked_results(path_messages[caller].message, after)
 
@@ -232,7 +232,7 @@ def _logged_results(path_messages: list[LoggedMessage], caller: int) -> Iterator
 def _ranked_results(
     message_with_calls: Message, after: Iterable[tuple[int, int, Message]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the rank of the answered call with each result; a result without an id has its own rank."""
+    """Yield the index of each result with the rank of the call that it answers, or its own rank if it has no id."""
     # Ranks come from numbers because clients and proxies may rewrite ids.
     ranks = {result_number(rank): rank for rank in range(1, len(chat.calls(message_with_calls)) + 1)}
     places = places_of_calls(message_with_calls)
@@ -247,7 +247,7 @@ def _ranked_results(
 
 
 def _place_results(history: NumberedMessages, path_messages: list[LoggedMessage], alignment: Alignment) -> None:
-    """Match results with those of the same calls of the preceding assistant messages."""
+    """Match results through the calls of the preceding assistant messages."""
     for caller, (_, message) in enumerate(history):
         place = alignment.places[caller]
         anchors = alignment.candidates.get(caller, ()) if place is None else (place,)
@@ -283,7 +283,7 @@ def _content(call: dict[str, Any]) -> _Content:
 
 
 def _ranks(message: Message, other: Message) -> dict[int, int]:
-    """Match calls of two messages by name and arguments, equal ones in order; return ranks by rank."""
+    """Match the calls of two messages by name and arguments; return the ranks in ``other`` by rank in ``message``."""
     ranks: dict[_Content, list[int]] = defaultdict(list)
     for rank, call in enumerate(chat.calls(other), 1):
         ranks[_content(call)].append(rank)
@@ -291,5 +291,6 @@ def _ranks(message: Message, other: Message) -> dict[int, int]:
     for place, call in enumerate(chat.calls(message), 1):
         same = ranks.get(_content(call))
         if same:
+            # Equal calls are matched in order.
             same_calls[place] = same.pop(0)
     return same_calls

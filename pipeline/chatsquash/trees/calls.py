@@ -1,4 +1,4 @@
-"""Find the calls that started conversations: by their arguments in prompts and by their results."""
+"""Find the calls that started conversations, based on arguments in prompts and on results."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from chatsquash.trees.canonical import Sketch, is_long, is_similar_prompt, resul
 from chatsquash.trees.replies import Reply, follow_links
 
 _PROMPTED = 3
-"""The number of word runs that a text must share with a longer argument to contain it."""
+"""The minimum number of word runs that a text shares with a longer argument that it contains."""
 MOST = 8
-"""The number of calls with the same words that are remembered."""
+"""The maximum number of calls with the same words to remember."""
 _EQUAL = 64
-"""The number of calls with equal arguments that are remembered."""
+"""The maximum number of calls with equal arguments to remember."""
 ARGUMENTS = 64
-"""The number of arguments of one reply that are compared."""
+"""The maximum number of arguments of one reply to compare."""
 _SHORT_WORDS, _SHORT_LENGTH = 3, 30
 """The minimum size of a short argument: in words, or else in characters."""
 _WORD = re.compile(r"\w")
@@ -31,7 +31,7 @@ _FURTHER = 16
 
 
 class CallSite(Struct, frozen=True):
-    """A tool call, by its reply and its place among the calls there, counted from 1."""
+    """A tool call: its reply, and its place among the calls there, counted from 1."""
 
     reply: Reply
     place: int
@@ -43,11 +43,11 @@ class Calls(Struct):
     _sites: dict[str, list[CallSite]] = field(default_factory=dict)
     """For each argument, the last calls with it."""
     _open: dict[str, list[CallSite]] = field(default_factory=dict)
-    """Those of them that have not started a conversation."""
+    """For each argument, the last calls with it that have not started a conversation."""
     _first_replies: dict[str, Reply] = field(default_factory=dict)
     """For each argument, the first reply of the last conversation that started with it."""
     _by_run: dict[int, list[tuple[str, Sketch]]] = field(default_factory=dict)
-    """The last arguments that contain a run of words."""
+    """For each run of words, the last arguments that contain it."""
     _short: list[tuple[CallSite, str]] = field(default_factory=list)
     """The last short arguments."""
 
@@ -70,7 +70,7 @@ class Calls(Struct):
             _remember(self._short, (site, argument), ARGUMENTS)
 
     def equal(self, text: str) -> list[CallSite]:
-        """Return the last calls with an argument that is equal to a text."""
+        """Return the last calls with an argument equal to a text."""
         return self._sites.get(text, [])
 
     def is_open(self, text: str) -> bool:
@@ -85,15 +85,14 @@ class Calls(Struct):
             self._first_replies[prompt] = first
             return sites.pop(at)
         before = self._first_replies.get(prompt)
-        # A repeated prompt is the user's own if it comes under the system prompt of the caller, otherwise a second
-        # attempt.
+        # A repeated prompt is the user's own if it follows the caller's system prompt, otherwise a second attempt.
         if before is None or not is_similar_prompt(before.system, first.system):
             return None
         site = self._sites[prompt][-1]
         return None if is_similar_prompt(site.reply.system, first.system) else site
 
     def contained(self, words: set[int]) -> list[CallSite]:
-        """Return the last calls with an argument that a text contains, in order; ``words`` are the runs of the text."""
+        """Return the last calls whose argument is contained in a text, in order; ``words`` are the text's word runs."""
         matches: Counter[str] = Counter()
         least: dict[str, int] = {}
         for run in words if self._by_run else ():
@@ -104,7 +103,7 @@ class Calls(Struct):
         return sorted((site for argument in fitting for site in self._sites[argument]), key=_order)
 
     def short(self, text: str) -> CallSite | None:
-        """Return the last call with a short argument in a text; only calls whose result is not logged yet."""
+        """Return the last call without a logged result whose short argument occurs in a text."""
         candidates = [site for site, argument in self._short if site.reply.children == 0 and contains(text, argument)]
         return max(candidates, key=_order, default=None)
 
@@ -127,7 +126,7 @@ def contains(text: str, argument: str) -> bool:
 
 
 def _is_separate(form: str, text: str) -> bool:
-    """Return whether a text contains another one without an adjacent letter, digit or underscore."""
+    """Return whether a form occurs in a text without an adjacent letter, digit or underscore."""
     position = text.find(form) if form else -1
     while position >= 0:
         end = position + len(form)
@@ -138,12 +137,12 @@ def _is_separate(form: str, text: str) -> bool:
 
 
 def _escape(text: str) -> str:
-    """Return a text as it is written in a JSON string."""
+    """Return a text escaped as in a JSON string."""
     return jsonio.dumps(text)[1:-1].decode("utf-8", "surrogatepass")
 
 
 def arguments(call: Json) -> list[str]:
-    """Return the texts in the arguments of a call."""
+    """Return the strings in the arguments of a call."""
     function = (call.get("function") or call.get("custom")) if isinstance(call, dict) else None
     raw = (function.get("arguments") or function.get("input")) if isinstance(function, dict) else None
     value = jsonio.value(raw, raw) if isinstance(raw, str) else raw
@@ -165,19 +164,19 @@ def _results(site: CallSite) -> Iterator[str]:
 
 
 def _sent_later(site: CallSite) -> Iterator[str]:
-    """Yield the messages sent to the conversation after a call."""
+    """Yield the texts sent in the conversation after a call."""
     for each in islice(follow_links(site.reply.last_child, "last_child"), _FURTHER):
         messages = (message for message in each.new_messages if message["role"] in ("tool", "user"))
         yield from (chat.text(message) or "" for message in (*messages, *each.notes))
 
 
 def returning(sites: Iterable[CallSite], replies: Iterable[Reply], *, is_strict: bool) -> list[CallSite]:
-    """Return the calls whose result, or otherwise a later message, is the text of one of the replies.
+    """Return the calls whose result, or else a later message, is the text of one of the replies.
 
     Args:
         sites: The calls.
         replies: The replies of the conversation that a call may have started.
-        is_strict: Whether a short reply has to be equal to the result instead of contained in it.
+        is_strict: Whether a short reply must equal the result instead of being contained in it.
     """
     texts = [text for reply in replies for text in _reply_texts(reply)]
 
@@ -185,6 +184,7 @@ def returning(sites: Iterable[CallSite], replies: Iterable[Reply], *, is_strict:
         return any(_is_outcome(text, outcome, is_strict=is_strict) for outcome in outcomes for text in texts)
 
     sites = [*sites]
+    # Some agents return an id as the result of the call, and the outcome in a later message.
     return [site for site in sites if fits(_results(site))] or [
         site for site in sites[-MOST:] if fits(_sent_later(site))
     ]
@@ -200,7 +200,8 @@ def _is_outcome(text: str, outcome: str, *, is_strict: bool) -> bool:
 
 
 def _reply_texts(reply: Reply) -> list[str]:
-    """Return the text of a reply and the arguments of its calls, since some agents report with a final call."""
+    """Return the text of a reply and the long arguments of its calls."""
     texts = [(chat.text(reply.message) or "").strip()]
+    # Some agents report their result as the argument of a final call.
     texts += [each for call in chat.calls(reply.message)[:MOST] for each in arguments(call) if is_long(each)]
     return [text for text in texts if text]

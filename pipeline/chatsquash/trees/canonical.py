@@ -1,8 +1,8 @@
-"""Decide when messages are the same, and represent that as a number.
+"""Assign numbers to messages so that messages that count as equal have the same number.
 
-Two messages are the same if they have the same role and content, ignoring white space at the ends of texts and between
-parts, reminders inserted by clients, ids and formatting of calls, and reasoning. Numbers are Python hashes, so they are
-only valid within a process.
+Two messages are equal if they have the same role and content, ignoring white space around texts and between parts,
+reminders inserted by clients, ids and formatting of calls, and reasoning. Numbers are Python hashes, so they are only
+valid within a process.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from chatsquash.core.text import remove_delimited
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")
-"""Separators that a joined text may have between the parts of a split one."""
+"""Separators that may be between the parts of a text after they were joined."""
 NOTHING = 0
-"""The number of a message outside of chains: a system prompt, or a message that only consists of reminders."""
+"""The number of a message outside chains: a system prompt, or a message that consists only of reminders."""
 
 
 class Canon(Struct):
     """Assigns numbers to the messages of one session."""
 
     _numbers_of_joins: dict[int, int] = field(default_factory=dict)
-    """For texts that came in parts, the number by the hash of each possible joined text."""
+    """The numbers of texts that came in parts, by the hash of each possible joined text."""
     _numbers_of_arguments: dict[str, int] = field(default_factory=dict)
     """The hashes of normalized arguments by their raw text."""
     _single_texts: set[int] = field(default_factory=set)
@@ -80,15 +80,15 @@ class Canon(Struct):
         return hash((number, others)) if others else number
 
     def _join_parts(self, role: str, texts: list[str]) -> int:
-        """Return the number of a text in parts: that of an equal text in one part, for some separator, if any."""
+        """Return the number of a text in parts, which is that of an equal text in one part with any separator."""
         joins = [hash((role, seam.join(texts))) for seam in _SEAMS]
-        known = (self._numbers_of_joins.get(way, way if way in self._single_texts else None) for way in joins)
+        known = (self._numbers_of_joins.get(join, join if join in self._single_texts else None) for join in joins)
         result = next((number for number in known if number is not None), joins[0])
         self._numbers_of_joins.update(dict.fromkeys(joins, result))
         return result
 
     def number_of_both(self, beginning: Message, rest: Message, complete: Message) -> int:
-        """Return the number of a message joined from two, which others may join with another separator."""
+        """Return the number of a message joined from two; other separators lead to the same number."""
         texts = [_essential("assistant", (chat.text(each) or "").strip()) for each in (beginning, rest)]
         if all(texts):
             number = self._join_parts("assistant", texts)
@@ -115,12 +115,12 @@ class Canon(Struct):
 
 
 def result_number(place: int) -> int:
-    """Return the number of a result by the place of the call that it answers, counted from 1; 0 for no call."""
+    """Return the number of a result from the place of the call that it answers, counted from 1; 0 for no call."""
     return hash(("tool", place))
 
 
 def _essential(role: str, text: str) -> str:
-    """Return the relevant part of a text: a user's without reminders, an assistant's without leading reasoning."""
+    """Return the part of a text that counts: a user's without reminders, an assistant's without leading reasoning."""
     if role == "user":
         return without_reminders(text)
     return without_block(text).strip() if role == "assistant" else text
@@ -140,7 +140,8 @@ def prompt_text(message: Message) -> str:
 
 
 def _others(parts: list[Json]) -> int:
-    """Return a hash of the parts that are not text, of which there may be many; 0 without any."""
+    """Return a hash of the parts that are not text; 0 if there are none."""
+    # Hashed one by one, because a message may have many large parts.
     count, digest = 0, xxh3_64()
     for part in parts:
         if chat.part_text(part) is None:
@@ -162,9 +163,9 @@ def normalized_arguments(arguments: Json) -> bytes:
     serialized = jsonio.dumps(value, sort_keys=True)
     if _ODD_NUMBER.search(serialized) is None:
         return serialized
-    with suppress(RecursionError):  # no proxy parses such deep nesting
-        serialized = jsonio.dumps(_as_parsed(value), sort_keys=True)  # proxies do not parse such deep nesting either
     # Proxies written in JavaScript change numbers that a double cannot represent.
+    with suppress(RecursionError):  # no proxy parses such deep nesting
+        serialized = jsonio.dumps(_as_parsed(value), sort_keys=True)
     return serialized
 
 
@@ -193,20 +194,20 @@ _LONG = 24
 RUN = 5
 """The number of words in a run."""
 LEAST_RUNS = 5
-"""The minimum number of common runs of two texts if one quotes the other."""
+"""The minimum number of runs that two texts have in common if one quotes the other."""
 _SKETCH = 16
 """The number of runs in a sketch: those with the smallest hashes, a fair sample of all runs."""
 _ALIKE = 0.6
-"""The minimum share of common text for a text to count as a modified version of another one."""
+"""The minimum share of common text in two versions of a text."""
 _WORD = re.compile(r"\w+")
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Kana and ideographs, which are written without spaces between words."""
 _WORD_OR_WIDE = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 _WIDE_ONES = re.compile(f"[{_WIDE}]+")
 _MOST = 20_000
-"""The number of words of a text that are examined."""
+"""The maximum number of words of a text to examine."""
 _LETTERS = 16
-"""The maximum average length of a word and the characters after it."""
+"""The maximum average length of a word with the separators after it."""
 
 
 class Sketch(NamedTuple):
@@ -218,9 +219,9 @@ class Sketch(NamedTuple):
 
 
 def runs(text: str) -> set[int]:
-    """Return the hashes of all word runs of a text; of a shorter text, the hash of all its words.
+    """Return the hashes of all word runs of a text; for a text shorter than a run, the hash of its words.
 
-    Separators do not matter. In scripts without spaces, each character is a word.
+    Separators are ignored. In scripts without spaces, each character is a word.
     """
     find_words = _WORD.findall if text.isascii() else _WORD_OR_WIDE.findall
     words = find_words(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
@@ -240,7 +241,7 @@ def sketch(text: str) -> Sketch:
 
 
 def is_long(text: str) -> bool:
-    """Return whether a text is so long that an equal text is not a coincidence.
+    """Return whether a text is too long for an equal text to be a coincidence.
 
     Characters of scripts without spaces count twice.
     """
@@ -256,7 +257,7 @@ def share_ends(one: str, other: str) -> float:
 
 
 def common_ends(one: str, other: str) -> tuple[int, int]:
-    """Return the lengths of the common beginning of two texts, and of the common end after it."""
+    """Return the lengths of the common beginning of two texts and of the common end after it."""
     shortest = min(len(one), len(other))
     begin = _most(shortest, lambda count: one[:count] == other[:count])
     end = _most(shortest - begin, lambda count: one[len(one) - count :] == other[len(other) - count :])
@@ -284,11 +285,12 @@ def _begin_or_end_alike(one: str, other: str) -> bool:
 
 
 def is_similar_prompt(one: str, other: str) -> bool:
-    """Return whether a system prompt may be a modified version of another, with a clock or a line about the session."""
+    """Return whether two system prompts may be versions of one prompt, for example with different clocks."""
     if one == other:
         return True
     if not one or not other:
         return False
+    # One comparison of slices is faster than bisecting the common ends.
     if _begin_or_end_alike(one, other) or share_ends(one, other) >= _ALIKE:
         return True
     lines = set(other.splitlines())
@@ -299,7 +301,7 @@ def is_similar_prompt(one: str, other: str) -> bool:
 def is_rewritten(one: str, other: str, *, loosely: bool = False) -> bool:
     """Return whether a text is another one with lines added before or after it, or changed in the middle.
 
-    ``loosely``: also if only the first or the last paragraph is the same.
+    With ``loosely``, an equal first or last paragraph is enough.
     """
     ours, theirs = one.strip().splitlines(), other.strip().splitlines()
     short, long = sorted((ours, theirs), key=len)

@@ -1,7 +1,7 @@
 """Group the requests of many files into sessions: requests that continue each other or have the same id.
 
-Old requests are only remembered as numbers in packed arrays. The last few thousand replies are kept as trees, to find
-summaries and calls in the same way as within a session and, for requests without an id, rewritten histories.
+Old requests are remembered only as numbers in packed arrays. The last few thousand replies are kept as trees, in which
+summaries and calls are found as within a session and, for requests without an id, rewritten histories as well.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from chatsquash.trees.sides import contains_prompt, has_much_less_room, is_less
 from chatsquash.trees.trees import Trees
 
 _CANDIDATES = 8
-"""The number of replies to the same messages that are distinguished."""
+"""The maximum number of replies to the same messages to distinguish."""
 _DEEP = 4
-"""The number of last assistant messages of a request that may be matched with a reply logged later."""
+"""The number of assistant messages at the end of a request that replies logged later may match."""
 _SEVERAL = (1 << 32) - 1
-"""The number that stands for equal replies of several sessions."""
+"""The number that represents equal replies of several sessions."""
 _HEADS = 60, 400
 """Lengths of prompt beginnings in characters; a word run of each finds requests that contain the prompt."""
 _NEAR = 16
-"""The number of replies before and after a request in which the prompt that it quotes is searched for."""
+"""The number of replies before and after a request to search for the prompt that it quotes."""
 _REPLIES = 4096
 _CHARACTERS = 64 << 20
-"""The size at which trees are closed and replaced by new ones."""
+"""The number of replies, and of characters, at which trees are closed and replaced by new ones."""
 
 
 class _Recent(Struct):
@@ -44,7 +44,7 @@ class _Recent(Struct):
 
     # Equal first requests do not connect sessions: eight answers to one prompt are eight sessions.
     trees: Trees = field(default_factory=lambda: Trees(joins_beginnings=False))
-    """Trees of requests without a session id, and replies with one, which are only connected to them by links."""
+    """Trees of requests without a session id. Replies with an id are included, but only connected by links."""
     sessions: list[int] = field(default_factory=list)
     """The session of each tree."""
     _first_with_id: dict[int, Reply] = field(default_factory=dict)
@@ -54,22 +54,22 @@ class _Recent(Struct):
     _last: dict[int, Reply] = field(default_factory=dict)
     """The last reply of each session with an id."""
     _unanswered: dict[int, int] = field(default_factory=dict)
-    """The sessions of requests without a reply, by their chain, until an equal request is answered."""
+    """The sessions of requests without a reply, by chain, until an equal request is answered."""
     _by_prompt: dict[int, list[Reply]] = field(default_factory=dict)
-    """The last replies to a user's text, by its number."""
+    """The last replies to each user message, by message number."""
     _by_run: dict[int, list[tuple[str, Reply]]] = field(default_factory=dict)
     """The last prompts by runs of words at their beginning, each with a reply."""
     _alike: list[tuple[Reply, Reply]] = field(default_factory=list)
-    """The first reply of a tree, and a reply in another tree to the same prompt under another system prompt."""
+    """Pairs of a tree's first reply and a reply in another tree to the same prompt."""
     _structured: list[Reply] = field(default_factory=list)
     """The first replies of sessions with an id whose requests require a schema and have no tools."""
     _linked_trees: set[int] = field(default_factory=set)
-    """Trees connected to others by calls, summaries or copies; equal prompts are ignored for these."""
+    """Trees connected to others by calls, summaries or copies; their equal prompts are ignored."""
     _delegations: Delegations = field(default_factory=Delegations)
     _characters: int = 0
 
     def is_full(self) -> bool:
-        """Return whether the limits are reached."""
+        """Return whether a limit is reached."""
         return len(self.trees.replies) > _REPLIES or self._characters > _CHARACTERS
 
     def add(self, entry: Entry, edits: Edits, sets: Sets) -> tuple[int, Reply | None, bool]:
@@ -90,7 +90,7 @@ class _Recent(Struct):
         return self.sessions[reply.tree], reply, is_new
 
     def add_with_id(self, entry: Entry, requests: Requests, session: int, sets: Sets, *, continues: bool) -> None:
-        """Add the reply to a request with a session id, and join a new session with its origin.
+        """Add the reply to a request with a session id; join the session with its origin if it is new.
 
         ``continues``: whether the request contains a logged reply of any session.
         """
@@ -114,7 +114,7 @@ class _Recent(Struct):
         self._count(reply)
 
     def _parent(self, requests: Requests, session: int) -> tuple[Reply | None, int]:
-        """Return the last reply of a session with an id that a request contains, and the place after it."""
+        """Return the last reply of a session that a request contains, and the index of the message after it."""
         for place in reversed(requests.assistants):
             if reply := self._by_chain.get(hash((session, requests.chains[place]))):
                 return reply, place + 1
@@ -122,7 +122,7 @@ class _Recent(Struct):
         return last, requests.assistants[-1] + 1 if last else 0
 
     def close(self, sets: Sets) -> None:
-        """Join sub-agents with their callers, and requests of clients that repeat a prompt with its conversation."""
+        """Join sub-agents with their callers, and client requests that repeat a prompt with its conversation."""
 
         def session(reply: Reply) -> int:
             return sets.find(self.sessions[reply.tree])
@@ -152,7 +152,7 @@ class _Recent(Struct):
             sets.join(self.sessions[nearest.tree], self.sessions[self.trees.replies[number].tree])
 
     def _contained(self, first: Reply) -> Iterator[Reply]:
-        """Yield the replies to prompts contained in a first request that has much less room and no session id."""
+        """Yield the replies to prompts that a smaller first request without a session id contains."""
         if first.tree in self._first_with_id or not self._by_run:
             return
         text = "\n".join(chat.text(message) or "" for _, message in first.users())
@@ -166,9 +166,9 @@ class _Recent(Struct):
                 yield other
 
     def _quoted(self, first: Reply) -> Iterator[Reply]:
-        """Yield replies with tools near a request whose prompts, from other sessions, its text contains.
+        """Yield nearby replies with tools in other trees whose prompt a request quotes.
 
-        Empty for a request that its session continues or that a link explains.
+        Empty if the session of the request continues, or if a link explains the request.
         """
         if self._last[self.sessions[first.tree]] is not first or first.tree in self._linked_trees:
             return
@@ -180,7 +180,7 @@ class _Recent(Struct):
                     yield other
 
     def _compare(self, reply: Reply) -> None:
-        """Record the first replies of other trees to the same prompts, or other replies if this is a first one."""
+        """Pair a reply with replies in other trees to the same prompts; one reply of each pair is a first reply."""
         for index, (number, message) in enumerate(reply.users()):
             text = prompt_text(message)
             if not is_long(text):
@@ -224,7 +224,7 @@ class _Recent(Struct):
         if link.summary and (not self._has_session_id(first, link.summary) or self._is_unique_summary(link, sets)):
             origins.append(link.summary)
         if link.caller and is_long(prompt) and not self._has_session_id(first, link.caller.reply):
-            # A short argument may occur in any text, so the request is only compared with the caller when all requests
+            # A short argument may occur in any text, so the request is compared with the caller only after all requests
             # are known.
             if link.is_short and not is_similar_prompt(link.caller.reply.system, first.system):
                 self._alike.append((first, link.caller.reply))
@@ -239,7 +239,7 @@ class _Recent(Struct):
 
     def _has_session_id(self, first: Reply, other: Reply) -> bool:
         """Return whether one of two trees has a session id."""
-        # Text that occurs in both may then have been pasted by the user.
+        # With a session id, text that occurs in both trees may have been pasted by the user.
         return first.tree in self._first_with_id or other.tree in self._first_with_id
 
     def _is_unique_summary(self, link: Link, sets: Sets) -> bool:
@@ -254,17 +254,17 @@ class _Recent(Struct):
 
 
 class Chains(Struct):
-    """The sessions of requests that are added approximately in order of time."""
+    """Groups requests into sessions; requests are added approximately in order of time."""
 
     sets: Sets = field(default_factory=Sets)
     """The sessions; those that turn out to be the same are joined."""
     _ids: Index = field(default_factory=Index)
     _by_chain: Index = field(default_factory=Index)
-    """The number of the reply by the chain of its request and itself."""
+    """The number of each reply, by the chain of its request and itself."""
     _by_content: Index = field(default_factory=Index)
-    """The number of a distinctive reply by its own content, or ``_SEVERAL``."""
+    """The number of each distinctive reply by its content, or ``_SEVERAL``."""
     _awaited: Index = field(default_factory=Index)
-    """The session of a request that contains a reply not logged yet, by the reply's chain."""
+    """The session of each request that contains a reply not logged yet, by the chain of the reply."""
     _sessions: array[int] = field(default_factory=lambda: array("I"))
     """The session of each reply."""
     _requests_with_id: Requests = field(default_factory=Requests)
@@ -276,22 +276,24 @@ class Chains(Struct):
     """Whether the last request had a session id; ``None`` at the beginning of a file."""
 
     def begin_file(self) -> None:
-        """Begin a file."""
+        """Prepare for the requests of the next file."""
         self._last_had_id = None
 
     def add(self, entry: Entry) -> int:
         """Add the next request and return its session."""
         has_id = entry.session_id is not None
+        # Edits refer to the previous request, which the other reader processed if only one of them has an id.
         edits: Edits = entry.edits if self._last_had_id is has_id else (AddedRun(tuple(entry.messages)),)
         self._last_had_id = has_id
         return self._add_with_id(entry, edits) if has_id else self._add_without_id(entry, edits)
 
     def close(self) -> None:
-        """Join the sessions that are only known to be the same after all requests."""
+        """Join the sessions that turn out to be the same after all requests."""
         self._recent.close(self.sets)
         self._recent, self._requests_with_id, self._histories = _Recent(), Requests(), Histories()
 
     def _add_with_id(self, entry: Entry, edits: Edits) -> int:
+        # An index cannot store the key 0.
         key = hash(("id", entry.session_id)) or 1
         known = self._ids.get(key)
         session = self.sets.add() if known is None else known
@@ -307,7 +309,7 @@ class Chains(Struct):
         return session
 
     def _follow_with_id(self, entry: Entry, edits: Edits) -> Requests:
-        """Read a request with a session id as a continuation of an earlier one, if that is known."""
+        """Read a request with a session id, starting from the earlier request that it continues if that is known."""
         requests = self._requests_with_id
         if entry.known > kept_prefix(edits):
             now = requests.state()
@@ -331,20 +333,21 @@ class Chains(Struct):
         return session
 
     def _recent_with_room(self) -> _Recent:
-        """Return the recent requests, replaced by new ones if there are too many."""
+        """Return the recent requests, or a new collection if there are too many."""
         if self._recent.is_full():
             self._recent.close(self.sets)
             self._recent = _Recent()
         return self._recent
 
     def _join_continued(self, requests: Requests, session: int, *, is_new: bool) -> bool:
-        """Join a session with that of the last logged reply in a request; return whether there is one."""
+        """Join a session with that of the last logged reply in a request; return whether the request contains one."""
         places = requests.assistants
         for place in reversed(places):
             candidates = self._candidates(requests.chains[place])
             if not candidates:
                 continue
             root = self.sets.find(session)
+            # A short first reply may occur in unrelated sessions.
             if root not in candidates and (place != places[0] or _is_distinctive(requests.messages[place])):
                 self.sets.join(candidates[-1], session)
             return True
@@ -366,7 +369,7 @@ class Chains(Struct):
         return sessions
 
     def _join_copies(self, requests: Requests, session: int) -> None:
-        """Join a session with one whose replies a request contains, even if not after the same messages."""
+        """Join a session with one whose replies a request contains, even after different messages."""
         root = self.sets.find(session)
         seen: set[int] = set()
         for place in reversed(requests.assistants):
@@ -385,7 +388,7 @@ class Chains(Struct):
         known = self._candidates(chain)
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
         self._by_chain.put(_rank_key(chain, rank), len(self._sessions))
-        # Short replies occur in many sessions, so they prove no connection.
+        # Short replies occur in many sessions, so they do not prove a connection.
         if is_long(words(message)):
             before = self._by_content.get(content_number or 1)
             is_other = before is not None and (before == _SEVERAL or self.sets.find(self._sessions[before]) != root)

@@ -1,4 +1,4 @@
-"""Responses with several choices: which choice the conversation continues."""
+"""Track which choice of a response the conversation continues."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class _Choice(NamedTuple):
 
 
 class Choices(Struct):
-    """All choices after the first one of each response, by the chain that ends with the choice."""
+    """The choices after the first one of each response, by the chain that ends with the choice."""
 
     _by_chain: dict[int, _Choice] = field(default_factory=dict)
     _by_assistant_chain: dict[int, int] = field(default_factory=dict)
-    """The last chain by its assistant chain."""
+    """The last such chain for each assistant chain."""
 
     def add(self, reply: Reply, requests: Requests, raw: bytes) -> None:
         """Add the choices of the response to the last request."""
@@ -38,7 +38,7 @@ class Choices(Struct):
                     self._by_assistant_chain[assistant_chain] = chain
 
     def choose(self, chain: int) -> Reply | None:
-        """Return the reply with the choice that a later request contains; the first such choice becomes the reply."""
+        """Return the reply whose choice ends a chain; the first choice to be continued replaces the reply's content."""
         choice = self._by_chain.get(chain)
         if choice is None:
             return None

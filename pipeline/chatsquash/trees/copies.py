@@ -1,7 +1,7 @@
-"""Detect replies that several files contain because forks and resumed sessions repeat the beginning of another one.
+"""Detect replies that several files contain because forks and resumed sessions repeat the beginning of another session.
 
 A reply is a copy if another file has one with the same id and content, or if both follow a common beginning with the
-same content and times, or without times but with the same call ids. Different times or equal content on their own are
+same content and times, or without times but with the same call ids. Different times, or equal content by itself, are
 not decisive.
 """
 
@@ -25,7 +25,7 @@ _NEVER = 1 << 63
 
 
 class SampledReply(NamedTuple):
-    """The data that identifies a reply in other files."""
+    """Data that identifies a reply in other files."""
 
     number: int
     """As in ``FileReply``."""
@@ -33,14 +33,14 @@ class SampledReply(NamedTuple):
     keys: tuple[bytes, ...]
     """Digests of an id with the content, and of the beginning with its times; copies share at least one."""
     beginning: bytes | None
-    """A digest of the beginning without times, for a reply without ids in a file that names the session it repeats."""
+    """A digest of the beginning without times; ``None`` for a reply with a logged id."""
 
 
 class LineageMember(Struct, frozen=True):
     """One of several files with a common beginning."""
 
     name: str
-    """Decides if nothing else does."""
+    """The file name, which breaks ties."""
     session: str
     parents: tuple[str, ...]
     started: int | None
@@ -49,7 +49,7 @@ class LineageMember(Struct, frozen=True):
 
 
 def sampled_replies(paths: Iterable[FilePath]) -> list[SampledReply]:
-    """Return the data that identifies the replies of a file."""
+    """Return the identifying data of the replies in a file."""
     contents: dict[int, bytes] = {}
     replies: dict[int, SampledReply] = {}
     for path in paths:
@@ -81,6 +81,7 @@ def _on_path(path: FilePath, contents: dict[int, bytes]) -> Iterator[SampledRepl
         ids = [*_ids(message, known)]
         is_identified = is_identified or _has_call_id(message)
         if is_identified and not ids and known.time is None:
+            # After a unique call id, the history is unique as well.
             ids = [f"beginning {digest.hex()}"]
         keys = [xxh3_128_digest(name.encode("utf-8", "surrogatepass") + b"\n" + content) for name in ids]
         yield SampledReply(
@@ -92,7 +93,8 @@ def _on_path(path: FilePath, contents: dict[int, bytes]) -> Iterator[SampledRepl
 
 
 def _content(message: Message) -> bytes:
-    """Return a digest of text and calls of a message, without its reasoning, which copies may lose."""
+    """Return a digest of the text and calls of a message."""
+    # Copies may lack the reasoning.
     content = {name: message.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
     return xxh3_128_digest(jsonio.dumps(content, sort_keys=True))
 
@@ -115,8 +117,8 @@ def _has_call_id(message: Message) -> bool:
 def copies(members: Sequence[LineageMember]) -> list[frozenset[int]]:
     """Return, for each file, the numbers of its replies that count in another file.
 
-    A reply counts in the first file that contains it: a parent before the files that name it, then the file that
-    started first, then the one whose first unique reply is earliest, then by name.
+    A reply counts in the first file that contains it. Parents come before files that refer to them; then the file that
+    started first, then the one with the earliest unique reply, then the first one by name.
     """
     owners: dict[bytes, int] = {}
     beginnings: dict[str, set[bytes]] = {}
@@ -139,14 +141,14 @@ def copies(members: Sequence[LineageMember]) -> list[frozenset[int]]:
 
 
 def _in_order(members: Sequence[LineageMember]) -> list[int]:
-    """Return the indices of files in the order in which replies count in them."""
+    """Return the indices of files in the order in which they claim replies."""
     times = Counter(key for member in members for key in {key for reply in member.replies for key in reply.keys})
     sessions = {member.session: index for index, member in reversed([*enumerate(members)]) if member.session}
     own = [_first_own(member, times) for member in members]
     ranks: dict[int, tuple[int, int]] = {}
 
     def rank(index: int, visited: frozenset[int]) -> tuple[int, int]:
-        """Return when a file started, not before its parents, and how many parents precede it."""
+        """Return the start of a file, no earlier than that of its parents, and the number of generations before it."""
         if index not in ranks:
             started = members[index].started
             parents = {sessions[name] for name in members[index].parents if name in sessions} - visited - {index}

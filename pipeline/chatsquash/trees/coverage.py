@@ -13,7 +13,7 @@ from chatsquash.core.model import Message
 from chatsquash.trees.growth_tracking import GrowthTracker
 
 _REASONS = {chat.PRIVATE, *reasoning.MEMBERS}
-"""Members that indicate reasoning; messages with reasoning have one of them, unless it is part of their content."""
+"""Members that indicate reasoning outside the content."""
 Fate = Literal["carried", "lost", "withheld"] | None
 """The outcome of a reply's reasoning; ``None`` for a reply without reasoning."""
 
@@ -27,7 +27,7 @@ def fate(reply: Message, message: Message | None) -> Fate:
 
 
 def reasoned(message: Message) -> bool | None:
-    """Return whether a message has reasoning as text; ``None`` for a message without reasoning."""
+    """Return whether a message has readable reasoning; ``None`` for a message without any reasoning."""
     content = message.get("content")
     if (content is None or type(content) is str) and message.keys().isdisjoint(_REASONS):  # most messages
         return True if content and reasoning.in_text(message) else None
@@ -51,7 +51,7 @@ def _is_thought(block: Block) -> bool:
 
 
 def coverage(rows: Iterable[ReplyOutcome]) -> Coverage:
-    """Return the sums over the replies of a session."""
+    """Return the coverage of a session's replies."""
     status: Counter[str] = Counter()
     why: Counter[str] = Counter()
     thought: Counter[Fate] = Counter()
@@ -74,7 +74,8 @@ def _thought(fates: Counter[Fate]) -> tuple[int, int, int]:
 
 
 def of_grown(tracker: GrowthTracker) -> Coverage:
-    """Return the sums of a session in which every request extends the last one: its record contains all replies."""
+    """Return the coverage of a session in which every request extends the last one."""
+    # The record is the last request with its reply, so it contains every reply.
     last = tracker.last
     messages = last.messages if last else []
     if last and last.reply.message is not None:

@@ -1,4 +1,4 @@
-"""Decide which calls of other sessions started conversations, by their results, after all requests were read."""
+"""Decide which calls started conversations in other sessions, after all requests are known."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class _Delegated(Struct):
 
 
 class Delegations(Struct):
-    """Conversations whose starting calls are not decided yet."""
+    """Conversations for which the call that started them is still to be determined."""
 
     _candidates: list[_Delegated] = field(default_factory=list)
 
     def add(self, first: Reply, link: Link, calls: Calls) -> None:
-        """Add the first reply of a conversation, with the preceding calls."""
+        """Add the first reply of a conversation, with the earlier calls that may have started it."""
         if link.summary or link.copies:
             return
         texts = prompts(first)
@@ -42,7 +42,7 @@ class Delegations(Struct):
         self._candidates.append(_Delegated(first, sites, is_exact))
 
     def callers(self, calls: Calls, replies: list[Reply], session: _SessionOf) -> Iterator[tuple[Reply, Reply]]:
-        """Yield each reply with a call and the first reply of the conversation in another session that it started."""
+        """Yield each reply with a call and the first reply of the conversation that it started in another session."""
         answers, used_calls = _answers(replies), set[tuple[int, int]]()
         for each in self._candidates:
             texts = prompts(each.first)
@@ -76,7 +76,7 @@ def _answers(replies: list[Reply]) -> dict[int, list[Reply]]:
 
 
 def _confirmed(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
-    """Return the calls whose result the conversation contains; preferably calls that were open during all of it."""
+    """Return the calls whose result the conversation contains; calls that were open throughout are preferred."""
     first, last = delegated.first, answers[-1]
     sites = returning(delegated.sites, answers, is_strict=True)
     pending = [site for site in sites if _is_before(site.reply, first) and not _is_answered_before(site, last)]
@@ -88,8 +88,8 @@ def _unanswered(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
     first, last = delegated.first, answers[-1]
     before = [site for site in delegated.sites if delegated.is_exact and _is_before(site.reply, first)]
     others = [site for site in before if _has_other_settings(site.reply, first)]
-    # Under other settings than the caller's it is a sub-agent whatever the result is: the result may only report a
-    # start or a failure. Under the same settings, the user may have pasted the prompt.
+    # With settings other than the caller's, the conversation is a sub-agent regardless of the result, which may only
+    # report a start or a failure. With the same settings, the user may have pasted the prompt.
     pending = [
         site
         for site in before
@@ -100,12 +100,13 @@ def _unanswered(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
 
 
 def _has_other_settings(caller: Reply, first: Reply) -> bool:
-    """Return whether a conversation has other tools or another system prompt than the one with a call."""
+    """Return whether a conversation has other tools or another system prompt than its possible caller."""
     return first.tools != caller.tools or not is_similar_prompt(caller.system, first.system)
 
 
 def _is_before(one: Reply, other: Reply) -> bool:
-    """Return whether a reply is not later than another, by their times if both have one: files are read one by one."""
+    """Return whether a reply is not later than another one."""
+    # Files are read one after the other, so the order of replies is only meaningful without times.
     if one.at is None or other.at is None:
         return one.number < other.number
     return one.at <= other.at

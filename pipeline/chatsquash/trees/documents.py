@@ -1,7 +1,7 @@
-"""Relate the conversations of a file: their kinds, parents and replies.
+"""Relate the conversations of a file to each other: determine their kinds, parents and replies.
 
-Replies shared by branches belong to the trunk, the branch with the most replies, which has the kind of the tree.
-Replies shared by other branches belong to the longest of them.
+The branch with the most replies is the trunk. It has the kind of the tree, and replies that it shares with other
+branches belong to it. Replies shared only by other branches belong to the longest of these.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from chatsquash.trees.paths import (
 )
 
 Key = tuple[object, ...]
-"""Distinguishes a reply from the others of its file."""
+"""A key that distinguishes a reply from the others of its file."""
 
 
 class FileReply(LoggedReply, eq=False, kw_only=True):
@@ -36,7 +36,7 @@ class FileReply(LoggedReply, eq=False, kw_only=True):
 
     key: Key
     evidence: OriginReply
-    """The reply's data in the conversation that it belongs to."""
+    """The evidence of the reply in the conversation that it belongs to."""
 
 
 class FilePath(Path[FileReply], eq=False, kw_only=True):
@@ -47,7 +47,7 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     conversation: Conversation
     origin: Origin
     replies: list[FileReply] = field(default_factory=list)
-    """All its replies, including those that precede it in other conversations."""
+    """All its replies, including those that it shares with other conversations."""
     owners: dict[int, FilePath] = {}  # noqa: RUF012 - replaced by that of the file
     """The conversation of each reply of the file, by the reply's number."""
     root_origin: Origin = Origin()
@@ -56,14 +56,14 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
 
     @property
     def is_copy(self) -> bool:
-        """Whether it only repeats another session: all its replies count there, and nothing follows the last one."""
+        """Whether it only repeats another session: all its replies count there, and no message follows the last one."""
         if self.own or self.kind == "branch":
             return bool(self.own) and all(reply.is_copy for reply in self.own)
         return bool(self.replies) and self.origin.replies[-1].at == len(self.conversation.messages) - 1
 
     @property
     def ends(self) -> tuple[int, int, int]:
-        """A sort key for the end of a conversation; of conversations that end at once, the first one is greater."""
+        """A sort key for the end of a conversation; of conversations that end together, the first one ranks highest."""
         last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)
         return last.time or self.origin.ended_at or 0, last.line or 0, -self.number
 
@@ -80,7 +80,7 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
                     yield call_id
 
     def chain(self) -> list[FilePath]:
-        """Return the chain as for any path; empty too if a sub-agent or the client began the summarized one."""
+        """Return the chain as for any path, but none if a sub-agent or the client began the summarized conversation."""
         chain = super().chain()
         root = chain[-1].parent if chain and chain[-1].kind == "compacted" else None
         return [] if root and root.kind in ("subagent", "side") else chain
@@ -92,13 +92,13 @@ class FileSession(Struct, frozen=True):
     first: FilePath
     """The conversation that it begins with."""
     chain: list[FilePath]
-    """The user's conversations, latest first: the one with the most replies, and those replaced by its summaries."""
+    """The user's conversations, latest first: the one with the most replies, and those that its summaries replaced."""
     longest: FilePath
     """The conversation with the longest history before its last reply; a side request only if there is nothing else."""
 
 
 def paths_of(document: LogDocument) -> list[FilePath]:
-    """Return the conversations of a document; they are related to each other only once."""
+    """Return the related conversations of a document, computed only once."""
     if document.paths is None:
         document.paths = paths(document.conversations)
     known: list[FilePath] = document.paths
@@ -116,7 +116,7 @@ def is_written(path: FilePath, options: Options) -> bool:
 
 
 def paths(conversations: list[Conversation]) -> list[FilePath]:
-    """Return the related conversations of a file, in its order."""
+    """Return the conversations of a file in file order, related to each other."""
     members = [
         FilePath(number=number, conversation=each, origin=each.origin or Origin())
         for number, each in enumerate(conversations)
@@ -147,6 +147,7 @@ def _add_replies(members: list[FilePath]) -> None:
     """Assign its replies to each path; a reply in several conversations has the same number in all of them."""
     moments = [[*map(_moment, each.origin.replies)] for each in members]
     times = Counter(chain.from_iterable(moments))
+    # Hashing the content of each reply is only necessary if times and ids are not unique.
     is_unique = len(times) == times.total()
     numbers: dict[Key, int] = {}
     for path, own in zip(members, moments, strict=True):
@@ -184,7 +185,7 @@ def _keys(path: FilePath, moments: list[Key], times: Counter[Key]) -> Iterator[K
 
 
 class _NameIndex:
-    """Finds conversations by the names that files use."""
+    """Looks up conversations by the ids that files use."""
 
     def __init__(self, members: list[FilePath]) -> None:
         self._ids = {path.origin.id: path for path in reversed(members) if path.origin.id}
@@ -197,7 +198,7 @@ class _NameIndex:
 
 
 _Tree = tuple[FilePath, list[FilePath]]
-"""The root, which the file does not call a branch, and the conversations that begin like it."""
+"""The root, which is not a branch in the file, and the conversations that begin like it."""
 
 
 def _trees(members: list[FilePath], names: _NameIndex) -> list[_Tree]:
@@ -210,7 +211,7 @@ def _trees(members: list[FilePath], names: _NameIndex) -> list[_Tree]:
 
 
 def _root(path: FilePath, names: _NameIndex, roots: dict[int, FilePath]) -> FilePath:
-    """Return the conversation that another one is a branch of, directly or indirectly; ``roots`` caches the results."""
+    """Return the conversation from which a branch comes, directly or indirectly; ``roots`` caches the results."""
     visited: dict[int, FilePath] = {}
     while path.origin.kind == "branch" and path.number not in visited and path.number not in roots:
         visited[path.number] = path
@@ -234,7 +235,7 @@ def _compactions(path: FilePath, names: _NameIndex, known: dict[int, int]) -> in
 
 
 def _set_parent(root: FilePath, tree: list[FilePath], calls: dict[str, FilePath], names: _NameIndex) -> None:
-    """Set the parent of a trunk: the conversation that made its call, otherwise the one that the file names."""
+    """Set the parent of a trunk: the conversation with its call, otherwise the one given in the file."""
     origin = root.origin
     caller = calls.get(origin.call) if origin.call else None
     parent = caller or (names.find(origin.parent) if origin.kind != "branch" else None)
@@ -247,6 +248,7 @@ def _set_sessions(paths: list[FilePath]) -> None:
 
     def find_root(number: int) -> int:
         while parents[number] != number:
+            # Path halving keeps many lookups linear.
             parents[number] = parents[parents[number]]
             number = parents[number]
         return number

@@ -13,7 +13,7 @@ _NOTE = 100
 _REMOVED = 40
 """The minimum number of characters removed by shortening; a smaller difference means another result."""
 _COMPARED_LENGTH = 10_000
-"""The number of characters of an original whose words are compared."""
+"""The number of characters of an original to compare words with."""
 _WORD = re.compile(r"\w+")
 _BRACKETED = re.compile(r"(?=.*[^\W\d_])(?:\[[^\[\]\n]*\]|<[^<>\n]*>|\([^()\n]*\)|\{[^{}\n]*\}|\*+[^*\n]+\*+)")
 
@@ -21,7 +21,7 @@ _BRACKETED = re.compile(r"(?=.*[^\W\d_])(?:\[[^\[\]\n]*\]|<[^<>\n]*>|\([^()\n]*\
 def is_emptied(message: Message, original: Message) -> bool:
     """Return whether a result is an emptied version of its original.
 
-    A text that merely differs, such as the result of a second run, is another result.
+    A different text, such as the result of a second run, is not an emptied version.
     """
     here, there = ((chat.text(each) or "").strip() for each in (message, original))
     lacks_parts = len(chat.other_parts(message)) < len(chat.other_parts(original))
@@ -33,7 +33,7 @@ def is_emptied(message: Message, original: Message) -> bool:
 
 
 def is_removed(here: str, there: str) -> bool:
-    """Return whether a text is a note instead of another one, or the remainder after a part was removed."""
+    """Return whether a text is a note in place of another one, or the remainder after a part was removed."""
     here, there = here.strip(), there.strip()
     return here != there and (_is_note(here) or _is_shortened(here, there))
 
@@ -44,7 +44,7 @@ def _is_note(text: str) -> bool:
 
 
 def _is_placeholder(here: str, there: str) -> bool:
-    """Return whether a text is a note instead of another one, or short with few words in common."""
+    """Return whether a text is a note in place of another one, or short with few words in common."""
     if len(here) > _NOTE or here in there:
         return False
     if _is_note(here):

@@ -1,4 +1,4 @@
-"""Detect sub-agents that only later requests reveal: forks of a history, and those logged before their call."""
+"""Detect sub-agents that only later requests reveal: forks of a history, and sub-agents logged before their call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_fork(reply: Reply) -> bool:
 
 
 def separate_forks(replies: list[Reply], links: list[Link]) -> None:
-    """Give each path its own tree that forks from another one with the argument of a call there."""
+    """Give each path that forks from another one with the argument of a call there its own tree."""
     calls = _LongArguments()
     new_trees: dict[int, int] = {}
     forks: dict[tuple[int, int], list[int]] = {}
@@ -48,7 +48,7 @@ class _LongArguments(Struct):
     _known: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
     def find(self, reply: Reply, text: str, *, exactly: bool = False) -> CallSite | None:
-        """Return the call of a reply with an argument that a text is equal to or contains."""
+        """Return the call of a reply with an argument that equals a text or is contained in it."""
         if (known := self._known.get(reply.number)) is None:
             calls = enumerate(chat.calls(reply.message)[:ARGUMENTS], 1)
             known = [(place, each) for place, call in calls for each in arguments(call) if is_long(each)]
@@ -62,7 +62,7 @@ class _LongArguments(Struct):
 def _fork_caller(reply: Reply, calls: _LongArguments) -> CallSite | None:
     """Return the call whose argument is the last user text before a reply.
 
-    It is a call of the parent reply, or of a sibling that continues the same parent.
+    The call is in the parent reply, or in a sibling that continues the same parent.
     """
     text = reply.last_prompt()
     if not text or reply.parent is None or _is_answer(reply):
@@ -87,12 +87,12 @@ def _siblings(reply: Reply) -> list[Reply]:
 
 
 def _continues_without_argument(reply: Reply, text: str) -> bool:
-    """Return whether the conversation with a call also continues without the argument of the call."""
+    """Return whether the conversation also continues without the argument of the call."""
     return any(each.last_prompt() != text or _is_answer(each) for each in _siblings(reply))
 
 
 def find_later_calls(replies: list[Reply], links: list[Link]) -> None:
-    """Link trees that started before the reply with their call was complete, and so were logged before it."""
+    """Link trees that started before the reply with their call was complete, and were therefore logged before it."""
     firsts = [reply for reply in replies if reply.parent is None and not _has_origin(links[reply.tree])]
     if len(firsts) < 2:
         return

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 _NO_TOKENS = Tokens()
 _MOST_ENTRIES = 64
-"""The number of conversation ends whose entries stay in memory; others are read again when needed."""
+"""The number of conversation ends whose entries stay in memory; others are read again if needed."""
 
 
 class GrowthTracker(Struct):
-    """Tracks what the replies of a session continue."""
+    """Tracks which replies the requests of a session continue."""
 
     detects_gaps: bool = False
     """Whether to detect requests with missing context."""
     lazily: bool = False
-    """Whether a request that has the last reply in its place, followed by more, counts as growth.
+    """Whether a request also counts as growth if it has the last reply in its place, followed by more messages.
 
-    This is sufficient if only the last request matters and kinds of conversations are not needed.
+    This is sufficient if only the last request matters and the kinds of conversations are not needed.
     """
     keeps_logprobs: bool = False
     """Whether to keep the log probabilities of responses."""
@@ -111,19 +111,20 @@ class GrowthTracker(Struct):
         return self._growth.continues(last, entry)
 
     def has_only_grown(self) -> bool:
-        """Return whether the last request contains all replies and is not a request of the client itself."""
+        """Return whether the last request contains all replies and is not the client's own."""
         if self.trees is not None:
             return False
         if self.last is None:
             return True
         limit = self.last.limit
+        # With a limit of one token, the client only tests whether the model answers.
         is_probe = limit == b"1" or (limit[:1] == b"{" and usage.limit(limit) == 1)
         return not is_probe and (self._growth is None or self._growth.contains_all(self.last, self.growing_requests))
 
     def grown_marks(self, entry: Entry) -> list[Mark] | None:
         """Return the marks of the assistant messages of a session that only grew, if several models wrote them.
 
-        ``entry`` is the entry of the record.
+        ``entry`` is the entry behind the record.
         """
         models = {each.count: each.model for each in self.growing_requests}
         if len({*models.values()}) < 2:
@@ -133,7 +134,7 @@ class GrowthTracker(Struct):
         return [Mark((ordinal,), model=models.get(at, "")) for ordinal, at in enumerate(places)]
 
     def branch(self) -> Trees:
-        """Return the trees of all requests so far; from now on the session is tracked as trees."""
+        """Return the trees of all requests so far, and track the session as trees from now on."""
         if self.trees is None:
             from chatsquash.trees.trees import Trees  # not needed for sessions that only grow
 
@@ -158,8 +159,8 @@ class GrowthTracker(Struct):
         trees = self.branch()
         if line in self.unanswered:
             return self.unanswered[line]
-        again = {each.line: each.by for each in trees.repeats}
-        return again.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
+        repeats_by_line = {each.line: each.by for each in trees.repeats}
+        return repeats_by_line.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
 
     def _requests(self, messages: list[Message]) -> Iterator[tuple[GrowingRequest, Edits]]:
         """Yield the requests so far with their edits; ``messages`` are those of the last request."""
@@ -217,12 +218,13 @@ def _grows(last: Entry, entry: Entry) -> bool:
 
 
 def _is_truncated(reply: Response) -> bool:
-    """Return whether a request that ends with this reply may have had it continued."""
+    """Return whether the reply to a request that ends with this reply may continue it."""
     return reply.cut or reply.finish_reason is None or chat.is_truncated(reply.finish_reason)
 
 
 def _is_same(one: Message, other: Message) -> bool:
-    """Return whether messages count as the same."""
+    """Return whether two messages have the same canonical number."""
+    # Most messages are spelled alike, and comparing them is faster than numbering them.
     essence = _essence(one)
     if essence is not None and essence == _essence(other):
         return True
@@ -233,7 +235,7 @@ def _is_same(one: Message, other: Message) -> bool:
 
 
 def _essence(message: Message) -> list[Json] | None:
-    """Return the relevant content of a message that only has text and function calls; ``None`` for others."""
+    """Return the relevant content of a message with only text and function calls; ``None`` for others."""
     essence = [message["role"], message.get("content") or ""]
     try:
         for call in message.get("tool_calls") or ():

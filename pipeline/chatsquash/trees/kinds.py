@@ -22,13 +22,13 @@ from chatsquash.trees.sides import Sides, side_replies
 from chatsquash.trees.trees import Trees
 
 _ID_REPLIES = 8
-"""The number of short replies at the end of a conversation that its id depends on."""
+"""The maximum number of short replies at the end of a conversation that its id depends on."""
 _ANSWERS = 8
-"""The number of a sub-agent's replies that the result of its call is compared with."""
+"""The number of a sub-agent's replies to compare with the result of its call."""
 
 
 def conversations(trees: Trees) -> list[LogPath]:
-    """Return all conversations of trees in the order in which they end, corrected by another file if there is one."""
+    """Return all conversations of trees in the order in which they end, corrected from another file if there is one."""
     members = paths(trees.replies, trees.links)
     if trees.revise:
         trees.revise(members)
@@ -39,15 +39,17 @@ def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
     """Return all conversations in the order in which they end; each reply that was not retried belongs to one."""
     separate_forks(replies, links)
     find_later_calls(replies, links)
-    says_ends = any(reply.is_ended for reply in replies)
+    has_finish_reasons = any(reply.is_ended for reply in replies)
     for reply in replies:
-        reply.is_retried = reply.is_continued or (reply.is_resent and reply.is_interrupted(says_ends=says_ends))
+        reply.is_retried = reply.is_continued or (
+            reply.is_resent and reply.is_interrupted(has_finish_reasons=has_finish_reasons)
+        )
     leaves, sides = _leaves(replies)
     replaced_numbers = {
         reply.parent.number for reply in replies if reply.wording and reply.parent and reply not in sides
     }
     trees: dict[int, list[LogPath]] = {}
-    # A fork follows the tree that it leaves, which has its history.
+    # Sorted by tree, because a fork follows the tree with its history.
     for reply in sorted(leaves, key=lambda reply: reply.tree):
         kind: ConversationKind = "side" if reply in sides else "branch"
         path = LogPath(last=reply, kind=kind, is_abandoned=reply.number in replaced_numbers)
@@ -124,7 +126,7 @@ class _TreeKinds:
         return "side" if not has_turns and self._sides.begins(first) else "main"
 
     def _is_confirmed(self, link: Link, trunk: LogPath) -> bool:
-        """Return whether the call whose argument is part of a tree's prompt really started the tree."""
+        """Return whether the call whose argument is part of a tree's prompt actually started the tree."""
         assert link.caller
         answers = (reply for reply in trunk.back() if reply is trunk.last or not chat.calls(reply.message))
         if returning([link.caller], islice(answers, _ANSWERS), is_strict=link.is_short):
@@ -132,7 +134,7 @@ class _TreeKinds:
         return not link.is_short and trunk.length > 1 and bool(trunk.last.tools)
 
     def set_equal_calls(self, tree: int, members: list[LogPath]) -> None:
-        """Mark the sub-agents of several calls with equal arguments that form one tree because they begin alike."""
+        """Mark as sub-agents the paths that equal calls started, which form one tree because they begin alike."""
         link = self._links[tree]
         if len(members) > 1 and members[0].kind == "subagent" and link.caller and link.is_exact:
             for path in members[1 : equal_calls(link.caller) - self._callers[link.caller.reply.number] + 1]:
@@ -146,10 +148,10 @@ class _TreeKinds:
     def parent(
         self, tree: int, trunk: LogPath, owners: dict[int, LogPath], trunks: dict[int, LogPath]
     ) -> LogPath | None:
-        """Return the conversation that a tree comes from."""
+        """Return the parent of a tree: the conversation that it comes from."""
         link = self._links[tree]
         if trunk.kind == "compacted":
-            return self._summarised(link, owners, trunks)
+            return self._summarized(link, owners, trunks)
         if trunk.kind == "subagent" and link.caller:
             return owners.get(link.caller.reply.number)
         if trunk.kind == "side":
@@ -163,7 +165,7 @@ class _TreeKinds:
             return alike if alike and alike.kind != "side" else self._nearest(tree, trunks)
         return None
 
-    def _summarised(self, link: Link, owners: dict[int, LogPath], trunks: dict[int, LogPath]) -> LogPath | None:
+    def _summarized(self, link: Link, owners: dict[int, LogPath], trunks: dict[int, LogPath]) -> LogPath | None:
         """Return the conversation with the last reply that a summary replaced."""
         summary = link.summary
         if summary is None:
@@ -198,20 +200,20 @@ def select_paths(paths: list[LogPath], options: Options) -> list[LogPath]:
 
 def conversation_ids(paths: Iterable[LogPath], session: str) -> dict[int, str]:
     """Return the id of each conversation by its ``id()``: a digest of its session, its beginning and its end."""
-    # A short end, or that of a client's own request, may also occur in another session of the same name, so the replies
-    # before it count as well.
+    # A short end, or that of a client's own request, may also occur in another session with the same id, so the replies
+    # before it are included.
     names_by_path: dict[int, str] = {}
     times: dict[str, int] = {}
     firsts: dict[int, Reply] = {}
-    contents = _SaidOnce()
+    contents = _ContentCache()
     hashes: dict[int, Any] = {}
     for path in paths:
         first = _first(path.last, firsts)
         if first.number not in hashes:
             prompt = next((message for _, message in first.users()), None)
-            hashes[first.number] = sha256(b"[%b,%b," % (jsonio.dumps(session), jsonio.dumps(_said(prompt))))
+            hashes[first.number] = sha256(b"[%b,%b," % (jsonio.dumps(session), jsonio.dumps(_content(prompt))))
         end_hash = hashes[first.number].copy()
-        end_hash.update(jsonio.dumps([_said(path.last.message), *_before_end(path, contents)])[1:])
+        end_hash.update(jsonio.dumps([_content(path.last.message), *_before_end(path, contents)])[1:])
         name = end_hash.hexdigest()[:16]
         times[name] = times.get(name, 0) + 1
         names_by_path[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
@@ -230,44 +232,46 @@ def _first(reply: Reply, firsts: dict[int, Reply]) -> Reply:
 
 
 _LONG = 4096
-"""The length from which texts are represented by their hash, since many conversations may continue them."""
+"""The length above which texts are represented by their hash."""
 
 
-class _SaidOnce(dict[int, object]):
+class _ContentCache(dict[int, object]):
     """The content of messages, computed once per message."""
 
     def of(self, message: Message) -> object:
         """Return the content of a message, with a long text replaced by its hash."""
         if id(message) not in self:
             text = chat.text(message) or ""
+            # Many conversations may continue the same long text.
             digest = sha256(jsonio.dumps(text)).hexdigest() if len(text) > _LONG else None
-            self[id(message)] = digest or _said(message)
+            self[id(message)] = digest or _content(message)
         return self[id(message)]
 
 
-def _before_end(path: LogPath, said: _SaidOnce) -> Iterator[object]:
-    """Yield the content before the end of a conversation, up to a long reply; side replies often repeat."""
+def _before_end(path: LogPath, cache: _ContentCache) -> Iterator[object]:
+    """Yield the content before the end of a conversation, back to a long reply."""
+    # The replies to a client's own requests often repeat, so even a long one is not enough.
     is_end = path.kind != "side"
     for each in islice(path.last.back(), _ID_REPLIES):
         if each is not path.last:
-            yield said.of(each.message)
+            yield cache.of(each.message)
         if is_end and is_long(chat.text(each.message) or ""):
             return
         is_end = True
-        yield from map(said.of, each.new_messages[-2:])
+        yield from map(cache.of, each.new_messages[-2:])
 
 
 def name_of_line(session: str, line: int) -> str:
-    """Return the conversation id of a request that cleaning dropped, which is on no path."""
+    """Return the conversation id of a request that cleaning dropped and that is therefore on no path."""
     return sha256(jsonio.dumps([session, "line", line])).hexdigest()[:16]
 
 
 def digest(session: str, first: object, last: object, *more: object) -> str:
     """Return a conversation id from the first user message and the last reply."""
-    return sha256(jsonio.dumps([session, _said(first), _said(last), *more])).hexdigest()[:16]
+    return sha256(jsonio.dumps([session, _content(first), _content(last), *more])).hexdigest()[:16]
 
 
-def _said(message: object) -> object:
+def _content(message: object) -> object:
     if not isinstance(message, dict):
         return None
     return [chat.text(message), [chat.call_name(call) for call in chat.calls(message)]]  # type: ignore[arg-type]
@@ -287,7 +291,7 @@ def are_unrelated(trees: Trees) -> bool:
 def unexplained(trees: Trees, paths: list[LogPath], unanswered: dict[int, Reply | None]) -> set[int]:
     """Return the lines of unexpected beginnings: later user conversations, and unrelated requests without a reply.
 
-    Expected are requests that continue a logged reply and those started by a call, a summary or the client.
+    Requests that continue a logged reply, or that a call, a summary or the client started, are expected.
     """
     lines_by_reply = {reply.number: reply.line for reply in beginnings(trees, paths)[1:]}
     lines = {*lines_by_reply.values(), *(each.line for each in trees.repeats if each.by.number in lines_by_reply)}

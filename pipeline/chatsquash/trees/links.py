@@ -1,4 +1,4 @@
-"""Find the origin of a tree: the summary in its first request, the call that started it, the messages it copied."""
+"""Find the origin of a tree: the summary in its first request, the call that started it, the messages it copies."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from chatsquash.trees.canonical import LEAST_RUNS, is_similar_prompt, prompt_tex
 from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
-"""The number of word runs that a text must share with a reply to quote it."""
+"""The minimum number of word runs that a text shares with a reply that it quotes."""
 _COMPLETE = 0.8
-"""The share of a reply from which it counts as completely quoted."""
+"""The minimum share of a reply in a text that quotes it completely."""
 _LEAST_OF_TEXT, _LEAST_OF_TEXT_COMPLETE, _LEAST_OF_CONTINUATION = 0.3, 0.24, 0.1
-"""The share of a text that a summary must make up: partial, complete, and complete in the same conversation."""
+"""The minimum share of a text that a summary makes up: partial, complete, and complete in the same conversation."""
 _OWN = 64
 """The number of replies whose own words are cached."""
 _MOST_PER_RUN = 8
-"""The number of replies that are remembered for a word run."""
+"""The maximum number of replies to remember for a word run."""
 _MOST_PARTS = 16
-"""The number of texts of one message that are examined separately."""
+"""The maximum number of texts in a message to examine separately."""
 _BACK = 20
-"""The number of replies before a summary that are examined."""
+"""The number of replies before a summary to examine."""
 
 
 class Link(Struct):
@@ -36,17 +36,17 @@ class Link(Struct):
     summary: Reply | None = None
     """The reply that summarized the previous conversation."""
     rivals: list[Reply] = field(default_factory=list)
-    """Other replies that may be this summary just as well."""
+    """Other replies that could equally be this summary."""
     caller: CallSite | None = None
     """The call whose argument is the prompt."""
     is_exact: bool = False
     """Whether the argument is the entire prompt."""
     is_short: bool = False
-    """Whether the argument is only a part of the prompt, and so short that other texts may contain it."""
+    """Whether the argument is only part of the prompt, and so short that other texts may contain it."""
     copies: list[Reply] = field(default_factory=list)
-    """The replies of other trees in its first request."""
+    """Replies of other trees that its first request contains."""
     quoted: Reply | None = None
-    """The last reply quoted by a text in its first request."""
+    """The last reply that a text in its first request quotes."""
     quotes: int = 0
     """The number of quoted replies."""
     same_summary: Reply | None = None
@@ -54,7 +54,7 @@ class Link(Struct):
 
 
 class Links(Struct):
-    """Compares the beginnings of trees with earlier replies; only built once a session has a second tree."""
+    """Compares the beginnings of trees with earlier replies; nothing is computed before a session's second tree."""
 
     _seen: int = 0
     _by_run: dict[int, list[Reply]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Links(Struct):
     _opening_texts: set[int] = field(default_factory=set)
     """The hashes of the first texts of trees that begin with a summary."""
     _own: dict[int, tuple[Message, list[Message], set[int]]] = field(default_factory=dict)
-    """The own words of the last quoted replies by number, with the messages that they were computed from."""
+    """The own words of the last quoted replies, by number, with the messages from which they were computed."""
     _links: dict[int, Link] = field(default_factory=dict)
     """The links of trees by the numbers of their first replies."""
 
@@ -87,7 +87,7 @@ class Links(Struct):
         return link
 
     def adds_summary(self, text: str, other: str, before: list[Reply]) -> bool:
-        """Return whether a text contains a summary that is not continued and that another text does not contain."""
+        """Return whether a text contains a summary without a continuation that another text does not contain."""
         self.learn(before)
         words = runs(text)
         new_words = words - runs(other)
@@ -111,7 +111,7 @@ class Links(Struct):
         return any(map(self.calls.is_open, prompts(first)))
 
     def learn(self, replies: list[Reply]) -> None:
-        """Remember the content and calls of replies that were not read before."""
+        """Remember the content and calls of new replies."""
         for reply in replies[self._seen :]:
             for run in sketch(chat.text(reply.message) or "").runs:
                 recent = self._by_run.setdefault(run, [])
@@ -123,7 +123,7 @@ class Links(Struct):
     def _read(
         self, first: Reply, message: Message, words: set[int], before: list[Reply], link: Link
     ) -> dict[Reply, float]:
-        """Find replies that a first message quotes; returns the summaries like ``_summaries``."""
+        """Record the replies that a first message quotes; return summaries as ``_summaries`` does."""
         hits: dict[int, Reply] = {}
         count: Counter[int] = Counter()
         for run in words:
@@ -166,7 +166,7 @@ class Links(Struct):
         # A text that already began another tree contains no new summary.
         if hash(chat.text(message)) not in self._opening_texts:
             summaries += [each for each in candidates if each not in known_summaries]
-        # Clients may wrap a summary in other text or put it next to messages that they kept.
+        # Clients may wrap a summary in other text or put it next to messages that they keep.
         parts = [words, *map(runs, _parts(message))]
         shares = {
             each: max(
@@ -187,7 +187,7 @@ class Links(Struct):
         }
 
     def _has_own_words(self, reply: Reply, words: set[int]) -> bool:
-        """Return whether a text quotes a reply's own words, not only those of earlier user messages."""
+        """Return whether a text quotes a reply's own words, and not only those of earlier user messages."""
         own = self._own_words(reply)
         return len(own & words) >= max(1, 0.25 * len(own))
 
@@ -203,7 +203,7 @@ class Links(Struct):
         return own
 
     def _least(self, first: Reply, summary: Reply) -> float:
-        """Return the minimum share of a text for a complete summary: less with the settings of its conversation."""
+        """Return the minimum share of a text that a complete summary makes up; it is lower under the same settings."""
         link = self._links.get(summary.number)
         before = summary.parent or (link.copies[-1] if link and link.copies else summary)
         is_same = bool(first.tools) and first.tools == before.tools and is_similar_prompt(before.system, first.system)
@@ -212,7 +212,7 @@ class Links(Struct):
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
         """Return whether a reply is a summary and the first assistant message in the first request of a tree.
 
-        The user's messages before it must differ from those in the request of the summary.
+        The user messages before it must differ from those in the request of the summary.
         """
         reply_words = runs(chat.text(reply.message) or "")
         if not _may_sum_up(reply) or len(reply_words) < LEAST_RUNS or not self._has_history(reply):
@@ -228,7 +228,7 @@ class Links(Struct):
         return reply.parent is not None or (link is not None and (link.quotes > 0 or bool(link.copies)))
 
     def _claim(self, summaries: dict[Reply, float], first: Reply, link: Link) -> None:
-        """Link a tree to a summary that has not started another tree, otherwise to the tree with the same summary."""
+        """Link a tree to a summary that has not started another tree, or else to the tree with the same summary."""
         own = [
             reply for reply in summaries if reply.number not in self._firsts_by_summary and _takes_over(first, reply)
         ]
@@ -246,7 +246,7 @@ class Links(Struct):
                 link.same_summary = other
 
     def _find_call(self, first: Reply, texts: list[tuple[str, set[int]]], link: Link) -> None:
-        """Find the call whose argument is one of the first texts of a tree, or is contained in one."""
+        """Find the call whose argument equals one of the first texts of a tree, or is contained in one."""
         for text, _ in texts:
             if caller := self.calls.claim(text, first):
                 link.caller, link.is_exact = caller, True
@@ -263,8 +263,8 @@ class Links(Struct):
 
 
 def prompts(first: Reply) -> list[str]:
-    """Return the user texts of a first request, without reminders: those before any assistant message, and the last."""
-    # Clients may begin with another text and an answer to it, before the actual prompt.
+    """Return the user texts of a first request without reminders: those before any assistant message and the last."""
+    # Clients may begin with another text and an answer to it before the actual prompt.
     before = sum(1 for _ in takewhile(lambda message: message["role"] != "assistant", first.new_messages))
     users = [
         (at, text)
@@ -281,7 +281,7 @@ def _quoted_share(
     *,
     least: float = _LEAST_OF_TEXT_COMPLETE,
 ) -> float:
-    """Return the share of a reply that a text quotes; 0 unless the text may replace the summarized conversation.
+    """Return the share of a reply that a text quotes; 0 if the text cannot replace the summarized conversation.
 
     Args:
         reply_words: The word runs of the reply.
@@ -303,7 +303,7 @@ def _may_sum_up(reply: Reply) -> bool:
 
 
 def _parts(message: Message) -> list[str]:
-    """Return the texts of a message if it has several."""
+    """Return the texts in a message that contains several."""
     content = message.get("content")
     texts = [text for part in content if (text := chat.part_text(part))] if isinstance(content, list) else []
     return texts if 1 < len(texts) <= _MOST_PARTS else []
@@ -334,14 +334,14 @@ def _mark(summary: Reply, first: Reply) -> None:
 
 
 def _drafts(summary: Reply, first: Reply) -> list[Reply]:
-    """Return the replies up to a summary that were requested under another system prompt than the conversation."""
+    """Return the replies up to a summary that were requested under a different system prompt from the conversation."""
     back = islice(summary.back(), _BACK)
     others = [*takewhile(lambda each: not is_similar_prompt(each.system, first.system), back)]
     return others if others and len(others) < _BACK and others[-1].parent else []
 
 
 def _has_transcript(reply: Reply, others: set[int]) -> bool:
-    """Return whether a text contains the conversation before a reply, so that it is a transcript and not a summary.
+    """Return whether a text contains the conversation before a reply, which makes it a transcript and not a summary.
 
     ``others``: the word runs of the text that are not in the reply.
     """
@@ -351,7 +351,7 @@ def _has_transcript(reply: Reply, others: set[int]) -> bool:
 
 
 def _after(first: Reply, replies: list[Reply]) -> list[Message]:
-    """Return the first replies of a tree."""
+    """Return the messages of the first replies of a tree."""
     return [each.message for each in replies[first.number : first.number + _BACK] if each.tree == first.tree]
 
 
@@ -362,5 +362,5 @@ def _are_quoted(messages: list[Message], words: set[int]) -> bool:
 
 
 def is_tail(first: Reply, link: Link) -> bool:
-    """Return whether a tree continues with messages of another tree under the same system prompt, without a summary."""
+    """Return whether a tree continues with messages of another tree under the same system prompt, without summary."""
     return any(is_similar_prompt(reply.system, first.system) for reply in link.copies)

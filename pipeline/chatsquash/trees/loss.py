@@ -20,13 +20,13 @@ from chatsquash.trees.trees import Trees
 NOT_LOGGED = "not-logged"
 """The message is not a logged reply: the client wrote it, or the log does not contain its origin."""
 REWRITTEN_REPLY = "rewritten"
-"""The client replaced the logged wording of a reply."""
+"""The client changed the wording of the reply."""
 TRUNCATED_REPLY = "truncated"
 """The reply reached its limit, triggered a filter or was interrupted."""
 MALFORMED = "malformed-call"
 """A call of the reply has arguments that are not a JSON object."""
 ERROR = "error-text"
-"""The reply is an error text that the client or a proxy logged as a reply."""
+"""The text is an error that the client or a proxy logged as a reply."""
 RESTORED = "context-restored"
 """The record contains content that was missing from the request of the reply."""
 CLEARED = "context-cleared"
@@ -42,16 +42,16 @@ ELSEWHERE = "other-record"
 
 
 class Judge(Struct, frozen=True):
-    """Decides which replies are trained on."""
+    """Decides which assistant messages are trained on."""
 
     restores: bool = False
-    """Whether to skip replies that did not see everything in their record."""
+    """Whether to skip replies that were sampled with less context than their record contains."""
     skips_failed: bool = False
     """Whether to skip calls that failed and were corrected afterwards."""
     skips_side: bool = False
     """Whether to skip replies to the client's own requests."""
     shows_reasoning: bool = True
-    """Whether records contain reasoning; without it, a request that only lost reasoning is complete."""
+    """Whether records contain reasoning; without it, a request that is only missing reasoning is complete."""
 
     def of_trees(
         self,
@@ -69,25 +69,25 @@ class Judge(Struct, frozen=True):
         return [self._marks(*each, reasons_by_reply, trees) for each in zip(placements, own_replies, strict=True)]
 
     def reasons(self, trees: Trees) -> list[str]:
-        """Return why each reply is not trained on, regardless of the record; empty for those that are."""
-        says_ends = any(reply.is_ended for reply in trees.replies)
-        return [self._why(reply, says_ends=says_ends) for reply in trees.replies]
+        """Return why each reply is not trained on, regardless of the record; empty for replies that are."""
+        has_finish_reasons = any(reply.is_ended for reply in trees.replies)
+        return [self._why(reply, has_finish_reasons=has_finish_reasons) for reply in trees.replies]
 
     def of_file(
         self, placement: Placement[FilePath], replies: Sequence[OriginReply], own: Container[int]
     ) -> list[Mark]:
-        """Return the marks of a conversation; ``replies`` is its data about replies, ``own`` are those to count."""
+        """Return the marks of a conversation from its evidence of replies; ``own`` are the replies that count in it."""
         messages = placement.messages
         cut = {each.at for each in replies if chat.is_truncated(each.finish_reason)}
         without_context = {each.at for each in replies if each.lacks_context or placement.path.origin.lacks_context}
         whys: dict[int, str] = {}
         others: dict[int, str] = {}
-        for reply, standing in placement.positions.items():
-            at = placement.assistants[standing.ordinal]
+        for reply, position in placement.positions.items():
+            at = placement.assistants[position.ordinal]
             missing = MISSING if at in without_context else ""
-            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or missing
-            others[standing.ordinal] = (
-                ELSEWHERE if reply not in own else REWRITTEN_REPLY if standing.is_rewritten else ""
+            whys[position.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or missing
+            others[position.ordinal] = (
+                ELSEWHERE if reply not in own else REWRITTEN_REPLY if position.is_rewritten else ""
             )
         marks = self._with_failed(
             placement, whys, {reply.number: reply.evidence.model or "" for reply in placement.path.replies}
@@ -95,13 +95,13 @@ class Judge(Struct, frozen=True):
         return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
 
     def _marks(self, placement: Placement[LogPath], own_replies: set[int], whys: list[str], trees: Trees) -> list[Mark]:
-        """Return the marks of a conversation; ``own_replies`` are those that count in it."""
+        """Return the marks of a conversation; ``own_replies`` are the replies that count in it."""
         whys_here: dict[int, str] = {}
-        for reply, standing in placement.positions.items():
+        for reply, position in placement.positions.items():
             elsewhere = "" if reply in own_replies else ELSEWHERE
             # A message that begins with text of the client is not a logged reply.
             changed = NOT_LOGGED if trees.replies[reply].is_prefilled else REWRITTEN_REPLY
-            whys_here[standing.ordinal] = changed if standing.is_rewritten else whys[reply] or elsewhere
+            whys_here[position.ordinal] = changed if position.is_rewritten else whys[reply] or elsewhere
         return self._with_failed(placement, whys_here, dict(enumerate(trees.models)))
 
     def _with_failed(self, placement: Placement[P], whys: dict[int, str], models: Mapping[int, str]) -> list[Mark]:
@@ -112,7 +112,7 @@ class Judge(Struct, frozen=True):
             whys: The reasons for not training, by assistant message.
             models: The models of the replies, by number.
         """
-        models_by_ordinal = {standing.ordinal: models[reply] for reply, standing in placement.positions.items()}
+        models_by_ordinal = {position.ordinal: models[reply] for reply, position in placement.positions.items()}
         failed = corrected(View(Conversation(placement.messages, []))) if self.skips_failed else set()
         side = SIDE if self.skips_side and placement.path.kind == "side" else ""
         return [
@@ -124,9 +124,9 @@ class Judge(Struct, frozen=True):
             for ordinal, at in enumerate(placement.assistants)
         ]
 
-    def _why(self, reply: Reply, *, says_ends: bool) -> str:
+    def _why(self, reply: Reply, *, has_finish_reasons: bool) -> str:
         """Return why a reply is not trained on, regardless of the record."""
-        if reply.is_limited or reply.is_retried or reply.is_interrupted(says_ends=says_ends):
+        if reply.is_limited or reply.is_retried or reply.is_interrupted(has_finish_reasons=has_finish_reasons):
             return TRUNCATED_REPLY
         if flaw := _flaw(reply.message):
             return flaw
@@ -136,7 +136,7 @@ class Judge(Struct, frozen=True):
 
 
 def _flaw(message: Message) -> str:
-    """Return why a message is not trained on, regardless of its reply; empty if it may be."""
+    """Return why the message itself is not trained on; empty if nothing is wrong with it."""
     if any(map(chat.is_malformed, chat.calls(message))):
         return MALFORMED
     return ERROR if is_error(message) else ""

@@ -10,8 +10,9 @@ from msgspec import Struct, field
 from chatsquash.core.model import ConversationKind, Message, Tool
 from chatsquash.core.options import Options
 
+# Sub-agents are not included, because agents send equal prompts to several of them.
 OF_USERS = ("main", "branch", "compacted")
-"""Kinds of conversations in which a user may have gone back; agents send equal prompts to several sub-agents."""
+"""Kinds of conversations in which a user may have gone back to an earlier message."""
 
 
 class GrowingRequest(Struct, frozen=True, gc=False):
@@ -43,12 +44,12 @@ class LoggedReply(Struct, eq=False, kw_only=True):
     number: int
     """Its index in the session."""
     line: int
-    """Its line in a log, the last one if several have it; in a file, the number of its conversation."""
+    """Its line in a log, the last one if several contain it; in a file, the number of its conversation."""
     message: Message
     is_retried: bool = False
     """Whether it was interrupted and its request was repeated."""
     is_copy: bool = False
-    """Whether it counts in the file of another session, whose beginning this session repeats."""
+    """Whether it counts in the file of another session whose beginning this session repeats."""
 
 
 R = TypeVar("R", bound=LoggedReply)
@@ -59,11 +60,11 @@ class Path(Struct, Generic[R], eq=False, kw_only=True):
 
     kind: ConversationKind = "branch"
     length: int = 0
-    """The number of its replies, including those before it in other conversations."""
+    """The number of its replies, including earlier ones that belong to other conversations."""
     parent: Self | None = None
-    """The conversation that it comes from."""
+    """The conversation from which it was started."""
     is_abandoned: bool = False
-    """Whether the client took back its last turns, or replaced replies in it before continuing."""
+    """Whether the client took back its last turns, or replaced replies in it before it continued."""
     own: list[R] = field(default_factory=list)
     """The replies that belong to it, in order."""
 
@@ -94,9 +95,9 @@ P = TypeVar("P", bound=AnyPath)
 
 
 def sort_members(members: list[P]) -> None:
-    """Sort the paths of a tree: the trunk, which has the most replies, is first.
+    """Sort the paths of a tree so that the trunk, the path with the most replies, is first.
 
-    Of equal paths the one that ends last is first; abandoned paths and then side requests are last.
+    Of equally long paths, the one that ends last is first. Abandoned paths follow all others; side requests are last.
     """
     members.sort(key=_rank, reverse=True)
 
@@ -112,9 +113,9 @@ def set_kinds(members: list[P], kind: ConversationKind) -> None:
 
 
 def assign_replies(trees: Iterable[list[P]]) -> dict[int, P]:
-    """Assign each reply to the first path of its tree that has it, and set the parents of branches.
+    """Assign each reply to the first path of its tree that contains it, and set the parents of branches.
 
-    Replies that an earlier tree has belong to that tree. Returns the owner of each reply by its number.
+    Replies that an earlier tree contains belong to that tree. Returns the owner of each reply by number.
     """
     owners: dict[int, P] = {}
     for members in trees:
@@ -150,7 +151,7 @@ def end_loops(paths: list[P]) -> None:
 
 
 def longest_chain(paths: list[P]) -> list[P]:
-    """Return the chain of main and compacted conversations with the most replies, or the latest such chain."""
+    """Return the chain of main and compacted conversations with the most replies; of equal chains, the latest."""
     earlier = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}
     chains = [chain for path in paths if id(path) not in earlier and (chain := path.chain())]
     return max(chains, key=lambda chain: (sum(path.length for path in chain), chain[0].ends), default=[])

@@ -14,17 +14,18 @@ from chatsquash.trees.replies import Reply
 
 
 def is_prefill(message: Message) -> bool:
-    """Return whether the last message of a request may be continued by the reply."""
+    """Return whether a reply may continue this last message of its request."""
     return message["role"] == "assistant" and not chat.has_calls(message) and is_joinable(message)
 
 
 def is_joinable(message: Message) -> bool:
-    """Return whether the content of a message is text, a list of parts or missing; logs may contain any value there."""
+    """Return whether the content of a message is text, a list of parts or missing."""
+    # Logs may contain any value there.
     return isinstance(message.get("content"), str | list | None)
 
 
 def is_beginning(message: Message, reply: Message) -> bool:
-    """Return whether a message contains the part of a truncated reply that a client keeps: the first text and calls."""
+    """Return whether a message contains what a client keeps of a truncated reply: the first text and calls."""
     beginning, complete = (reasoning.without_block(chat.text(each) or "").strip() for each in (message, reply))
     if not complete.startswith(beginning):
         return False
@@ -36,7 +37,7 @@ def is_beginning(message: Message, reply: Message) -> bool:
 
 
 def is_kept_beginning(message: Message, reply: Message) -> bool:
-    """Return whether a message that others follow is a non-empty beginning of a reply."""
+    """Return whether a message before others is a non-empty beginning of a reply."""
     return bool((chat.text(message) or "").strip() or chat.calls(message)) and is_beginning(message, reply)
 
 
@@ -49,19 +50,19 @@ class Prefill(NamedTuple):
     assistant_chain: int
     """The assistant chain of the request without the message."""
     logged_reply: Reply | None
-    """The logged reply that the message is."""
+    """The logged reply that matches the message."""
     truncated_reply: Reply | None
-    """The truncated reply that the message is, or the beginning of."""
+    """The truncated reply that the message repeats, completely or in part."""
     is_item: bool
     """Whether the message consists of items, after which a model begins a new one."""
 
     def join(self, reply: Reply, canon: Canon) -> None:
-        """Join a truncated reply and the reply that continues it to one message.
+        """Join a truncated reply and the reply that continues it into one message.
 
-        Text written by the client stays a separate message, unless a later request joins both.
+        Text written by the client remains a separate message, unless a later request joins both.
         """
-        whole = join_messages(self.message, reply.message)
-        number = canon.number_of_both(self.message, reply.message, whole)
+        complete = join_messages(self.message, reply.message)
+        number = canon.number_of_both(self.message, reply.message, complete)
         chain = hash((self.request_chain, number))
         if self.truncated_reply is None:
             reply.is_prefilled, reply.other_content_number, reply.other_chain = self.logged_reply is None, number, chain
@@ -71,7 +72,7 @@ class Prefill(NamedTuple):
         self.truncated_reply.is_continued = reply.is_merged = True
         reply.other_content_number, reply.other_chain = reply.content_number, reply.chain
         reply.message, reply.content_number, reply.chain, reply.request_chain = (
-            whole,
+            complete,
             number,
             chain,
             self.request_chain,
@@ -83,7 +84,7 @@ class Prefill(NamedTuple):
 
 
 def join_messages(prefill: Message, reply: Message) -> Message:
-    """Return the message that consists of a prefill and the reply that continues it."""
+    """Return the message made of a prefill and the reply that continues it."""
     if chat.turn(prefill) or chat.turn(reply):
         return _of_turns(prefill, reply)
     beginning, rest = prefill.get("content"), reply.get("content")
@@ -132,7 +133,7 @@ def without_finished(messages: list[Message], path: Iterable[Reply], canon: Cano
 
 def _divide(message: Message, finished: Message) -> list[Message]:
     """Split a message into the blocks of the finished items and the blocks after them."""
-    from chatsquash.formats import view  # imported late, as below
+    from chatsquash.formats import view  # only needed for truncated responses
     from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 
     turn, beginning = turns_of_messages([message])[0], turns_of_messages([finished])[0]
@@ -144,7 +145,7 @@ def _divide(message: Message, finished: Message) -> list[Message]:
 
 
 def _end_of(beginning: tuple[Block, ...], blocks: tuple[Block, ...]) -> int:
-    """Return the index after the blocks of the finished items; 0 if a message does not begin with them."""
+    """Return the index after the blocks of the finished items; 0 if the message does not begin with them."""
     remaining = sum(type(block) is not Reasoning for block in beginning)
     if not remaining:
         texts, begins = ([each.text for each in some if type(each) is Reasoning] for some in (beginning, blocks))
@@ -157,7 +158,7 @@ def _end_of(beginning: tuple[Block, ...], blocks: tuple[Block, ...]) -> int:
 
 
 def _of_turns(prefill: Message, reply: Message) -> Message:
-    """Join messages whose turns have more than text: reasoning before text and calls."""
+    """Join messages whose turns contain more than text, with reasoning before text and calls."""
     from chatsquash.formats import view  # only needed for truncated or prefilled replies
     from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 

@@ -1,7 +1,7 @@
 """Logged replies with the replies that they continue, and the messages of each request as numbers.
 
-A *number* is the canonical number of one message. A *chain* combines the numbers of a history, so that equal chains
-mean equal histories. An *assistant chain* only combines those of assistant messages.
+A *number* is the canonical number of one message. A *chain* combines the numbers of a history, so equal chains mean
+equal histories. An *assistant chain* combines only the numbers of assistant messages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, prompt
 from chatsquash.trees.paths import LoggedReply, Path
 
 How = Literal["appended", "rewritten", "cut"]
-"""How a request contains the history of its reply's parent: unchanged, reworded, or with missing messages."""
+"""How a request contains the history of its reply's parent: unchanged, reworded, or with messages missing."""
 
 
 class Reply(LoggedReply, eq=False, kw_only=True):
@@ -40,11 +40,11 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     how: How
     tree: int
     new_numbers: list[int]
-    """The numbers of its request's messages after the parent, without messages outside of chains."""
+    """The numbers of the messages in its request after the parent, without messages outside chains."""
     new_messages: list[Message]
     """These messages."""
     notes: list[Message]
-    """The user's messages among them that only consist of reminders."""
+    """The user messages in its request after the parent that consist only of reminders."""
     system: str
     tools: list[Tool]
     limit: int | None
@@ -64,7 +64,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     is_translated: bool = False
     """As in ``Entry.is_translated``."""
     is_other_prompt: bool = False
-    """Whether its request has another system prompt than that of its parent."""
+    """Whether its request has a different system prompt from that of its parent."""
     children: int = 0
     last_child: Reply | None = None
     before: Reply | None = None
@@ -78,18 +78,18 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     is_merged: bool = False
     """Whether its message includes the last message of its request, which it continues."""
     finished: Message | None = None
-    """The message of finished items before it, from a truncated response whose items the client kept."""
+    """The message of finished items before it; they come from a truncated response and were kept by the client."""
     is_prefilled: bool = False
-    """Whether the client wrote the last message of its request for it to continue."""
+    """Whether it continues a last message of its request that the client wrote."""
     other_content_number: int = 0
-    """Its number without the message that it continues, or with it; 0 if it continues none."""
+    """Its number without the message that it continues, or with it; 0 if it does not continue a message."""
     other_chain: int = 0
     """Its chain in the same sense."""
     is_summary: bool = False
     """Whether a later conversation begins with its content."""
 
     intact: Reply | None = None
-    """The last reply in its original context within the request, if that is not its parent."""
+    """The last reply in its original context within the request, if it is not the parent."""
     wording: int = 0
     """A hash of the history with replaced replies, if its parent is not in its original context."""
     previous_same_content: Reply | None = None
@@ -105,7 +105,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         return self.intact if self.wording else self.parent
 
     def users(self) -> Iterator[tuple[int, Message]]:
-        """Yield the user's messages between its parent and itself, with their numbers."""
+        """Yield the user messages between the parent and this reply, with their numbers."""
         for number, message in zip(self.new_numbers, self.new_messages, strict=True):
             if message["role"] == "user":
                 yield number, message
@@ -128,16 +128,16 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         self.parent = reply
         reply.children += 1
 
-    def is_interrupted(self, *, says_ends: bool) -> bool:
-        """Return whether it is incomplete; ``says_ends``: the log contains finish reasons."""
-        return self.is_cut or (says_ends and not self.is_ended)
+    def is_interrupted(self, *, has_finish_reasons: bool) -> bool:
+        """Return whether it is incomplete; ``has_finish_reasons``: whether the log contains finish reasons."""
+        return self.is_cut or (has_finish_reasons and not self.is_ended)
 
-    def is_truncated(self, *, says_ends: bool) -> bool:
-        """Return whether it reached its limit or was interrupted; ``says_ends`` is as in ``is_interrupted``."""
-        return self.is_limited or self.is_interrupted(says_ends=says_ends)
+    def is_truncated(self, *, has_finish_reasons: bool) -> bool:
+        """Return whether it reached its limit or was interrupted; the argument is that of ``is_interrupted``."""
+        return self.is_limited or self.is_interrupted(has_finish_reasons=has_finish_reasons)
 
     def path(self) -> list[Reply]:
-        """Return the replies that it continues and itself, oldest first."""
+        """Return the replies that it continues, followed by itself, oldest first."""
         return [*self.back()][::-1]
 
     def back(self) -> Iterator[Reply]:
@@ -157,7 +157,7 @@ def follow_links(
         "previous_same_request",
     ],
 ) -> Iterator[Reply]:
-    """Yield a reply and the ones that follow from a member, latest first."""
+    """Yield a reply and those that are reached from it through a member, latest first."""
     while last is not None:
         yield last
         last = getattr(last, by)
@@ -179,14 +179,14 @@ class LogPath(Path[Reply], eq=False, kw_only=True):
 
 
 class RepeatedLine(Struct, frozen=True):
-    """A line whose reply is logged again by a later line."""
+    """A line whose reply a later line repeats."""
 
     line: int
     at: int | None
     by: Reply
     """The reply that represents both."""
     is_same_response: bool
-    """Whether both lines have the same response; otherwise the same words were sampled again."""
+    """Whether both lines have the same response; otherwise the same text was sampled twice."""
 
 
 class RecognisedReply(Struct, frozen=True):
@@ -198,11 +198,11 @@ class RecognisedReply(Struct, frozen=True):
     intact: Reply | None
     """The last reply so far that is in its original context."""
     wording: int = 0
-    """A hash of the history from there on, if the client replaced a reply in it."""
+    """A hash of the history from the first reply that the client replaced; 0 if it replaced none."""
 
 
 class RequestState(NamedTuple):
-    """The state of a request that was read."""
+    """The state after a request was read."""
 
     requests: tuple[list[int], ...]
     """As returned by ``Requests.state``."""
@@ -211,9 +211,10 @@ class RequestState(NamedTuple):
 
 
 ReplyMatcher = Callable[[int, int, int], tuple[int, int]]
-"""Matches an assistant message with a logged reply, in any wording.
+"""A function that matches an assistant message with a logged reply in any wording.
 
-Takes the place of the message and the two chains that end with it; returns the chains of the logged reply.
+Its arguments are the index of the message and the two chains that end with it. It returns the chains of the logged
+reply.
 """
 
 
@@ -268,7 +269,7 @@ class Requests(Struct):
         """Restore the state after ``count`` messages of an earlier request; return whether it has no more messages."""
         numbers, chains, assistant_chains, assistants = state
         is_all = len(numbers) == count
-        # Otherwise the lists are shared and will be extended.
+        # If the request is complete, its lists are extended in place; a part of it must be copied.
         if not is_all:
             numbers, chains, assistant_chains = numbers[:count], chains[:count], assistant_chains[:count]
             assistants = assistants[: bisect_left(assistants, count)]
@@ -283,7 +284,7 @@ class Requests(Struct):
     def _extend(
         self, at: int, known: list[int] | None, messages: tuple[Message, ...], match: ReplyMatcher | None
     ) -> None:
-        """Append messages from a place on, reusing their numbers if these are known."""
+        """Append messages from an index on, reusing their numbers if known."""
         chain = self.chains[-1] if self.chains else 0
         assistant_chain = self.assistant_chains[-1] if self.assistant_chains else 0
         chains, assistant_chains, numbers, canon = self.chains, self.assistant_chains, self.numbers, self.canon
@@ -291,6 +292,7 @@ class Requests(Struct):
         places: dict[str | bytes, int] | None = None
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
+            # The number of a result depends on the calls before it, so it cannot be reused.
             if known and role != "tool":
                 number = known[place - at]
             elif role == "tool":
@@ -321,7 +323,7 @@ class Requests(Struct):
         return set(self.numbers[self.assistants[-1] + 1 :]) if self.assistants else set()
 
     def rebase(self, place: int, chain: int, assistant_chain: int) -> None:
-        """Continue another chain from a place on, after which there are no assistant messages."""
+        """Replace the chains at an index and continue from there; no assistant message may follow."""
         numbers = self.numbers[place + 1 :]
         del self.chains[place:], self.assistant_chains[place:], self.numbers[place + 1 :]
         self.chains.append(chain)
@@ -341,7 +343,7 @@ class Requests(Struct):
 
 
 def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, start: int) -> Reply:
-    """Return the reply of an entry to the last request; its number, limit and response id are not set yet.
+    """Return the reply of an entry to the last request, without its number, limit and response id.
 
     ``start``: the index of the first message after ``parent``.
     """
@@ -378,7 +380,7 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, start: 
 
 
 def _notes(requests: Requests, start: int) -> list[Message]:
-    """Return the user's messages from ``start`` on that are outside of chains."""
+    """Return the user messages from ``start`` on that are outside chains."""
     pairs = zip(requests.numbers[start:], requests.messages[start:], strict=True)
     return [message for number, message in pairs if number == NOTHING and message["role"] == "user"]
 
@@ -390,7 +392,7 @@ def answered_place(message: Message, places: dict[str | bytes, int]) -> int:
 
 
 def places_of_calls(reply: Message) -> dict[str | bytes, int]:
-    """Return the places of a reply's calls by their ids, counted from 1."""
+    """Return the places of a reply's calls by id, counted from 1."""
     places: dict[str | bytes, int] = {}
     calls = reply.get("tool_calls")
     for place, call in enumerate(calls if isinstance(calls, list) else (), 1):

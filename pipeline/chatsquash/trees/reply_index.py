@@ -1,4 +1,4 @@
-"""Look up the logged replies of a session by the content that later requests have of them."""
+"""Look up the logged replies of a session by the content that later requests repeat."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chatsquash.trees.replies import Reply, follow_links
 from chatsquash.trees.rewrites import words
 
 CANDIDATES = 8
-"""The number of replies that are compared if several have the same key, last ones first."""
+"""The maximum number of replies with the same key to compare, latest first."""
 
 
 class ReplyIndex(Struct):
-    """Finds replies by their numbers and chains."""
+    """An index of replies by content and by chain."""
 
     _by_chain: dict[int, Reply] = field(default_factory=dict)
     _by_assistant_chain: dict[int, Reply] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class ReplyIndex(Struct):
 
     # Lookups return at most CANDIDATES replies, so they take constant time.
     def add(self, reply: Reply) -> None:
-        """Add a reply, which becomes the last one with its keys."""
+        """Add a reply, which becomes the latest one with its keys."""
         reply.previous_same_request = self._by_request.get(reply.request_chain)
         self._by_request[reply.request_chain] = reply
         self._by_chain[reply.chain] = reply
@@ -73,8 +73,8 @@ class ReplyIndex(Struct):
         return islice(follow_links(self._by_request.get(request_chain), "previous_same_request"), CANDIDATES)
 
     def copied_reasoning(self, number: int, before: int) -> str:
-        """Return the reasoning of the logged replies that a message is; empty if these do not agree."""
-        # A short message may occur by chance, so it also has to follow the same message.
+        """Return the reasoning of the logged replies that a message copies; empty if they disagree."""
+        # A short message may occur by chance, so it must also follow the same message.
         same = (
             each
             for each in self.all_with_content(number)

@@ -1,4 +1,4 @@
-"""Restore content that a client removed from the history but the log still has: reasoning, results, messages."""
+"""Restore content that a client removed from the history but the log still has: reasoning, results and messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Restored(Struct):
     results: int = 0
     inserted: int = 0
     ambiguous: int = 0
-    """Messages with missing content that match several logged ones; nothing is restored in these."""
+    """The number of messages with missing content that match several logged ones, so that nothing is restored."""
 
     def add(self, number: int, message: Message) -> None:
         """Append a message."""
@@ -45,14 +45,14 @@ class Restored(Struct):
 def restore(
     history: NumberedMessages, path: list[Reply], scope: RestoreScope, find_reasoning: Callable[[int, int], str]
 ) -> Restored:
-    """Restore in the messages of a request the content of the logged messages of its path.
+    """Restore missing content in the messages of a request from the logged messages of its path.
 
     Args:
         history: The messages of the request.
         path: The replies that the request continues.
         scope: The content to restore.
-        find_reasoning: Returns the reasoning of a message copied by a compaction, by its number and that of the message
-            before it; empty if unknown.
+        find_reasoning: Returns the reasoning of a message copied by a compaction, given its number and that of the
+            message before it; empty if unknown.
     """
     path_messages = [*logged_messages(path)]
     is_cut = any(reply.how == "cut" for reply in path)
@@ -76,7 +76,7 @@ def restore(
 def _restore_missing(
     history: NumberedMessages, path_messages: list[LoggedMessage], alignment: Alignment, scope: RestoreScope
 ) -> Restored:
-    """Insert the messages of a path that are missing from a request, so that it contains every logged one once."""
+    """Insert the messages of a path that are missing from a request, so that it contains each logged message once."""
     # With all messages in their order, it does not matter which of several equal messages each one is.
     places = [alignment.latest(at) for at in range(len(history))]
     result, occupied, last = Restored([]), {*places}, 0
@@ -117,7 +117,8 @@ def _insert(result: Restored, missing: Iterable[LoggedMessage], scope: RestoreSc
 
 
 def _pair_results(result: Restored) -> None:
-    """Set the ids of results to those of their calls, since clients may write new ids with each request."""
+    """Set the ids of results to those of their calls."""
+    # Clients may write new ids with each request.
     ids: dict[int, object] = {}
     for at, (number, message) in enumerate(zip(result.numbers, result.messages, strict=True)):
         if message["role"] == "assistant":
@@ -130,7 +131,7 @@ def _pair_results(result: Restored) -> None:
 def _restore_message(
     message: Message, logged_message: LoggedMessage, scope: RestoreScope, result: Restored, *, is_same: bool
 ) -> Message:
-    """Return a message with the missing content of its original; ``is_same``: it has the words of the original."""
+    """Return a message with the missing content of its original; ``is_same``: whether both have the same words."""
     original = logged_message.message
     if message["role"] == "tool":
         if scope.results and is_emptied(message, original):
@@ -159,7 +160,7 @@ def _with_text(message: Message, text: str, result: Restored) -> Message:
 
 
 def _without_reasoning(message: Message) -> Message:
-    """Return a message without the members for reasoning."""
+    """Return a message without its members for reasoning."""
     return {name: value for name, value in message.items() if name not in reasoning.MEMBERS}  # type: ignore[return-value]
 
 
@@ -169,6 +170,7 @@ def first_emptied(requests: Requests, begin: int, end: int, last: Reply) -> int 
     if not result_places:
         return None
     path_messages = [*logged_messages(last.path())]
+    # Aligning is expensive, and usually all results are unchanged.
     if _results(requests.messages[:end]) == _results(each.message for each in path_messages):
         return None
     history = [*zip(requests.numbers[:end], requests.messages, strict=False)]
@@ -181,5 +183,5 @@ def first_emptied(requests: Requests, begin: int, end: int, last: Reply) -> int 
 
 
 def _results(messages: Iterable[Message]) -> list[Json]:
-    """Return the contents of the results among messages."""
+    """Return the content of each result among messages."""
     return [message.get("content") for message in messages if message["role"] == "tool"]

@@ -1,4 +1,4 @@
-"""Detect whether a request contains the previous history in another wording."""
+"""Detect whether a request contains the earlier history in different words."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from chatsquash.trees.replies import Reply, Requests, system_prompt
 
 
 class HistoryMessage(NamedTuple):
-    """The parts of a message that matter for rewritten histories."""
+    """The parts of a message that matter for detecting rewritten histories."""
 
     number: int
     """Its canonical number."""
     user: Message | None
-    """The message itself if it is the user's."""
+    """The message itself, if the user wrote it."""
     is_reply: bool = False
     is_result: bool = False
 
 
 def messages_between(requests: Requests, first: int, last: int) -> list[HistoryMessage]:
-    """Return the messages of a request between two places; the last one counts as a reply."""
+    """Return the messages of a request between two indices; the last one counts as a reply."""
     places = (at for at in range(first, last + 1) if requests.numbers[at] != NOTHING)
     return [_history_message(requests.numbers[at], requests.messages[at], is_reply=at == last) for at in places]
 
@@ -56,7 +56,7 @@ def replies_after(first: Reply | None, last: Reply) -> list[Reply] | None:
 
 
 def messages_of_path(path: list[Reply]) -> Iterator[HistoryMessage]:
-    """Yield the messages before each of some replies, and the replies."""
+    """Yield the messages before each of the given replies, and the replies."""
     for each in path:
         for number, message in zip(each.new_numbers, each.new_messages, strict=True):
             yield _history_message(number, message)
@@ -70,32 +70,34 @@ _MORE = 40
 
 
 def _is_much_new(one: str, other: str) -> bool:
-    """Return whether the difference between a text and another one is large enough to be a summary."""
+    """Return whether the difference between two texts is large enough to be a summary."""
     return len(one) * (1 - share_ends(one, other)) > _MORE if len(one) >= len(other) else True
 
 
 class Segment(Struct):
-    """The messages of others before an assistant message."""
+    """The messages between two assistant messages."""
 
     numbers: list[int] = field(default_factory=list)
     others: list[int] = field(default_factory=list)
-    """The numbers of messages other than the user's: results, and in requests also replies that were not logged."""
+    """The numbers of messages not written by the user: results, and in requests also replies that were not logged."""
     users: list[Message] = field(default_factory=list)
 
     def is_same(self, other: Segment) -> bool:
-        """Return whether both have the same messages; results may be repeated and in any order."""
-        return self.numbers == other.numbers or (self.has_same_others(other) and self._said() == other._said())
+        """Return whether both contain the same messages; results may be repeated and in any order."""
+        if self.numbers == other.numbers:
+            return True
+        return self.has_same_others(other) and self._user_numbers() == other._user_numbers()
 
     def has_same_others(self, other: Segment) -> bool:
-        """Return whether both have the same messages other than the user's."""
+        """Return whether both contain the same messages apart from the user's."""
         return self.others == other.others or {*self.others} == {*other.others}
 
-    def _said(self) -> list[int]:
+    def _user_numbers(self) -> list[int]:
         others = {*self.others}
         return [number for number in self.numbers if number not in others]
 
     def is_rewritten(self, other: Segment, *, loosely: bool) -> bool:
-        """Return whether the user's messages are those of the other one: reworded, added to or partly missing."""
+        """Return whether the user's messages are those of the other segment: reworded, extended or partly missing."""
         if len(self.users) == len(other.users):
             return all(is_rewritten(*pair, loosely=loosely) for pair in self._pairs(other))
         less, more = sorted((self.numbers, other.numbers), key=len)
@@ -103,7 +105,7 @@ class Segment(Struct):
         return all(number in rest for number in less)
 
     def more(self, other: Segment) -> list[Pair]:
-        """Return the user's texts that are new compared to the other one, or largely new."""
+        """Return the user's texts that are new or largely new compared to the other segment."""
         if len(self.users) == len(other.users):
             return [pair for pair in self._pairs(other) if _is_much_new(*pair)]
         known = {chat.text(user) for user in other.users}
@@ -114,13 +116,13 @@ class Segment(Struct):
 
 
 def words(message: Message) -> str:
-    """Return an assistant's text and the arguments of its calls as one text."""
+    """Return an assistant's text and the arguments of its calls as one string."""
     arguments = (chat.strings([call.get("function"), call.get("custom")]) for call in chat.calls(message))
     return " ".join([chat.text(message) or "", *chained.from_iterable(arguments)])
 
 
 def segments(messages: Iterable[HistoryMessage]) -> list[Segment]:
-    """Return the messages of others before each reply."""
+    """Return the messages before each reply, grouped by reply."""
     runs = [Segment()]
     for number, user, is_reply, _ in messages:
         runs[-1].numbers.append(number)
@@ -170,31 +172,32 @@ _MOST_COMPARISONS = 64
 
 
 def is_part(messages: list[HistoryMessage], reply: Reply, *, loosely: bool) -> list[Pair] | None:
-    """Return the reworded user texts if messages are part of the path to a reply, in order; otherwise ``None``."""
+    """Return the reworded user texts if messages are an ordered part of the path to a reply; otherwise ``None``."""
     remaining = _with_sorted_results(messages)
-    # A short reply may occur several times, so the message before it has to be the same as well.
+    # A short reply may occur several times, so the message before it must be the same as well.
     last = len(remaining) - 1 if not is_long(words(reply.message)) else 0
     reworded: list[Pair] = []
     budget = _MOST_COMPARISONS
     for each in reply.back():
-        for said in reversed(_with_sorted_results(messages_of_path([each]))):
+        for original in reversed(_with_sorted_results(messages_of_path([each]))):
             if not remaining:
                 return reworded
             user = remaining[-1].user
-            if remaining[-1].number == said.number:
+            if remaining[-1].number == original.number:
                 remaining.pop()
-            elif user and said.user and budget:
+            elif user and original.user and budget:
                 budget -= 1
-                if is_reworded_prompt(user, said.user, loosely=loosely):
-                    reworded.append((chat.text(user) or "", chat.text(said.user) or ""))
+                if is_reworded_prompt(user, original.user, loosely=loosely):
+                    reworded.append((chat.text(user) or "", chat.text(original.user) or ""))
                     remaining.pop()
-            if last and last == len(remaining) and said.number != reply.content_number:
+            if last and last == len(remaining) and original.number != reply.content_number:
                 return None
     return None if remaining else reworded
 
 
 def _with_sorted_results(messages: Iterable[HistoryMessage]) -> list[HistoryMessage]:
-    """Return messages with consecutive results in a fixed order, since clients may send them in any order."""
+    """Return messages with consecutive results in a fixed order."""
+    # Clients may send results in any order.
     runs = groupby(messages, lambda each: each.is_result)
     return [each for is_result, run in runs for each in (sorted(run, key=_number) if is_result else run)]
 
@@ -206,17 +209,17 @@ _REMEMBERED = 16
 
 
 class Growth(Struct):
-    """Compares requests with previous ones."""
+    """Compares requests with earlier ones of a session that only grows."""
 
     _canon: Canon = field(default_factory=Canon)
     _users: list[tuple[int, Message]] = field(default_factory=list)
     """The last user message of some requests, with its index."""
 
     def continues(self, last: Entry, entry: Entry) -> bool:
-        """Return whether a request begins like the last one and continues with the reply to it and more messages."""
+        """Return whether a request begins like the last one and continues with its reply and more messages."""
         reply, count = last.reply.message, len(last.messages)
         if reply is None or entry.reply.message is None or len(entry.messages) <= count + 1:
-            return False  # a request that ends with the reply may have it continued
+            return False  # the reply to a request that ends with the last reply may continue it
         if entry.limit != last.limit or bool(entry.tools) != bool(last.tools):
             return False
         if not self.is_same(entry.messages[count], reply):
@@ -241,11 +244,11 @@ class Growth(Struct):
             self._users.append((place, messages[place]))
 
     def rewords(self, last: Entry) -> bool:
-        """Return whether a request contains earlier user messages in another wording."""
+        """Return whether a request contains earlier user messages in different words."""
         return any(not self.is_same(last.messages[place], message) for place, message in self._users)
 
     def contains_all(self, last: Entry, requests: Iterable[GrowingRequest]) -> bool:
-        """Return whether a request contains all previous replies in their places."""
+        """Return whether a request contains all earlier replies in their places."""
         messages = last.messages
         return all(
             self.is_same(messages[each.count], each.message)
@@ -263,14 +266,14 @@ class Growth(Struct):
         return [originals.get(at, message) for at, message in enumerate(messages)] if originals else messages
 
     def is_same(self, one: Message, other: Message) -> bool:
-        """Return whether messages count as the same."""
+        """Return whether two messages count as the same."""
         if one["role"] != other["role"]:
             return False
         return _is_spelled_alike(one, other) or self._canon.number(one) == self._canon.number(other)
 
 
 def _is_spelled_alike(one: Message, other: Message) -> bool:
-    """Return whether messages have the same content and calls, spelled the same, which is enough for equality."""
+    """Return whether two messages have literally the same content and calls."""
     if one.get("content") != other.get("content") or one.get("function_call") != other.get("function_call"):
         return False
     ours, theirs = one.get("tool_calls"), other.get("tool_calls")
@@ -289,5 +292,5 @@ def _is_called_alike(one: Json, other: Json) -> bool:
 
 
 def _others(messages: list[Message]) -> Iterator[Message]:
-    """Return the messages after a system prompt."""
+    """Return the messages other than system prompts."""
     return (message for message in messages if message["role"] not in ("system", "developer"))

@@ -18,14 +18,14 @@ from chatsquash.trees.rewrites import is_reworded_prompt
 _NEAR = 4
 """The number of prompts before and after a request that it may be about."""
 _PROMPTS = 64
-"""The number of prompts before one reply that are compared."""
+"""The maximum number of prompts before one reply to compare."""
 _LESS_ROOM = 16
-"""How many times fewer tokens than others a request has that only tests whether the model answers."""
+"""The factor by which the token limit of a probe is below that of other requests."""
 _NUMBER = re.compile(r"\d+")
 
 
 def side_replies(replies: list[Reply]) -> set[Reply]:
-    """Return the replies within conversations to requests of the client, which nothing continues."""
+    """Return the replies within conversations to the client's own requests, which nothing continues."""
     leaves = [reply for reply in replies if not reply.children and not reply.is_retried and not is_fork(reply)]
     return {reply for reply in leaves if _has_own_settings(reply)} | _repeated_requests(replies, leaves)
 
@@ -109,17 +109,17 @@ def _is_about_call(first: Reply, link: Link) -> bool:
 
 
 def is_less(reply: Reply, other: Reply) -> bool:
-    """Return whether a request has another system prompt than a possible user request, and not more tools."""
+    """Return whether a request has no more tools than a possible user request, and a different system prompt."""
     return len(reply.tools) <= len(other.tools) and not is_similar_prompt(other.system, reply.system)
 
 
 def has_much_less_room(reply: Reply, other: Reply) -> bool:
-    """Return whether a request has no tools although another one has, or at most a quarter of its tokens."""
+    """Return whether a request has no tools while another one has some, or at most a quarter of its token limit."""
     return (bool(other.tools) and not reply.tools) or (0 < 4 * (reply.limit or 0) <= (other.limit or 0))
 
 
 class Sides:
-    """Decides which trees with one request are the client's, and which conversation each is about."""
+    """Decides which trees with one request are the client's, and which conversation each of them is about."""
 
     def __init__(
         self, replies: list[Reply], links: list[Link], trees: dict[int, list[LogPath]], firsts: dict[int, Reply]
@@ -149,13 +149,13 @@ class Sides:
         )
 
     def _is_probe(self, first: Reply) -> bool:
-        """Return whether a request only allows a word or two, while others allow a text."""
+        """Return whether a request allows only a few tokens while others allow many."""
         return first.limit == 1 or 0 < (first.limit or 0) * _LESS_ROOM <= self._limit
 
     def _is_warm_up(self, first: Reply) -> bool:
         """Return whether a text starts several trees that nothing continues, in addition to a conversation.
 
-        A conversation of one turn counts if it has more tools than all of these.
+        A conversation of one turn counts if it has more tools than all of these trees.
         """
         # Warm-ups repeat the same text, and nothing continues them.
         keys = _last_keys(first)
@@ -164,12 +164,12 @@ class Sides:
 
     @cached_property
     def _has_turns(self) -> bool:
-        """Whether anything continues from a reply."""
+        """Whether any request continues a reply."""
         return any(length > 1 for length in self._lengths.values())
 
     @cached_property
     def _warm_ups(self) -> dict[int, int]:
-        """The maximum number of tools of the trees that a text starts, for texts that only start several short ones."""
+        """The maximum number of tools among the trees that a text starts, for texts that only start short trees."""
         trees: dict[int, list[int]] = {}
         for tree, first in self._firsts.items():
             for key in _last_keys(first)[:1]:
@@ -181,21 +181,21 @@ class Sides:
         }
 
     def find_similar(self, first: Reply) -> Reply | None:
-        """Return the reply to a prompt in another tree that a first request repeats under another system prompt.
+        """Return the reply to a prompt in another tree that a first request repeats under a different system prompt.
 
-        Of two such requests, the continued one is the user's, otherwise the one with more room.
+        Of two such requests, the one that continues is the user's, or else the one with more room.
         """
         others = (other for other in self._similar_prompts(first) if other.tree != first.tree and is_less(first, other))
         return next((other for other in others if self._is_not_users(first, other)), None)
 
     def _is_not_users(self, first: Reply, other: Reply) -> bool:
-        """Return whether, of two requests with the same text, the first is not the user's."""
+        """Return whether the first of two requests with the same text is not the user's."""
         lengths = self._lengths.get(first.tree, 0), self._lengths.get(other.tree, 0)
         # The conversation that continues is the user's, so the request that nothing continues is not.
         return max(lengths) > 1 or self._has_less_room(first, self._firsts[other.tree])
 
     def _similar_prompts(self, first: Reply) -> Iterator[Reply]:
-        """Yield replies to a prompt that a first request repeats: by itself, with added lines, in a text or cut."""
+        """Yield replies to a prompt that a first request repeats: alone, with added lines, in a text or truncated."""
         user = next(first.users(), None)
         if user is None:
             return
@@ -212,7 +212,7 @@ class Sides:
 
     @cached_property
     def _by_prompt(self) -> dict[int | str, list[Reply]]:
-        """The replies in the longest tree and with the most room, by user text and by its first and last line."""
+        """For each user text and its first and last line, the replies in the longest tree and with the most room."""
         replies: dict[int | str, list[Reply]] = {}
         for reply in self._replies:
             for number, message in reply.users():
@@ -228,14 +228,14 @@ class Sides:
         return [longest, most]
 
     def _has_less_room(self, reply: Reply, other: Reply) -> bool:
-        """Return whether a request allows fewer tokens than another one or, if unknown, has fewer tools."""
+        """Return whether a request allows fewer tokens than another one or, if that is unknown, has fewer tools."""
         if reply.limit and other.limit and reply.limit != other.limit:
             return reply.limit < other.limit
         if len(reply.tools) != len(other.tools):
             return len(reply.tools) < len(other.tools)
         if bool(reply.limit) != bool(other.limit):
             return bool(reply.limit)
-        # Of otherwise equal requests, the earlier one has less, except when the later one repeats a prompt without a
+        # Of otherwise equal requests, the earlier one has less room, unless the later one repeats a prompt without a
         # note or with text around it.
         pair = reply.number, other.number
         if pair not in self._is_same:  # two requests may share many prompts

@@ -1,9 +1,9 @@
 """Detect messages in requests that are logged replies with calls translated by a proxy or a client.
 
-Gateways convert responses to another format, parse arguments and write them again with other types, and add defaults;
-the ids of calls stay the same. A message with the same words and the same calls by id is therefore the logged reply if
-its arguments are equal as values. If a gateway logs responses in another format than requests, the request contains the
-version that the client received, and only emptied arguments count as different.
+Gateways convert responses to other formats, serialize arguments again with other types, and add defaults; call ids
+stay the same. A message with the same text and the same calls by id is therefore the logged reply if its arguments are
+equal as values. If a gateway logs responses in a different format from requests, the request contains the version that
+the client received, and only emptied arguments count as different.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chatsquash.core.reasoning import without_block
 from chatsquash.trees.emptied import is_removed
 
 _DEPTH = 32
-"""The nesting depth up to which values are compared."""
+"""The maximum nesting depth at which values are compared."""
 _EXACT = 1 << 53
 """All integers below this are exact as doubles."""
 
@@ -38,7 +38,7 @@ def _text(message: Message) -> str:
 
 
 def _arguments(call: dict[str, Any]) -> Json:
-    """Return the arguments of a call as a value, even if they are JSON text inside JSON text."""
+    """Return the arguments of a call as a value, even if they are JSON within a JSON string."""
     function = call.get("function")
     value = function.get("arguments") if isinstance(function, dict) else None
     for _ in range(2):
@@ -47,7 +47,7 @@ def _arguments(call: dict[str, Any]) -> Json:
 
 
 def _has_all(logged_value: Json, sent_value: Json) -> bool:
-    """Return whether the sent arguments include all logged ones, none of them emptied."""
+    """Return whether the sent arguments include all logged ones and none of these is emptied."""
     if not isinstance(logged_value, dict) or not isinstance(sent_value, dict):
         return False
     return all(
@@ -68,7 +68,7 @@ def _is_default(value: Json) -> bool:
 
 
 def _are_alike(logged_value: Json, sent_value: Json, depth: int = _DEPTH) -> bool:
-    """Return whether two values are equal apart from types, such as ``"5"`` and ``5``, and added defaults."""
+    """Return whether two values are equal, apart from types such as ``"5"`` and ``5`` and from added defaults."""
     if logged_value == sent_value or depth == 0:
         return bool(logged_value == sent_value)
     if isinstance(logged_value, dict) and isinstance(sent_value, dict):
@@ -84,7 +84,7 @@ def _are_alike(logged_value: Json, sent_value: Json, depth: int = _DEPTH) -> boo
 
 
 def _untyped(value: Json) -> Json:
-    """Return the value of a text that is a number, a boolean, a list or an object; other texts without margins."""
+    """Return the number, boolean, list or object that a string spells; other strings without surrounding space."""
     if not isinstance(value, str):
         return float(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _EXACT else value
     text = value.strip()

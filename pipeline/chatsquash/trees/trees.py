@@ -1,7 +1,7 @@
 """Build trees of logged replies: find the reply that each request continues.
 
 Replies are matched by chains, so that equal histories are found in constant time. Only messages that do not match are
-compared with reworded, truncated or shortened histories, with a budget per request.
+compared with reworded, truncated or shortened histories, within a budget per request.
 """
 
 from __future__ import annotations
@@ -65,22 +65,22 @@ class Trees(Struct):
     joins_beginnings: bool = True
     """Whether equal first requests belong to one tree even if both replies are complete."""
     grows: bool = False
-    """Whether a request extends an earlier one, with or without the reply to it."""
+    """Whether any request extends an earlier one, with or without the reply to it."""
     rewords: bool = False
-    """Whether a request rewords earlier prompts."""
+    """Whether any request rewords earlier prompts."""
     requests: Requests = field(default_factory=Requests)
     replies: list[Reply] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
-    """The models that gave the replies, as logged; empty if unknown."""
+    """The models that produced the replies, as logged; empty if unknown."""
     repeats: list[RepeatedLine] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     """The origin of each tree."""
     revise: Callable[[list[LogPath]], None] | None = None
-    """Corrects conversations according to another file of the session."""
+    """Corrects conversations based on another file of the session."""
     recognised: list[RecognisedReply] = field(default_factory=list)
     """The logged replies in the current request, in order."""
     _awaited: dict[int, Reply] = field(default_factory=dict)
-    """The reply whose request contains an assistant message that is not logged yet, by the chain of the message."""
+    """The reply whose request contains an assistant message that is not logged yet, by the chain of that message."""
     _others: Histories[RequestState] = field(default_factory=Histories)
     """Earlier requests that the next one may continue."""
     _emptied: int | None = None
@@ -92,10 +92,10 @@ class Trees(Struct):
     _cut_chains: set[int] = field(default_factory=set)
     """The chains of histories with missing messages."""
     _replaced_chains: set[int] = field(default_factory=set)
-    """The chains of histories whose last reply has other words than logged, or whose prompt is missing."""
+    """The chains of histories whose last reply differs from the logged one, or whose prompt is missing."""
     _choices: Choices | None = None
-    """The choices of responses with several."""
-    _says_ends: bool = False
+    """The choices of responses with more than one."""
+    _has_finish_reasons: bool = False
     """Whether the log contains finish reasons."""
     _beginning: Reply | None = None
     """The last reply that is the root of a tree."""
@@ -103,9 +103,11 @@ class Trees(Struct):
     def add(self, entry: Entry, limit: int | None, response: str, edits: Edits | None = None) -> Reply | None:
         """Add the next request; return its reply, or ``None`` without a reply or for a repeated request.
 
-        ``edits``: the edits from the last added request, if they differ from those of the entry.
+        ``edits``: the edits since the last added request, if they differ from those of the entry.
         """
-        self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
+        self._has_finish_reasons = self._has_finish_reasons or (
+            entry.reply.finish_reason is not None and not entry.reply.cut
+        )
         unchanged = self._follow(entry, edits)
         has_gaps = self._has_gaps(unchanged)
         if entry.reply.message is None:
@@ -146,7 +148,7 @@ class Trees(Struct):
         self._choices.add(reply, self.requests, raw)
 
     def _make_reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
-        """Return the reply to the current request, which continues from its last logged reply."""
+        """Return the reply to the current request, as a continuation of the last logged reply in it."""
         parent = last.reply if last else None
         reply = logged_reply(entry, self.requests, parent, last.place + 1 if last else 0)
         reply.number, reply.limit, reply.response = len(self.replies), limit, response
@@ -171,19 +173,19 @@ class Trees(Struct):
         truncated = (
             each
             for each in ([logged_reply] if logged_reply else self.index.replies_to(request_chain))
-            if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
+            if each.is_truncated(has_finish_reasons=self._has_finish_reasons) and is_beginning(message, each.message)
         )
         return Prefill(
             message, request_chain, assistant_chain, logged_reply, next(truncated, None), reply.body is not None
         )
 
     def _take_awaiting(self, reply: Reply) -> Reply | None:
-        """Return the reply to a request that contains this reply but was logged earlier."""
+        """Return the earlier-logged reply to a request that contains this reply."""
         later = self._awaited.pop(reply.chain, None)
         return later if later and later.parent is reply.parent and later is not reply else None
 
     def _await_replies(self, reply: Reply, start: int) -> None:
-        """Remember the assistant messages after the last logged reply, which may be logged later."""
+        """Remember the assistant messages after the last logged reply, whose own lines may come later."""
         requests = self.requests
         for place in islice(reversed(requests.assistants), CANDIDATES):
             if place < start:
@@ -192,7 +194,7 @@ class Trees(Struct):
                 self._awaited[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
-        """Read a request and find its logged replies; return how many messages are unchanged."""
+        """Read a request and find the logged replies in it; return how many messages are unchanged."""
         requests = self.requests
         edits = entry.edits if edits is None else edits
         before, unchanged = len(requests.messages), kept_prefix(edits)
@@ -211,7 +213,7 @@ class Trees(Struct):
         return unchanged
 
     def _restore_request(self, entry: Entry) -> Edits:
-        """Continue after the earlier request that an entry continues, if it is known; return the edits since then."""
+        """Restore the state of the earlier request that an entry continues, if known; return the edits since then."""
         requests = self.requests
         now = RequestState(requests.state(), self.recognised, self._emptied)
         self._others.put(requests.messages, now)
@@ -237,7 +239,7 @@ class Trees(Struct):
         return self._emptied is not None or last.how == "cut"
 
     def _first_unchecked(self, unchanged: int) -> int:
-        """Return the index of the first message whose original may differ from that in the last request."""
+        """Return the index of the first message whose original may differ from that in the previous request."""
         last = next((each for each in reversed(self.recognised) if each.place < unchanged), None)
         return last.place + 1 if last else 0
 
@@ -254,7 +256,7 @@ class Trees(Struct):
                 self.links.append(link)
 
     def _link_compacted(self, link: Link, compacted: Compacted) -> None:
-        """Record the reply that a service returned as the summary, and the last one that it replaced."""
+        """Record the reply that a service returned as the summary, and the last reply that it replaced."""
         link.summary = self.index.with_content(self.requests.canon.number(compacted.summary))
         if link.summary:
             link.summary.is_summary = True
@@ -271,12 +273,12 @@ class Trees(Struct):
         self.index.add(reply)
 
     def _copied_replies(self) -> list[Reply]:
-        """Return the replies of other trees in the request."""
+        """Return the replies of other trees that the request contains."""
         candidates = (self.index.with_content(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
 
     def find_origin(self, first: Reply, copies: list[Reply]) -> Link:
-        """Return the origin of a tree that begins with a reply, before that is added."""
+        """Return the origin of a tree, given its first reply, which is not added yet."""
         return self._lookup.begin(first, self.replies, copies) if self.replies else Link()
 
     def calls(self) -> Calls:
@@ -287,7 +289,7 @@ class Trees(Struct):
     # Repeated requests
 
     def _sibling(self, reply: Reply) -> Reply | None:
-        """Return the last reply to the same request, or to one that only differs by a reminder."""
+        """Return the last reply to the same request, or to one that differs only in a reminder."""
         for each in self.index.replies_to(reply.request_chain):
             if each.parent is reply.parent and is_similar_prompt(each.system, reply.system):
                 return each
@@ -296,7 +298,7 @@ class Trees(Struct):
         return next((each for each in others if self._is_resent(each, reply)), None)
 
     def _is_resent(self, earlier: Reply, reply: Reply) -> bool:
-        """Return whether a request was repeated with another reminder, and not with another summary."""
+        """Return whether a request was repeated with another reminder but without another summary."""
         if not is_resent(earlier, reply, loosely=self.rewords):
             return False
         pairs = zip(reply.new_messages, earlier.new_messages, strict=True)
@@ -313,7 +315,7 @@ class Trees(Struct):
         )
 
     def _is_repeat(self, earlier: Reply, reply: Reply) -> bool:
-        """Return whether a reply repeats that of an earlier line, which then represents both."""
+        """Return whether a reply repeats that of an earlier line; the earlier reply then represents both."""
         if earlier.content_number == reply.content_number and earlier.is_ended == reply.is_ended:
             is_same = earlier.response == reply.response
             self.repeats.append(RepeatedLine(earlier.line, earlier.at, earlier, is_same))
@@ -326,13 +328,13 @@ class Trees(Struct):
         earlier.is_resent = True
         return False
 
-    # Recognising the content of a request
+    # Recognizing the content of a request
 
     def _match_message(self, place: int, chain: int, assistant_chain: int) -> tuple[int, int]:
-        """Find the logged reply that an assistant message is; return its chains, or the given ones."""
+        """Match an assistant message with a logged reply; return the reply's chains, or else the given ones."""
         is_cut = bool(self.recognised) and self.recognised[-1].how == "cut"
         how: How = "appended"
-        # The exact history is the common case. A reworded one is only searched for when it fails.
+        # An exact match of the history is the common case. Reworded histories are only searched without one.
         reply = self.index.with_chain(chain) or self._choice(chain)
         if reply is None:
             how = "rewritten"
@@ -346,7 +348,7 @@ class Trees(Struct):
         return reply.chain, reply.assistant_chain
 
     def _recognise(self, place: int, chain: int, reply: Reply, how: How) -> None:
-        """Add a reply to those of the current request, with the context that the request has of it."""
+        """Add a logged reply to those in the current request, with the context that it has there."""
         last = self.recognised[-1] if self.recognised else None
         intact, wording = (last.intact, last.wording) if last else (None, 0)
         if chain in self._replaced_chains:
@@ -356,13 +358,15 @@ class Trees(Struct):
         self.recognised.append(RecognisedReply(place, reply, how, intact, wording))
 
     def _is_replaced(self, reply: Reply, place: int) -> bool:
-        """Return whether the client replaced a complete reply with other words."""
-        if reply.is_truncated(says_ends=self._says_ends) or any(map(chat.is_malformed, chat.calls(reply.message))):
+        """Return whether the client replaced a complete reply with different words."""
+        if reply.is_truncated(has_finish_reasons=self._has_finish_reasons) or any(
+            map(chat.is_malformed, chat.calls(reply.message))
+        ):
             return False
         return not is_translated(reply.message, self.requests.messages[place], freely=reply.is_translated)
 
     def _choice(self, chain: int) -> Reply | None:
-        """Return the reply if a choice after the first one ends this chain."""
+        """Return the reply if one of its choices after the first one ends this chain."""
         reply = self._choices.choose(chain) if self._choices else None
         if reply is None:
             return None
@@ -372,7 +376,7 @@ class Trees(Struct):
         return reply
 
     def _rewritten_reply(self, place: int, assistant_chain: int) -> Reply | None:
-        """Return the reply after the same assistant messages if the messages between them are only reworded."""
+        """Return the reply after the same assistant messages if the messages between these are only reworded."""
         candidates = self.index.all_with_assistant_chain(assistant_chain)
         for reply in candidates:
             if self._comparisons > 0 and self._is_rewritten(reply, place, unique=len(candidates) == 1):
@@ -381,7 +385,7 @@ class Trees(Struct):
         return self._choice(choice.chain) if choice and self._is_rewritten(choice, place, unique=True) else None
 
     def _is_rewritten(self, reply: Reply, place: int, *, unique: bool) -> bool:
-        """Return whether a request contains the history of a reply since its last recognised reply."""
+        """Return whether a request contains the history of a reply since the last recognized reply."""
         last = self.recognised[-1] if self.recognised else None
         path = replies_after(last.reply if last else None, reply)
         begin = last.place + 1 if last else 0
@@ -405,31 +409,32 @@ class Trees(Struct):
         return is_rewritten
 
     def _has_same_prompt(self, reply: Reply) -> bool:
-        """Return whether the current request has the system prompt of a reply; a summary may answer a transcript."""
+        """Return whether the current request has the system prompt of a reply."""
+        # Under another system prompt, the reply may be a summary of a transcript.
         return is_similar_prompt(reply.system, system_prompt(self.requests.messages))
 
     def _are_few(self, changed: int, of: int) -> bool:
-        """Return whether few messages changed, including those before the last recognised reply."""
+        """Return whether few messages changed, including those before the last recognized reply."""
         if 3 * changed > of + len(self.recognised):
             return False
         return 3 * (changed + sum(each.how == "rewritten" for each in self.recognised)) <= of + len(self.recognised)
 
     def _reworded(self, place: int) -> Reply | None:
-        """Return the reply to the history before a place if the message there is another wording of it."""
+        """Return the reply to the history before an index if the message there is a rewording of it."""
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         message = requests.messages[place]
         for each in self.index.replies_to(before):
-            is_truncated = each.is_truncated(says_ends=self._says_ends)
+            is_truncated = each.is_truncated(has_finish_reasons=self._has_finish_reasons)
             if is_reworded(each.message, message) or (is_truncated and is_kept_beginning(message, each.message)):
                 return each
         return None
 
     def _recognise_window(self, place: int) -> None:
-        """Recognise a reply whose path contains all messages up to a place, in order, although some are missing."""
+        """Recognize a reply whose path contains all messages up to an index in order, even if some are missing."""
         requests = self.requests
         number = requests.numbers[place]
-        # Clients may send only their newest messages; the conversation still continues.
+        # Clients may send only the newest messages; the conversation still continues.
         messages = messages_between(requests, 0, place) if self.index.with_content(number) else []
         for reply in self.index.all_with_content(number):
             if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, messages):
@@ -442,7 +447,7 @@ class Trees(Struct):
                 return
 
     def _has_prompt(self, reply: Reply, place: int) -> bool:
-        """Return whether a request contains the message that a reply answers, as in a sliding window."""
+        """Return whether a request contains the message that a reply answers, as a sliding window does."""
         requests = self.requests
         at = next((at for at in range(place - 1, -1, -1) if requests.numbers[at] != NOTHING), None)
         if at is None or not reply.new_messages:

@@ -1,7 +1,7 @@
-"""Envelopes: how loggers wrap a request, its response, its time and its session id.
+"""Envelopes: the structures in which loggers wrap a request, its response, its time and its session id.
 
-Every envelope is converted to the standard one, ``plain``, by joining raw slices: one pass over the bytes and no
-parsing. An envelope is a module in this folder, and need not be registered anywhere else.
+Every envelope is converted to the standard one, ``plain``, by joining raw slices in one pass over the bytes, without
+parsing. An envelope is a module in this folder and need not be registered elsewhere.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from chatsquash.reading.members import Members, first_present, join_members, mem
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Envelope:
-    """An envelope, as declared by its module."""
+    """An envelope as declared by its module."""
 
     NAME: str
     WHAT: str
-    """The appearance of a line, in words."""
+    """A description of its lines."""
     NEEDS: tuple[frozenset[str], ...]
-    """Sets of members; a line of this envelope has all members of at least one set.
+    """Sets of members; a line in this envelope has all members of at least one set.
 
-    A set that ``plain`` also has only identifies lines whose request has no list of turns.
+    A set that ``plain`` also has only identifies lines whose request does not have a list of turns.
     """
     SESSION: tuple[str, ...]
-    """The members that may contain a line's session id, the best first."""
+    """The members that may contain the session id of a line, best first."""
     MIXES: bool
     """Whether loggers with this envelope are known to write several sessions to one file."""
     unwrap: Callable[[Members], Members] | None
     """Returns ``request``, ``response``, ``status``, ``timestamp`` and ``session_id``; ``None`` if the line has these.
 
-    Also, in words, ``cut`` if the logger truncated any of them, and ``problem`` if there is no request.
+    It also returns, in words, ``cut`` if the logger truncated any of them and ``problem`` if there is no request.
     """
 
     fits: Callable[[Members], bool]
     """Whether a line with the required members has this envelope."""
     describe_non_exchange: Callable[[Members], str | None] | None = None
-    """Describes a line that is not an exchange but repeats the content of other lines."""
+    """Describes a line that repeats the content of other lines and is not an exchange."""
     session: Callable[[Members], bytes | None] | None = None
-    """Returns the raw id of a line's session if no member of ``SESSION`` contains it."""
+    """Returns the raw session id of a line if no member in ``SESSION`` contains it."""
 
 
 _ROOM: Room[Envelope] = Room(Envelope, sys.modules[__name__])
@@ -51,31 +51,31 @@ PLAIN = _ROOM.get("plain")
 
 
 def envelopes() -> list[Envelope]:
-    """Return all envelopes, ordered by the names of their modules."""
+    """Return all envelopes, ordered by module name."""
     return list(_ROOM.all().values())
 
 
 @cache
 def _by_precedence(folders: tuple[str, ...]) -> list[Envelope]:
-    """Return the envelopes in the order in which they are tried: the one that needs the most members first."""
+    """Return the envelopes in the order in which they are tried: those that require the most members first."""
     del folders
-    # Otherwise an envelope with few required members would claim the lines of more specific ones.
+    # Otherwise an envelope with few required members would match the lines of more specific envelopes.
     return sorted(envelopes(), key=lambda each: (each is PLAIN, -min(map(len, each.NEEDS))))
 
 
 def _of_members(line: Members) -> Envelope | None:
-    """Return the envelope of a line with these members, if any."""
+    """Return the envelope of a line with these members, or ``None``."""
     return next((each for each in _by_precedence(tuple(__path__)) if _fits(each, line)), None)
 
 
 def recognise(line: bytes) -> Envelope | None:
-    """Return the envelope of a line; ``None`` for anything that is not a JSON object, or without an envelope."""
+    """Return the envelope of a line; ``None`` if it has none or is not a JSON object."""
     raw = members(line)
     return _of_members(raw) if raw else None
 
 
 def unwrap(line: bytes, envelope: Envelope) -> bytes:
-    """Return the line in the standard envelope; unchanged if it already has that or does not fit."""
+    """Return the line in the standard envelope; unchanged if it already is, or if the envelope does not fit."""
     if envelope.unwrap is None:
         return line
     raw = members(line)
@@ -89,7 +89,7 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
 
 
 def describe_non_exchange(line: bytes, envelope: Envelope) -> str | None:
-    """Describe a line that is not an exchange, if its envelope recognizes it."""
+    """Describe a line that is not an exchange, if its envelope recognizes such lines."""
     raw = members(line) if envelope.describe_non_exchange else None
     return (
         envelope.describe_non_exchange(raw) if envelope.describe_non_exchange and raw and _fits(envelope, raw) else None
@@ -97,7 +97,7 @@ def describe_non_exchange(line: bytes, envelope: Envelope) -> str | None:
 
 
 def problem(line: bytes, envelope: Envelope) -> str | None:
-    """Return why a line has no request, if its envelope can tell."""
+    """Return why a line has no request, if its envelope provides the reason."""
     raw = members(line) if envelope.unwrap else None
     if not (envelope.unwrap and raw and _fits(envelope, raw)):
         return None
@@ -110,7 +110,7 @@ def _fits(envelope: Envelope, line: Members) -> bool:
 
 
 def is_non_exchange(line: Members) -> bool:
-    """Return whether a line is not an exchange according to its envelope."""
+    """Return whether the envelope of a line recognizes that it is not an exchange."""
     envelope = _of_members(line)
     return (
         envelope is not None
@@ -120,7 +120,7 @@ def is_non_exchange(line: Members) -> bool:
 
 
 def session_id(line: Members) -> str | None:
-    """Return the session id of a line, if any."""
+    """Return the session id of a line, or ``None``."""
     envelope = _of_members(line) or PLAIN
     raw = (
         (envelope.session(line) if envelope.session else first_present(line, envelope.SESSION))

@@ -1,4 +1,4 @@
-"""Find request and response bodies in the data of tracers: a body, messages, content blocks, or a single text."""
+"""Find request and response bodies in the data of tracers: a body, messages, content blocks, or plain text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from chatsquash.formats.values import Object, as_list, at, objects, string
 _TURNS = ("messages", "contents", "input")
 _BODIES = ("choices", "candidates", "stop_reason")
 _RESPONSE_RANK = 4
-"""The largest rank of evidence for the body of a provider; smaller ranks are stronger."""
+"""The highest rank of evidence for a provider's body; lower ranks are stronger."""
 
 
 def request(value: Json) -> Object | None:
-    """Return the request in a value, if any.
+    """Return the request in a value, or ``None``.
 
-    Definitions of tools that are logged as messages become tools.
+    Tool definitions that are logged as messages become tools.
     """
     body = _members(value)
     if body is None or not isinstance(body.get("messages"), list):
@@ -43,7 +43,7 @@ def _members(value: Json) -> Object | None:
 
 
 def _of_object(value: Object) -> Object | None:
-    """Return the request in an object: a body, a body with nested turns, or a single message."""
+    """Return the request in an object, which may be a body, a body with nested turns, or a single message."""
     turns = value.get("input")
     if isinstance(turns, list) and _are_messages(turns):
         return {**{name: each for name, each in value.items() if name != "input"}, **_by_member(turns)}
@@ -58,7 +58,7 @@ def _of_object(value: Object) -> Object | None:
 
 
 def _by_member(turns: list[Json]) -> Object:
-    """Return a list of turns in the member for its kind: Responses items, contents with parts, or messages."""
+    """Return turns in the member for their kind: Responses items, contents with parts, or messages."""
     if any(_is_item(turn) for turn in objects(turns)) and not any(isinstance(turn, list) for turn in turns):
         return {"input": turns}
     if any(isinstance(turn.get("parts"), list) and "content" not in turn for turn in objects(turns)):
@@ -68,7 +68,7 @@ def _by_member(turns: list[Json]) -> Object:
 
 
 def _is_item(turn: Object) -> bool:
-    """Return whether a turn is an item of OpenAI Responses rather than a message or a block."""
+    """Return whether a turn is an OpenAI Responses item rather than a message or a block."""
     kind = turn.get("type")
     return (
         isinstance(kind, str) and kind in _items() and (kind == "message" or "role" not in turn) and "data" not in turn
@@ -87,19 +87,19 @@ def _items() -> frozenset[str]:
 
 
 def _are_messages(turns: list[Json]) -> bool:
-    """Return whether the turns of an ``input`` are actually chat messages, as written by LangChain."""
+    """Return whether the turns in ``input`` are actually chat messages, as LangChain writes them."""
     return any(isinstance(turn, list) or "kwargs" in turn for turn in turns if isinstance(turn, list | dict))
 
 
 def _is_definition(message: Object) -> bool:
-    """Return whether a ``tool`` message is a tool definition, as logged by LangChain's integration for Langfuse."""
+    """Return whether a ``tool`` message is a tool definition, as logged by LangChain's Langfuse integration."""
     content = message.get("content")
     is_unlinked = message.get("role") == "tool" and not message.get("tool_call_id")
     return is_unlinked and isinstance(content, dict) and is_definition(content)
 
 
 def response(value: Json, model: Json = None) -> Json:
-    """Return the response body in a value: that of a provider unchanged, anything else as a chat response."""
+    """Return the response body in a value: a provider's body unchanged, anything else as a chat response."""
     if value is None or _is_body(value):
         return value
     if (generation := langchain.generation(value)) is not None:
@@ -143,7 +143,7 @@ def _is_body(value: Json) -> bool:
 
 
 def _of_list(values: list[Json], model: Json) -> Json:
-    """Return the response in a list of items, blocks, calls, choices or messages; of messages, the last one."""
+    """Return the response in a list of items, blocks, calls, choices or messages; of several messages, the last one."""
     items = objects(values)
     if items and all(map(_is_item, items)):
         return {"object": "response", "status": "completed", "output": values}
@@ -171,7 +171,7 @@ def _of_generation(generation: Object, model: Json) -> Object:
 
 
 def _message(value: Json) -> Json:
-    """Return the assistant message in a value, if any."""
+    """Return the assistant message in a value, or ``None``."""
     if isinstance(value, str):
         return {"role": "assistant", "content": value}
     message = langchain.message(value)

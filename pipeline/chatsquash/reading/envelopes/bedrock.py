@@ -1,4 +1,4 @@
-"""Invocation logs of Amazon Bedrock, from S3 or CloudWatch."""
+"""Invocation logs of Amazon Bedrock from S3 or CloudWatch."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ def fits(line: Members) -> bool:
 
 
 def session(line: Members) -> bytes | None:
-    """Return the session id that the client sent as request metadata."""
+    """Return the session id that the client sent in the request metadata."""
     return first_present(object_members(line.get("requestMetadata")), SESSION_MEMBERS)
 
 
 def unwrap(line: Members) -> Members:
-    """Return the bodies; long ones are missing because Bedrock stores them in separate objects."""
+    """Return the bodies."""
+    # Bedrock stores long bodies in separate objects, which are not part of the log.
     input_part, output_part = object_members(line.get("input")), object_members(line.get("output"))
     cut = b'"the response: its body is in another object"' if "outputBodyS3Path" in output_part else None
     return present(
@@ -38,7 +39,7 @@ def unwrap(line: Members) -> Members:
 
 
 def _request(body: bytes | None, line: Members) -> bytes | None:
-    """Return a body with the model, which the log stores outside of it."""
+    """Return a body with the model, which the log stores outside the body."""
     if body is None or body[:1] != b"{" or "model" in object_members(body):
         return body
     inside = body[1:].lstrip()

@@ -1,4 +1,4 @@
-"""Exchanges captured over HTTP by a proxy or browser, as lines written by ``chatsquash.sources.captures``."""
+"""Exchanges captured over HTTP by a proxy or browser, in the lines written by ``chatsquash.sources.captures``."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def fits(line: Members) -> bool:
 
 
 def unwrap(line: Members) -> Members:
-    """Return the members without the marker of captures."""
+    """Return the members without the marker of this envelope."""
     return {name: raw for name, raw in line.items() if name != "captured"}

@@ -1,4 +1,4 @@
-"""Logpush data of Cloudflare's AI Gateway."""
+"""Logpush data from Cloudflare's AI Gateway."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def fits(line: Members) -> bool:
 
 
 def session(line: Members) -> bytes | None:
-    """Return the session id that the client sent as metadata."""
+    """Return the session id that the client sent in the metadata."""
     return first_present(object_members(unquoted(line.get("Metadata"))), SESSION_MEMBERS)
 
 
 def unwrap(line: Members) -> Members:
-    """Return the bodies; encrypted ones cannot be read."""
+    """Return the bodies, unless they are encrypted."""
     request_body, response_body = _plain(line.get("RequestBody")), _plain(line.get("ResponseBody"))
     return present(
         request=request_body,

@@ -1,4 +1,4 @@
-"""Helicone's exports and webhooks: the provider's bodies with the gateway's metadata."""
+"""Exports and webhooks of Helicone: the provider's bodies with the gateway's metadata."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def session(line: Members) -> bytes | None:
 
 
 def unwrap(line: Members) -> Members:
-    """Return the bodies, which are only exported on request."""
+    """Return the bodies, if they were exported."""
+    # Helicone exports bodies only on request.
     request_body = unquoted(line.get("request_body"))
     is_elsewhere = request_body is None or request_body in (b'""', b"{}")
     return present(

@@ -1,4 +1,4 @@
-"""HTTP pairs logged by proxies: the bodies of a request and a response, as objects or text."""
+"""HTTP pairs logged by proxies: the bodies of a request and its response, as objects or strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TURNS = {"messages", "contents", "input"}
 
 
 def fits(line: Members) -> bool:
-    """Return whether a line's request has a body and no turns next to it."""
+    """Return whether the request of a line has a body, and no turns next to it."""
     request = object_members(line.get("request"))
     return "body" in request and not request.keys() & _TURNS
 

@@ -1,4 +1,4 @@
-"""Observations of Langfuse, as exported to blob storage or returned by its API."""
+"""Langfuse observations, as exported to blob storage or returned by the API."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ _DEFINITIONS = ("tool_definitions", "toolDefinitions", "tools")
 
 
 def fits(line: Members) -> bool:
-    """Return whether a line has the type of an observation."""
+    """Return whether the type of a line is an observation type."""
     return jsonio.value(line["type"]) in _KINDS
 
 
 def describe_non_exchange(line: Members) -> str | None:
-    """Describe a row that is not an exchange: rows around generations repeat their content."""
+    """Describe a row that is not an exchange."""
+    # The rows around a generation repeat its content.
     kind = jsonio.value(line["type"])
     return None if kind == "GENERATION" else f"observation of the type {kind}"
 
 
 def unwrap(line: Members) -> Members:
-    """Return the input as a request and the output as a response; both are texts, usually JSON."""
+    """Return the input as a request and the output as a response; both are strings that usually contain JSON."""
     request, output = _request(jsonio.value(unquoted(line.get("input")) or b"null"), line), unquoted(line.get("output"))
     return present(
         request=jsonio.dumps(request) if request else None,
@@ -48,11 +49,12 @@ def unwrap(line: Members) -> Members:
 
 
 def _request(value: Json, line: Members) -> dict[str, Json] | None:
-    """Return the request in a list of messages, an object with such a list, or a single text."""
+    """Return the request in a list of messages, an object with such a list, or a single string."""
     request = _bodies.request(value)
     if request is None:
         return None
-    if isinstance(value, list) and "messages" in request:  # OpenLLMetry writes blocks as text
+    # OpenLLMetry writes content blocks as text.
+    if isinstance(value, list) and "messages" in request:
         request["messages"] = list(map(_with_blocks, request["messages"]))
     model = jsonio.value(first_present(line, _MODELS) or b"null")
     request = {"model": model, **request} if isinstance(model, str) else request
@@ -69,7 +71,7 @@ def _with_blocks(message: Json) -> Json:
 
 
 def _tools(line: Members) -> list[Json]:
-    """Return the definitions of a row, by name or in a list, each possibly written as text."""
+    """Return the tool definitions of a row: by name or in a list, each possibly a JSON string."""
     value = jsonio.value(unquoted(first_present(line, _DEFINITIONS)) or b"null")
     definitions = [_with_name(*each) for each in value.items()] if isinstance(value, dict) else as_list(value)
     return [tool for each in definitions if (tool := function_tool(each))]
@@ -82,5 +84,5 @@ def _with_name(name: str, definition: Json) -> Json:
 
 
 def _response(value: Json, line: Members) -> Json:
-    """Return the output as a chat response, unless it is the body of a provider."""
+    """Return the output as a chat response, unless it is a provider's body."""
     return _bodies.response(value, jsonio.value(first_present(line, _MODELS) or b"null"))

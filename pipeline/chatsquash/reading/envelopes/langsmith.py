@@ -1,4 +1,4 @@
-"""Runs of LangSmith; those of language models are exchanges, whose messages may be in LangChain's own format."""
+"""Runs of LangSmith. Those of language models are exchanges, whose messages may be in LangChain's own format."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ def fits(line: Members) -> bool:
 
 
 def describe_non_exchange(line: Members) -> str | None:
-    """Describe a run that is not an exchange: chains and tools repeat the content of model runs."""
+    """Describe a run that is not an exchange."""
+    # Chains and tools repeat the content of model runs.
     kind = jsonio.value(line["run_type"])
     return None if kind == "llm" else f"run of the type {kind}"
 
 
 def session(line: Members) -> bytes | None:
-    """Return the client's thread id, or else the trace id; LangSmith's own term session means a project."""
+    """Return the client's thread id, or else the trace id."""
+    # LangSmith's own session id identifies a project.
     metadata = at(jsonio.value(unquoted(line.get("extra")) or b"null"), "metadata")
     thread = next((value for name in _THREADS if isinstance(value := at(metadata, name), str) and value), None)
     return jsonio.dumps(thread) if thread else first_present(line, ("trace_id", "id"))
@@ -65,7 +67,7 @@ def _request(inputs: Json, extra: Json) -> dict[str, Json] | None:
 
 
 def _response(outputs: Json, request: dict[str, Json] | None) -> Json:
-    """Return the outputs as a chat response, unless they are the body of a provider."""
+    """Return the outputs as a chat response, unless they are a provider's body."""
     messages = at(outputs, "messages")
     if isinstance(messages, list) and messages:
         outputs = messages[-1:]

@@ -1,4 +1,4 @@
-"""LiteLLM's payloads of logging callbacks, and rows of its spend logs."""
+"""Payloads of LiteLLM's logging callbacks, and rows of its spend logs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PARAMETERS = (
     *("tools", "functions", "system", "instructions", "previous_response_id", "conversation"),
     *("max_tokens", "max_completion_tokens", "max_output_tokens"),
 )
-"""The members of a request in addition to its turns."""
+"""The members of a request apart from its turns."""
 _TURNS, _VALUES = ("messages", "input", "contents"), (b"[", b'"', b"{")
 _REFERS, _ENCODED, _ID = "previous_response_id", b"resp_bGl0ZWxsbT", re.compile(rb"[\w.:-]+")
 """The member that refers to an earlier response, the prefix of LiteLLM's response ids, and the syntax of ids."""
 _ROW = "request_id"
-"""A member of spend log rows, whose session id is new for each call unless the client sends one."""
+"""A member of spend log rows. Their session id is new for each call unless the client sends one."""
 
 
 def fits(line: Members) -> bool:
@@ -34,7 +34,7 @@ def fits(line: Members) -> bool:
 
 
 def unwrap(line: Members) -> Members:
-    """Return the turns, from the proxied request if the logger did not log them, and the request parameters."""
+    """Return the request with its parameters, from the proxied request if the logger left out the turns."""
     return present(
         request=join_members(_with_plain_ids(_request(line), _REFERS)),
         response=_response(line),
@@ -64,7 +64,7 @@ def _response(line: Members) -> bytes | None:
 
 def _with_plain_ids(body: Members, name: str) -> Members:
     """Return a body with the provider's response id instead of LiteLLM's, which contains it in base64."""
-    # Clients send LiteLLM's id, but the logged parameters have the provider's.
+    # Clients send LiteLLM's id, but the logged parameters contain the provider's.
     raw = body.get(name, b"")
     if not raw.startswith(b'"' + _ENCODED):
         return body
@@ -77,13 +77,13 @@ def _with_plain_ids(body: Members, name: str) -> Members:
 
 
 def _body(line: Members) -> Members:
-    """Return the body of the proxied request, which is logged by itself or with its address and headers."""
+    """Return the body of the proxied request, which is logged alone or with its address and headers."""
     proxied = object_members(unquoted(line.get("proxy_server_request")))
     return object_members(unquoted(proxied["body"])) if "body" in proxied else proxied
 
 
 def trace(line: Members) -> bytes | None:
-    """Return the trace id of a row that has no other session id."""
+    """Return the trace id of a row without another session id."""
     if not fits(line):
         return None
     # A session id that repeats the trace id identifies a call, and spend log rows have no other trace id.
@@ -92,6 +92,6 @@ def trace(line: Members) -> bytes | None:
 
 
 def _cut(line: Members) -> bytes | None:
-    """Name a text that spend logs truncated in the middle, according to their marker."""
+    """Describe a text that was truncated in the middle, according to the marker in spend logs."""
     members = [name for name in ("messages", "response", "proxy_server_request") if _MARK in line.get(name, b"")]
     return b'"a text in %b"' % members[0].encode() if members else None

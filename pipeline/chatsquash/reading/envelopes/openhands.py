@@ -18,7 +18,7 @@ def fits(line: Members) -> bool:
 
 
 def unwrap(line: Members) -> Members:
-    """Return the messages and the response, preferring the versions with calls if both are logged."""
+    """Return the messages and the response, in the versions with calls if both are logged."""
     kwargs = object_members(line.get("kwargs"))
     request = {"messages": line.get("fncall_messages") or line["messages"]}
     request |= {name: kwargs[name] for name in ("tools",) if name in kwargs}

@@ -28,12 +28,12 @@ _BEGINS, _KIND = "attributes.", "openinference.span.kind"
 _PYTHON = re.compile(r"\s*+\w++\((?:\w+=|\[|')|\s*+\[\w+\(")
 """The beginning of the representation of a Python object."""
 _BODIES = ("choices", "candidates", "content", "output", "generations")
-"""The members of a response; it has at least one of them."""
+"""Members of a response, which has at least one of them."""
 _TRACES = ("context.trace_id", "trace_id", "traceId")
 
 
 def fits(line: Members) -> bool:
-    """Return whether a line has attributes of OpenInference."""
+    """Return whether a line has OpenInference attributes."""
     attributes = line.get("attributes", b"")
     flat = any(name.startswith(("attributes.llm.", "attributes.openinference.")) for name in line)
     return (
@@ -60,7 +60,7 @@ def session(line: Members) -> bytes | None:
 
 
 def unwrap(line: Members) -> Members:
-    """Return the bodies of the provider if they are stored, otherwise the messages in the attributes."""
+    """Return the provider's bodies if they are stored, and otherwise the messages in the attributes."""
     attributes = _attributes(line)
     request, response = _request(attributes), _response(attributes)
     repr_of = next((name for name in ("input", "output") if _is_python(at(attributes, name, "value"))), None)
@@ -77,7 +77,7 @@ def unwrap(line: Members) -> Members:
 
 
 def _attributes(line: Members) -> dict[str, Json]:
-    """Return the attributes of a span; names with dots become nested members."""
+    """Return the attributes of a span, with nested members for names with dots."""
     attributes = jsonio.value(line["attributes"]) if "attributes" in line else {}
     flat = dict(attributes) if isinstance(attributes, dict) else {}
     flat |= {name[len(_BEGINS) :]: jsonio.value(raw) for name, raw in line.items() if name.startswith(_BEGINS)}
@@ -100,7 +100,7 @@ def _put(holder: dict[str, Json], path: list[str], value: Json) -> None:
 
 
 def _numbered_values(value: Json) -> list[Json]:
-    """Return the values with numbers as names, in numeric order, or those of a list."""
+    """Return the values with numeric names in numeric order, or those of a list."""
     if isinstance(value, list):
         return value
     if not isinstance(value, dict):
@@ -132,14 +132,14 @@ def _request(attributes: dict[str, Json]) -> dict[str, Json] | None:
 
 
 def _invocation_tools(attributes: dict[str, Json]) -> list[Json]:
-    """Return the definitions in the parameters of a call, which are written as text."""
+    """Return the tool definitions in the invocation parameters, which are written as a string."""
     value = at(attributes, "llm", "invocation_parameters")
     parameters = jsonio.value(value) if isinstance(value, str) else value
     return as_list(at(parameters, "tools"))
 
 
 def _message(message: Json) -> Json:
-    """Return a message in the format of OpenAI chat."""
+    """Return a message in the OpenAI chat format."""
     if not isinstance(message, dict):
         return message
     members: dict[str, Json] = {}
@@ -148,7 +148,7 @@ def _message(message: Json) -> Json:
     result: dict[str, Json] = {"role": members.get("role"), "content": members.get("content")}
     contents = [at(each, "message_content") or each for each in _numbered_values(members.get("contents"))]
     if contents and result["content"] is None:
-        # Calls among the parts repeat those of the message.
+        # Calls among the parts repeat the calls of the message.
         result["content"] = parts.content([_part(each) for each in contents if at(each, "type") != "tool_use"])
     calls = [at(each, "tool_call") or each for each in _numbered_values(members.get("tool_calls"))]
     if calls:
@@ -166,7 +166,7 @@ def _message(message: Json) -> Json:
 
 
 def _part(part: Json) -> Json:
-    """Return a content part in the format of OpenAI chat."""
+    """Return a content part in the OpenAI chat format."""
     text, url = at(part, "text"), at(part, "image", "image", "url")
     if at(part, "type") == "reasoning" and isinstance(text, str):
         return {"type": "thinking", "thinking": text, "signature": at(part, "signature") or ""}
@@ -176,7 +176,7 @@ def _part(part: Json) -> Json:
 
 
 def _tool(value: Json) -> Json:
-    """Return a definition, which is written as text."""
+    """Return a tool definition, which is written as a string."""
     return function_tool(at(value, "tool", "json_schema") or at(value, "json_schema"))
 
 

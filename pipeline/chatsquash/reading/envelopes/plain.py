@@ -1,4 +1,4 @@
-"""The standard envelope: a request and its response, split by ``exchange``."""
+"""The standard envelope: a request and its response, which ``exchange`` splits."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ unwrap = None
 
 
 def fits(line: Members) -> bool:
-    """Return whether a line has a request, except a request of a Gemini batch."""
+    """Return whether a line has a request; a request of a Gemini batch does not count."""
     return "request" in line and not (len(line) == 2 and "key" in line)
