@@ -1,8 +1,8 @@
-"""Conversation formats: how each is recognised, loaded and written.
+"""Conversation formats: how each is detected, loaded and written.
 
-Formats of requests and responses are modules or packages in ``providers``; document formats are in ``agents``,
-``clients`` and ``exports`` and are listed by ``documents``.  The modules here contain what several formats share.
-Reading log files and grouping lines into sessions belong to ``reading`` and ``session``.
+Request and response formats are modules or packages in ``providers``; document formats are in ``agents``, ``clients``
+and ``exports`` and are listed by ``documents``.  The modules in this folder are shared by several formats.  Log files
+are read by ``reading``, and their lines are grouped into sessions by ``session``.
 
 A provider's module declares its ``NAME`` and optionally its ``PLACE``, which orders formats whose evidence has the same
 rank.  Both are read from the source text without importing the module.  Installed packages add formats through entry
@@ -26,16 +26,16 @@ from chatsquash.formats.base import Format, Mark
 from chatsquash.formats.values import Object, kind, objects
 
 PLAIN = "openai_chat"
-"""The format of chat messages without marks of a provider; plain text means the same in all formats."""
+"""The format of chat messages without the marks of any provider."""
 PLAIN_RANK, NO_RANK = 9, 10
-"""Ranks after those of all marks: plain chat messages, and no known format."""
+"""The ranks of plain chat messages and of unknown formats, which follow the ranks of all marks."""
 
 _NAME_LINE = re.compile(r"^NAME = ", re.MULTILINE)
 _PLACE_LINE = re.compile(r"^PLACE = (\d+)$", re.MULTILINE)
 _DEFAULT_PLACE = 50
-"""The place of a format that declares none, which is before plain chat."""
+"""The place of a format without ``PLACE``, ahead of plain chat."""
 _DECISIVE = 4
-"""Evidence up to this rank rules out other formats, so evidence of two formats is a contradiction."""
+"""Evidence up to this rank rules out other formats, so evidence for two formats is a contradiction."""
 _SHOWN_KEYS, _SHOWN_LENGTH = 8, 40
 
 
@@ -43,11 +43,11 @@ class Recognised(NamedTuple):
     """The format of one exchange."""
 
     name: str | None
-    """``None`` if no format is known, or if two formats contradict each other."""
+    """``None`` if the format is unknown, or if there is decisive evidence for two formats."""
     why: str
-    """The evidence in words, or a description of the value without any."""
+    """The evidence in words; without evidence, a description of the value."""
     rank: int
-    """The rank of the evidence; ``NO_RANK`` without any."""
+    """The rank of the evidence; ``NO_RANK`` without evidence."""
 
 
 class RecognisedFile(NamedTuple):
@@ -55,13 +55,14 @@ class RecognisedFile(NamedTuple):
 
     name: str | None
     why: str
-    """The evidence with counts of lines."""
+    """The evidence with line counts."""
     is_mixed: bool
-    """Whether some lines are evidence of other formats or of two formats at once."""
+    """Whether some lines are evidence for other formats or for two formats at once."""
 
 
 def _place(item: Item) -> int | None:
     """Return the place of a format; ``None`` for a module that is not a format."""
+    # Importing every format only to sort their names would slow down each start.
     text = Path(item.path).read_text(encoding="utf-8")
     if not _NAME_LINE.search(text):
         return None
@@ -80,7 +81,7 @@ def formats() -> dict[str, Format]:
 
 
 def recognise(request: Object | None, response: Json, events: list[Json] | None) -> Recognised:
-    """Detect the format of an exchange by the lowest-ranked evidence in its response, its stream or its request."""
+    """Detect the format of an exchange from the lowest-ranked evidence in its response, stream or request."""
     return _strongest(_marks(), request, response, events) or _unmarked(request, response)
 
 
@@ -98,7 +99,8 @@ def recognise_response(response: Json, events: list[Json] | None) -> Recognised:
 def _strongest(
     marks: list[tuple[str, str, Mark]], request: Object | None, response: Json, events: list[Json] | None
 ) -> Recognised | None:
-    """Return the lowest-ranked evidence; ``None`` without any."""
+    """Return the lowest-ranked evidence, or ``None``."""
+    # A logged response can be a list of stream events, so its elements are checked for both kinds of marks.
     elements = response if isinstance(response, list) else []
     values = {"stream": [*elements, *(events or [])], "response": [response, *elements], "request": [request]}
     places = {place: objects(each) for place, each in values.items()}
@@ -119,7 +121,7 @@ def _strongest(
 
 @cache
 def _marks() -> list[tuple[str, str, Mark]]:
-    """Return all marks, each with its format and where to look for it, sorted by rank, then by format."""
+    """Return all marks with their formats and the places to look for them, sorted by rank, then by format."""
     marks = []
     for name, form in formats().items():
         marks += [(name, "stream", mark) for mark in form.marks.event]
@@ -130,7 +132,7 @@ def _marks() -> list[tuple[str, str, Mark]]:
 
 @cache
 def _marks_of(*places: str) -> list[tuple[str, str, Mark]]:
-    """Return the marks that are looked for in the given places."""
+    """Return the marks for the given places."""
     return [each for each in _marks() if each[1] in places]
 
 
@@ -142,14 +144,12 @@ def _unmarked(request: Json, response: Json) -> Recognised:
 
 
 def _is_chat(request: Json) -> bool:
-    """Return whether a request has messages of which at least one has a role.
-
-    The role ``model`` belongs to Gemini, whose turns have parts.
-    """
+    """Return whether a request has an empty list of messages, or messages with roles of OpenAI chat."""
     messages = request.get("messages") if isinstance(request, dict) else None
     if not isinstance(messages, list):
         return False
     roles = [message.get("role") for message in messages if isinstance(message, dict)]
+    # The role ``model`` is Gemini's.
     return not messages or (any(isinstance(role, str) for role in roles) and "model" not in roles)
 
 
@@ -172,7 +172,7 @@ def _keys(value: Object) -> str:
 
 
 def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
-    """Return the format of most of the first lines of a file; plain chat counts only if no line has a mark."""
+    """Return the most frequent format of a file's first lines; plain chat counts only if no line has a mark."""
     candidates = [line for line in lines_seen if line.name]
     voting = [line for line in candidates if line.rank < PLAIN_RANK] or candidates
     clashing = [line for line in lines_seen if line.name is None and line.rank <= _DECISIVE]
@@ -180,6 +180,7 @@ def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
         why = next((line.why for line in [*clashing, *lines_seen]), "there are no lines")
         return RecognisedFile(None, why, bool(clashing))
     votes = Counter(line.name or "" for line in voting)
+    # Ties are resolved by the order of the formats, not by the order of the lines.
     best = min(votes, key=lambda name: (-votes[name], names().index(name)))
     evidence = Counter(line.why for line in voting if line.name == best).most_common(1)[0][0]
     others = Counter(_label_of(line) for line in lines_seen if line.name != best)
@@ -189,14 +190,14 @@ def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
 
 
 def _label_of(line: Recognised) -> str:
-    """Return the label under which a line is counted in a file of another format."""
+    """Return the label for a line in the counts of a file of another format."""
     if line.name is None:
         return "two formats at once" if line.rank <= _DECISIVE else "no known format"
     return line.name if line.rank < PLAIN_RANK else "messages without marks"
 
 
 def look_alike(obj: Json) -> str | None:
-    """Describe an object that is not a log entry; ``None`` for log entries, bodies of providers and other values."""
+    """Describe an object that is not a log entry; ``None`` for log entries, provider bodies and other values."""
     if not isinstance(obj, dict):
         return None
     for words, test in _LOOK_ALIKES:

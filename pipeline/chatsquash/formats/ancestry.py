@@ -1,4 +1,4 @@
-"""Detect the session of an agent's file, and the parent session that it repeats, from its first objects."""
+"""Detect the session of an agent's file, and the parent session whose messages it repeats, from its first objects."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from chatsquash.formats.values import Object, at, objects, string
 _BODIES = ("message", "payload", "data", "info")
 """Members that may contain the message of an object; otherwise the object itself is the message."""
 _LISTS = ("messages", "history")
-"""Members with the messages, if the file is a single object."""
+"""Members that contain the messages if the file is a single object."""
 _USERS = ("user", "user.message")
 """The roles and types of the user's messages."""
 _IDS = ("uuid", "id")
 LONG_ID = 16
-"""The length from which a call id is assumed to be unique across sessions."""
+"""The minimum length of a call id that is assumed to be unique across sessions."""
 
 
 class Ancestry(NamedTuple):
     """The origin of a file."""
 
     keys: tuple[int, ...] = ()
-    """Hashes of its first message: with its time and with its id, or without both, with the id of a call after it.
-    Copies of a session share at least one."""
+    """Hashes of its first message, combined with its time, with its id, or else with the id of a later call.
+    Copies of a session share at least one hash."""
     session: str = ""
     parents: tuple[str, ...] = ()
     """The ids of the sessions whose messages it may repeat, as written in the file."""
     started: int | None = None
-    """The first time in it, in nanoseconds since the epoch, which in a copy may be later than its first message."""
+    """The first time in the file, in nanoseconds since the epoch; in a copy, it may be later than the first message."""
     summary: str = ""
-    """The id of its first message, if that is the summary of a compaction, which occurs later in the parent."""
+    """The id of its first message if that is a compaction summary, which occurs later in the parent."""
 
 
 def of_objects(values: Iterable[Json]) -> Ancestry:
     """Return the ancestry of a file from its objects up to the first user message.
 
-    If the file begins with a summary, the replies after it are checked for the parent, too.
+    If the file begins with a summary, the lines up to the first reply are also checked for the parent.
     """
     session, started, summary = "", None, ""
     parents: dict[str, None] = {}
@@ -57,7 +57,7 @@ def of_objects(values: Iterable[Json]) -> Ancestry:
         if parent := _parent(value):
             parents[parent] = None
         if summary and value.get("type") == "assistant":
-            break  # the first reply is the last line that may name a parent
+            break  # no line after the first reply identifies the parent
         if not keys and (keys := _keys(value)):
             if value.get("isCompactSummary") is not True:
                 break
@@ -104,12 +104,13 @@ def _session(value: Object) -> tuple[str, bool]:
 
 
 def _parent(value: Object) -> str:
-    """Return the id of the repeated session in a line of Claude Code, Qwen Code, Codex or Pi (a file name)."""
+    """Return the id of the parent session in a line of Claude Code, Qwen Code, Codex or Pi."""
     if "requestSessionId" in value:
         return string(value, "requestSessionId")
     if "forkedFrom" in value:
         return string(value["forkedFrom"], "sessionId")
     if "parentSession" in value:
+        # Pi stores the path of the parent's file, whose name ends with the session id.
         file = string(value, "parentSession").replace("\\", "/").rpartition("/")[2]
         return file.removesuffix(".jsonl").rpartition("_")[2]
     payload = value.get("payload")
@@ -119,7 +120,7 @@ def _parent(value: Object) -> str:
 
 
 def _keys(value: Object) -> tuple[int, ...]:
-    """Return the hashes of a user message; empty for other objects, and for messages without a time or an id."""
+    """Return the hashes of a user message; empty for other objects, and for messages with neither time nor id."""
     if not _is_prompt(value):
         return ()
     content = _content(value)
@@ -141,7 +142,7 @@ def _content(value: Object) -> bytes:
 
 
 def _call_id(value: Object) -> str:
-    """Return the id of the first call of a reply, if it is long enough to be unique."""
+    """Return the id of a reply's first call if it is long enough to be unique; otherwise an empty string."""
     body = _body(value)
     calls = objects(body.get("toolCalls", body.get("tool_calls")))
     name = string(calls[0], "id") if calls else ""

@@ -1,4 +1,4 @@
-"""The interface of a format: ``Format`` and ``DocumentFormat``, whose members a module or package declares."""
+"""The interfaces of formats: ``Format`` and ``DocumentFormat``, whose members a format's module or package declares."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 class TurnError(ValueError):
-    """A turn that its format does not allow; the message continues a sentence that begins with the turn's place."""
+    """A turn that its format does not allow; the message continues a sentence that starts with the turn's place."""
 
 
 def load_objects(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
-    """Load each object of a file; if there are several, ``TurnError`` names the object."""
+    """Load each object of a file; if there are several, ``TurnError`` includes the object's number."""
     values = []
     for number, each in enumerate(objects, 1):
         try:
@@ -39,7 +39,7 @@ def expect_object(value: Json, what: str) -> Object:
         what: the beginning of the error message, such as "message 3 is"
 
     Raises:
-        TurnError: for any other value
+        TurnError: if the value is not an object
     """
     if not isinstance(value, dict):
         raise TurnError(f"{what} {kind(value)}, not an object")
@@ -54,7 +54,7 @@ def expect_list(value: Json, what: str) -> list[Json]:
         what: the beginning of the error message, such as "the messages are"
 
     Raises:
-        TurnError: for any other value
+        TurnError: if the value is not a list
     """
     if not isinstance(value, list):
         raise TurnError(f"{what} {kind(value)}, not a list")
@@ -62,44 +62,44 @@ def expect_list(value: Json, what: str) -> list[Json]:
 
 
 class Mark(Struct, frozen=True):
-    """Evidence that an object is of a format."""
+    """Evidence that an object has a certain format."""
 
     rank: int
-    """The lowest rank decides; see ``docs/formats.md``."""
+    """The mark with the lowest rank decides; see ``docs/formats.md``."""
     what: str
     """The evidence in words, such as ``contents`` or ``choices[].message``."""
     test: Callable[[dict[str, Any]], bool]
 
 
 class Marks(Struct, frozen=True):
-    """The evidence for a format, by where to look for it."""
+    """The evidence for a format, grouped by the place to look for it."""
 
     request: tuple[Mark, ...] = ()
-    """In a request's body; marks of turns are checked in every turn."""
+    """Marks in a request's body; marks of turns are checked in every turn."""
     response: tuple[Mark, ...] = ()
-    """In the body of a complete response."""
+    """Marks in the body of a complete response."""
     event: tuple[Mark, ...] = ()
-    """In one chunk or event of a streamed response."""
+    """Marks in a chunk or event of a streamed response."""
 
 
 class Tools(NamedTuple):
     """The tools of a request."""
 
     functions: list[Tool]
-    """As OpenAI function tools, ``{"type": "function", "function": {...}}``."""
+    """The tools as OpenAI function tools, ``{"type": "function", "function": {...}}``."""
     hosted: list[Tool] = []  # noqa: RUF012 - never changed
     """Tools that the provider runs itself, as logged; they are not part of records."""
 
 
 class Continuation(NamedTuple):
-    """The location of the beginning of a session that continues in another file."""
+    """The location of a session's beginning in another file."""
 
     patterns: tuple[str, ...]
-    """Globs for the file with the beginning; the first match is used."""
+    """Globs for the file that contains the beginning; the first match is used."""
     end: int
     """The number of the first line that is not part of the beginning."""
     number: Callable[[Json, int, str], int | None]
-    """Return the number of a line, given its place in the file and the session; ``None`` for another session's line."""
+    """Return a line's number, given its place in the file and the session; ``None`` for lines of other sessions."""
     session: str = ""
     """The id of the session that the file belongs to."""
 
@@ -108,7 +108,7 @@ class LoadedTurn(NamedTuple):
     """The result of loading a turn of a format."""
 
     turns: list[Turn]
-    """The turns that it completes."""
+    """The turns that are now complete."""
     state: Any
     """The state for the next turn."""
 
@@ -118,7 +118,7 @@ class ShownTurns(NamedTuple):
 
     turns: list[Json]
     summary: str = ""
-    """The text of the first turn if it is a summary of others."""
+    """The text of the first turn if it summarizes other turns."""
     summarized: list[Json] = []  # noqa: RUF012 - never changed
     """The summarized turns that the request still contains."""
     is_hidden: bool = False
@@ -129,11 +129,11 @@ class Stream(NamedTuple):
     """A response assembled from its events."""
 
     body: Json
-    """The body, as if the response had not been streamed."""
+    """The body of the equivalent response without streaming."""
     is_complete: bool
     """Whether the stream reached its end."""
     error: Json = None
-    """The error that a service sent instead of the rest; the body contains the part before it."""
+    """The error that interrupted the stream; the body contains the part before it."""
 
     def answer(self, reply: Callable[[Json], Response]) -> Response:
         """Return the reply in the body, or the error if the body is empty."""
@@ -147,59 +147,59 @@ def _has_content(response: Response) -> bool:
 
 
 def no_open_turns(state: Any) -> list[Turn]:  # noqa: ARG001 - the interface's
-    """Default ``close``: every turn is complete by itself."""
+    """Return no turns; the default ``close``, for formats whose turns are independently complete."""
     return []
 
 
 def no_system(value: Json) -> list[Turn]:  # noqa: ARG001 - the interface's
-    """Default ``system``: the system prompt is one of the turns."""
+    """Return no turns; the default ``system``, for formats whose system prompt is one of the turns."""
     return []
 
 
 def no_tools(value: Json) -> Tools:  # noqa: ARG001 - as above
-    """Default ``turn_tools``: turns define no tools."""
+    """Return no tools; the default ``turn_tools``, for formats whose turns define no tools."""
     return Tools([])
 
 
 def accept(request: Object) -> bool:  # noqa: ARG001 - the interface's
-    """Default ``accepts``: no other format has similar requests."""
+    """Return true; the default ``accepts``, for formats whose requests resemble no other format."""
     return True
 
 
 def is_no_compaction(turn: Json) -> bool:  # noqa: ARG001 - as above
-    """Default ``is_compaction``: the service never compacts requests."""
+    """Return false; the default ``is_compaction``, for services that never compact requests."""
     return False
 
 
 def all_visible(turns: list[Json]) -> ShownTurns:
-    """Default ``visible_turns``: the model sees all turns."""
+    """Return all turns; the default ``visible_turns``, for services that never hide turns from the model."""
     return ShownTurns(turns)
 
 
 def no_messages(turn: Json) -> None:
-    """Default ``plain``: turns depend on each other."""
+    """Return ``None``; the default ``plain``, for formats whose turns depend on each other."""
 
 
 def no_related_files(path: str) -> None:
-    """Default ``companions``, ``owner`` and ``siblings``: files are independent."""
+    """Return ``None``; the default ``companions``, ``owner`` and ``siblings``, for formats with independent files."""
 
 
 def not_continued(path: str, objects: list[Json]) -> None:
-    """Default ``continues_from``: each file contains its sessions completely."""
+    """Return ``None``; the default ``continues_from``, for formats whose sessions are complete in one file."""
 
 
 def no_rows(value: Any) -> list[Json]:  # noqa: ARG001 - the interface's
-    """Default ``families`` and ``from_rows``: the format has no database."""
+    """Return no rows; the default ``families`` and ``from_rows``, for formats without a database."""
     return []
 
 
 def not_in_path(path: str, origin: Origin) -> None:
-    """Default ``home`` and ``session``: they cannot be derived from the path."""
+    """Return ``None``; the default ``home`` and ``session``, for formats where the path contains neither."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class AnyFormat:
-    """The members that exchange and document formats share."""
+    """The members shared by exchange and document formats."""
 
     NAME: str
     """The name for ``--from`` and ``--to``."""
@@ -208,20 +208,20 @@ class AnyFormat:
     doc: str
     """The docstring of the module."""
     dump: Callable[[Conversation], Any] | None = None
-    """Write a conversation as a body or document; raises ``TurnError`` if a document cannot express it."""
+    """Write a conversation as a body or document; raises ``TurnError`` if the format cannot express it."""
     LOSES: str | None = None
-    """What ``dump`` cannot express, as a comma-separated list of terms from ``docs/formats.md``."""
+    """The content that ``dump`` cannot express, as a comma-separated list of terms from ``docs/formats.md``."""
     BLURS: str = ""
-    """What ``dump`` preserves only with chatsquash's own marks."""
+    """The content that ``dump`` preserves only with chatsquash's own marks, in the same terms."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Format(AnyFormat):
     """The format of a provider's requests and responses.
 
-    Turns are loaded in order, each with the state returned for the previous one.  ``load`` must be a pure function of
-    its arguments, since turns that a request repeats are not loaded again.  States are compared with ``==`` and must
-    not depend on the difference between ``1`` and ``True``.
+    Turns are loaded in order; the state returned for a turn is passed to the next.  ``load`` must be a pure function,
+    because turns that a request repeats are not loaded again.  States are compared with ``==``, so they must not depend
+    on the difference between ``1`` and ``True``.
     """
 
     TURNS: str
@@ -231,16 +231,16 @@ class Format(AnyFormat):
     TOOLS: tuple[str, ...]
     """The members that may contain tool definitions."""
     REFERS: tuple[str, ...]
-    """The members by which a request refers to turns that are stored elsewhere."""
+    """The members with which a request refers to turns that are stored elsewhere."""
     START: Any
     """The state before the first turn."""
     marks: Marks
     READS: tuple[str, ...] = ("",)
-    """The members of a response's body that ``reply`` reads, if no others; the first is required for a reply."""
+    """The only members of a response body that ``reply`` reads (default: any); replies require the first."""
     ECHOES: bool = False
     """Whether a response may repeat the tools and the system prompt of its request."""
     accepts: Callable[[Object], bool] = accept
-    """Whether a request with a list of turns may be of this format if its response is."""
+    """Whether a request with a list of turns may have this format, if its response has."""
     system: Callable[[Json], list[Turn]]
     """Load a system member; raises ``TurnError``."""
     load: Callable[[Json, Any], LoadedTurn]
@@ -252,46 +252,45 @@ class Format(AnyFormat):
     turn_tools: Callable[[Json], Tools] = no_tools
     """Load the tools that a turn defines."""
     plain: Callable[[Json], list[Message] | None] = no_messages
-    """Load a turn whose messages depend on no other turn; ``None`` for any other."""
+    """Load a turn whose messages depend on no other turn; ``None`` for other turns."""
     is_compaction: Callable[[Json], bool] = is_no_compaction
-    """Whether a turn contains a summary with which the service replaced other turns."""
+    """Whether a turn contains a summary that the service substituted for other turns."""
     visible_turns: Callable[[list[Json]], ShownTurns] = all_visible
     """Return the turns that the model saw, given the turns of a request with a compaction."""
     reply: Callable[[Json], Response]
-    """Load the reply in the body of a complete response; never raises, since errors go into ``Response.problem``."""
+    """Load the reply in the body of a complete response; errors are returned in ``Response.problem``."""
     reply_turns: Callable[[Object], list[Json]] | None = None
-    """Return the turns that a response adds, for requests that refer to it by its id; ``None`` if none does."""
+    """Return the turns that a response adds; ``None`` if requests never refer to responses by id."""
     assemble: Callable[[list[Json]], Stream]
     """Assemble a response's body from its stream; an error event results in an error body."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class DocumentFormat(AnyFormat):
-    """The format of a document: a file that a client or an agent stores or exports."""
+    """The format of a document: a file stored or exported by a client or an agent."""
 
     HAS_TOOLS: bool
     """Whether its files contain tool definitions, not only calls."""
     fits: Callable[[list[Json]], str | None]
-    """Return the evidence that a file is of this format, in words; the objects are its lines, or its single value."""
+    """Return the evidence that a file has this format, in words; the objects are its lines, or its single value."""
     MEMBERS: tuple[str, ...] | None = None
-    """Members of which at least one occurs in every file of the format; a name that ends with a dot is a prefix."""
+    """Members of which every file of the format has at least one; a name that ends with a dot is a prefix."""
     conversations: Callable[..., list[Conversation]]
     """Load the conversations in a file from its objects; raises ``TurnError`` with the place of malformed content.
-
-    The function may have these arguments in addition to the objects:
+    In addition to the objects, the function may have these arguments:
 
     - ``lines`` (the second): the 1-based line numbers of the objects; ``None`` means 1, 2, 3 and so on
     - ``meta`` (the third): the content of the file named by ``companions``, or a list of contents if it names several
     - ``earlier``: the lines of the files found by ``continues_from``, oldest file first, or ``None``
     """
     continues_from: Callable[[str, list[Json]], Continuation | None] = not_continued
-    """Return where a session begins, given the path and the lines of its file; ``None`` if it begins in this file."""
+    """Return the location of a session's beginning, given a file's path and lines; ``None`` if it is in this file."""
     companions: Callable[[str], str | None] = no_related_files
     """Return a glob for files with more data about a file; ``sources.EACH`` joins it to a glob in folders."""
     COMPANION_MARKS: tuple[bytes, ...] = ()
-    """Bytes of which the start of a companion file must contain one; other files with matching names are not read."""
+    """Byte strings of which a companion file must contain one near its start; other matching files are not read."""
     owner: Callable[[str], str | None] = no_related_files
-    """Return the file or folder that a file with this path may be a part of."""
+    """Return the file or folder that a file with this path may belong to."""
     home: Callable[[str, Origin], str | None] = not_in_path
     """Return a glob for the file of the session that started a sub-agent, given the path of the sub-agent's file."""
     session: Callable[[str, Origin], str | None] = not_in_path
@@ -301,7 +300,7 @@ class DocumentFormat(AnyFormat):
     LOCATIONS: tuple[str, ...] = ()
     """Globs for the files that an agent stores, as read by ``sources.agent_files``."""
     IN_PROJECTS: tuple[str, ...] = ()
-    """The files in which an agent stores sessions, relative to a project folder."""
+    """The paths of an agent's session files, relative to a project folder."""
     every: Callable[[list[Json]], list[Conversation]] | None = None
     """Load all branches of a history in file order."""
     dump_all: Callable[[list[Conversation]], Json] | None = None
@@ -309,21 +308,21 @@ class DocumentFormat(AnyFormat):
     defined_tools: Callable[[Json], list[Tool]] | None = None
     """Load the tool definitions in a document that ``dump`` wrote, if the format writes them."""
     PER_ELEMENT: bool = False
-    """Whether each element of an array is a conversation."""
+    """Whether each element of a JSON array is a conversation."""
     may_split: Callable[[bytes], bool] | None = None
     """Whether ``split`` may apply to a file, given its first bytes."""
     split: Callable[[BinaryIO], list[bytes] | None] | None = None
-    """Return the locations of the units of a file, each of which is loaded separately."""
+    """Return the locations of the units of a file, which are loaded separately."""
     objects: Callable[[BinaryIO, bytes], Iterable[Json]] | None = None
     """Load the objects of one unit, for ``conversations``."""
     tables: Callable[[dict[str, list[str]]], dict[str, tuple[str, ...]] | None] | None = None
     """Return the columns to index for each table of a database; ``None`` for a database of another program."""
     families: Callable[[Any], Any] = no_rows
-    """Return for each session the row numbers of the session and its sub-agents."""
+    """Return, for each session, the row numbers of the session and its sub-agents."""
     from_rows: Callable[[Any], list[Json]] = no_rows
     """Return the objects of one family, for ``conversations``."""
     SESSIONS: tuple[str, ...] = ()
-    """The tables that contain sessions, if not the first one."""
+    """The tables that contain sessions; by default, the first table."""
 
 
 def with_private(tool: Tool, native: Native) -> Tool:
@@ -347,12 +346,12 @@ def role_of(turn: Object, roles: tuple[str, ...]) -> str:
 
 
 def wrong(what: str, seen: str, choices: int = 0) -> Response:
-    """Return a response without a reply, since a member has the wrong type."""
+    """Return a response whose reply is missing because a member has the wrong type."""
     return Response(None, choices, None, f"{what} is {seen}", WrongType(what, seen))
 
 
 def missing_reply(body: Json) -> Response | None:
-    """Return a response that states why a body has no reply in any format; ``None`` if it may have one."""
+    """Return a response with the reason why a body has no reply in any format; ``None`` if it may have one."""
     if body is None:
         return Response(problem="there is no response")
     if not isinstance(body, dict):

@@ -1,4 +1,4 @@
-"""Load bodies of requests as conversations, and describe their other content."""
+"""Load request bodies as conversations, and describe their other content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load(form: Format, body: Json) -> Conversation:
 
 
 def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
-    """Load a conversation with its turns but without messages.
+    """Load a conversation as turns, without messages.
 
     Args:
         form: the format of the body
@@ -38,7 +38,7 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
     """
     members: dict[str, Any] = body if isinstance(body, dict) else {form.TURNS: body}
     turns = members.get(form.TURNS)
-    # Some services accept a single turn, or a text, instead of a list.
+    # Some services accept a single turn or a string instead of a list.
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
@@ -55,13 +55,13 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
 
 
 def tools_in(form: Format, body: Json, *, is_repeated: bool = False) -> Tools:
-    """Load the tools that a body defines; ``is_repeated`` means that other bodies may define the same ones."""
+    """Load the tools that a body defines; ``is_repeated`` means that other bodies may define the same tools."""
     tools = _first_member(form.TOOLS, body) if isinstance(body, dict) else None
     return Tools([]) if tools is None else form.tools(share(tools) if is_repeated else tools)
 
 
 def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:
-    """Load a list of turns, and return them with the state after the last; ``TurnError`` names the turn."""
+    """Load a list of turns, and return them with the final state; ``TurnError`` includes the place of the turn."""
     turns_loaded = list[Turn]()
     for number, turn in enumerate(turns):
         try:
@@ -73,20 +73,21 @@ def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state:
 
 
 def _first_member(names: tuple[str, ...], members: dict[str, Any]) -> Json:
-    """Return the first of some members that is not null."""
+    """Return the first of these members that is not null."""
     return next((members[name] for name in names if members.get(name) is not None), None)
 
 
 def tools_of_turns(form: Format, turns: Iterable[Json]) -> list[Tool]:
-    """Return the tools that turns add to a conversation, for formats with such turns."""
+    """Return the tools that turns define."""
     return [tool for turn in turns for tool in form.turn_tools(turn).functions]
 
 
 def merge_tools(tools: list[Tool], more: list[Tool]) -> list[Tool]:
-    """Add tools with new names to a list; the list itself is returned if there are no new ones."""
+    """Return a list with the tools with new names appended; without new tools, the list itself."""
     if not more:
         return tools
     known = set(map(_name, tools))
+    # Reversed twice, so that the first definition of a name is used.
     fresh = {_name(tool): tool for tool in reversed(more) if _name(tool) not in known}
     return [*tools, *reversed(fresh.values())] if fresh else tools
 
@@ -108,7 +109,7 @@ class RequestExtras(Struct, frozen=True):
 
 
 def request_extras(form: Format, body: Json, tools: Tools | None = None) -> RequestExtras:
-    """Return the content of a body that is not part of its conversation; ``tools`` as in ``read``."""
+    """Return the content of a body that is not part of its conversation; for ``tools``, see ``read``."""
     members = {name for name, value in body.items() if value is not None} if isinstance(body, dict) else set()
     tools = tools or tools_in(form, body)
     known = {form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS}
@@ -128,19 +129,19 @@ def recognise(body: Json) -> formats.Recognised:
 
 
 def messages_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
-    """Return the messages of an agent's turns, each with the indices of the turns that it was made from.
+    """Return the messages of an agent's turns, each with the indices of its turns.
 
     Args:
         form: the format of the turns
-        turns: each turn with its place, which ``TurnError`` names
+        turns: each turn with its place, which ``TurnError`` includes
     """
     return [(message, places) for turn, places in _turns_with_places(form, turns) for message in view.messages([turn])]
 
 
 def _turns_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Turn, range]]:
-    """Yield each turn with the range of logged turns that it was loaded_turn from.
+    """Yield each turn with the range of logged turns that it was loaded from.
 
-    A logged turn that completes no turn is part of the range of the next one.
+    A logged turn that completes no turn is included in the next range.
     """
     state, first, number = form.START, 0, -1
     for number, (place, turn) in enumerate(turns):

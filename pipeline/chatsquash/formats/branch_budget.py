@@ -1,4 +1,4 @@
-"""A limit for branches: the conversations of a file may repeat its text only so many times."""
+"""A limit on branches: how often the conversations of a file may repeat its text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.formats.threads import BRANCH_BEYOND
 
 _MOST = 20
-"""The limit for the characters of all conversations, as a multiple of the characters of the file."""
+"""The maximum number of characters in all conversations, as a multiple of the characters in the file."""
 _LEAST = 10_000_000
-"""Characters that are allowed for any file."""
+"""The number of characters that is allowed for any file."""
 
 
 def without_repeats(conversations: list[Conversation], objects: list[Json]) -> list[Conversation]:
-    """Drop the branches beyond the limit, and count them; the first conversation is always kept."""
+    """Drop and count the branches beyond the limit; the first conversation is always kept."""
     if len(conversations) <= _MOST:
         return conversations  # no conversation is longer than its file, so there is no need to measure
     characters = _count_characters(objects)
@@ -34,9 +34,9 @@ def without_repeats(conversations: list[Conversation], objects: list[Json]) -> l
 
 
 def _count_characters(value: Json) -> int:
-    """Count the characters of all texts in a value."""
+    """Count the characters of all strings in a value, except object keys."""
     size, values = 0, [value]
-    for each in values:  # the list grows meanwhile: recursion would fail on deeply nested values
+    for each in values:  # the list grows during the loop; recursion would fail on deeply nested values
         if type(each) is str:
             size += len(each)
         elif type(each) is list:

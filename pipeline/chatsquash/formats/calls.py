@@ -1,4 +1,4 @@
-"""Tool calls and their results: how results are matched with calls, and ids for those logged without one."""
+"""Tool calls and their results: matching results with calls, and generating ids for calls logged without one."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from chatsquash.formats.values import Object, compact, string, without
 
 T = TypeVar("T")
 parse_json = jsonio.value
-"""Parse a text as JSON; ``None`` if it is not valid."""
+"""Parse a string as JSON; ``None`` if it is not valid."""
 
 ERROR = "ERROR: "
-"""The prefix of the text of a failed result, in formats without a member for failures."""
+"""The text prefix of failed results, in formats without a member for failures."""
 KEY = "chatsquash"
 """The member for content that a format cannot express, and for marks that only chatsquash reads."""
 _FEW = 40
-"""The largest number of open calls that is searched linearly."""
+"""The maximum number of open calls for a linear search."""
 UNPARSED = "INVALID_JSON"
-"""The member for arguments that are not an object, in formats that require one."""
+"""The member for arguments that are not an object, in formats that require an object."""
 
 
 # Reading
 
 
 class State(Struct, frozen=True, gc=False):
-    """The state that loading a turn takes over from the turns before it."""
+    """The state that is passed from one turn to the next when turns are loaded."""
 
     call: int = 1
     """The number of the next call without an id."""
@@ -43,7 +43,7 @@ class State(Struct, frozen=True, gc=False):
     open: tuple[Link, ...] | OpenCalls = ()
     """Ids and names of the unanswered calls of the last assistant turn."""
     by_assistant: bool = False
-    """Whether the last turn was the assistant's, in formats that treat consecutive assistant turns as one."""
+    """Whether the last turn was an assistant turn, in formats that treat consecutive assistant turns as one."""
     before: tuple[tuple[Link, ...], ...] = ()
     """Earlier open calls of consecutive assistant turns, in runs; only used if there are very many."""
 
@@ -68,8 +68,8 @@ class State(Struct, frozen=True, gc=False):
     def answer(self, logged_id: str, name: Json) -> tuple[str, State]:
         """Match a result with an open call, and return the id of the call and the next state.
 
-        A result with an id matches only calls with this id; one without matches by tool name, or else the first open
-        call.
+        A result with an id matches only calls with this id.  A result without an id matches a call of the same tool, or
+        else the first open call.
         """
         calls = self.open
         if isinstance(calls, OpenCalls) or len(calls) > _FEW or self.before:
@@ -169,25 +169,25 @@ class ResultContent(Struct, frozen=True):
 
 
 def arguments(value: Json, missing: str = "{}") -> str:
-    """Return arguments as a text; the text in ``UNPARSED`` is restored."""
+    """Return arguments as a string; the string in ``UNPARSED`` is restored."""
     if isinstance(value, dict) and list(value) == [UNPARSED] and isinstance(value[UNPARSED], str):
         return str(value[UNPARSED])
     return missing if value is None else value if isinstance(value, str) else compact(value)
 
 
 def native(provider: str, holder: Object, *read: str, required: tuple[str, ...] = ()) -> Native:
-    """Return the members of an object that are neither read nor empty, as provider-specific data.
+    """Return the non-empty members of an object that are not read elsewhere, as provider-specific data.
 
     Args:
-        provider: the key of the result
+        provider: the key for the data in the returned value
         holder: the object
         read: the members that are read elsewhere
-        required: members that the provider requires, which are returned even if they are empty
+        required: members that are returned even if they are empty, because the provider requires them
     """
     unread_members = {
         key: value for key, value in holder.items() if key not in read and (value not in EMPTY or key in required)
     }
-    if KEY in holder and not is_mark(holder[KEY]):  # a member of the same name that chatsquash did not write
+    if KEY in holder and not is_mark(holder[KEY]):  # a member with this name that chatsquash did not write
         unread_members[KEY] = holder[KEY]
     return {provider: unread_members} if unread_members else {}
 
@@ -198,7 +198,7 @@ def is_mark(value: Json, *names: str) -> bool:
 
 
 MARKS = ("failed", "instructions")
-"""The marks: the text of a result begins with ``ERROR``; a prompt was sent as instructions."""
+"""The marks: ``failed`` for results whose text begins with ``ERROR``, ``instructions`` for prompts sent as such."""
 
 
 EMPTY: tuple[Json, ...] = (None, "", [], {})
@@ -206,7 +206,7 @@ EMPTY: tuple[Json, ...] = (None, "", [], {})
 
 
 def results_first(items: list[T], is_result: Callable[[T], bool]) -> list[T]:
-    """Move the items before the first results of a turn after these results."""
+    """Move the items before the first run of results to the place after it."""
     lead = list(takewhile(lambda item: not is_result(item), items))
     results = list(takewhile(is_result, items[len(lead) :]))
     return [*results, *lead, *items[len(lead) + len(results) :]]
@@ -239,7 +239,7 @@ def custom_function(definition: Object) -> Object:
 
 
 def definition(tool: Tool) -> Any:
-    """Return the part of a definition that contains the name: its function, its custom tool, or the definition."""
+    """Return the part of a definition that contains the name: its function, its custom tool, or all of it."""
     return tool.get("function", tool.get("custom", tool)) if isinstance(tool, dict) else None
 
 
@@ -249,7 +249,7 @@ def is_custom(tool: Tool) -> bool:
 
 
 def takes_text() -> Object:
-    """Return parameters for a custom tool, whose input is a text, for formats that require parameters."""
+    """Return parameters for a custom tool, whose input is a string, for formats that require parameters."""
     return {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -259,12 +259,12 @@ def function_call(call_id: Json, name: Json, arguments: Json) -> Object:
 
 
 def spell_arguments(arguments: Json) -> str:
-    """Return arguments as a text: texts unchanged, other values as JSON, missing ones as an empty object."""
+    """Return arguments as a string: strings unchanged, other values as JSON, missing arguments as an empty object."""
     return arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
 
 
 def spell_call(call_id: Json, name: Json, arguments: Json) -> Object:
-    """Build a function call for OpenAI chat, with its arguments as a text."""
+    """Build a function call for OpenAI chat, with its arguments as a string."""
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": spell_arguments(arguments)}}
 
 
@@ -283,11 +283,11 @@ def assistant_message(content: Json, calls: list[Any], thoughts: str = "") -> Ob
 
 
 def call_name(call: Object) -> str | None:
-    """Return the name of the tool in a call of OpenAI chat."""
+    """Return the tool name of an OpenAI chat call."""
     function = call.get("function") or call.get("custom")
     return string(function, "name") or None
 
 
 def named_calls(calls: list[Object]) -> tuple[Link, ...]:
-    """Return the id and the tool name of each call of OpenAI chat."""
+    """Return the id and the tool name of each OpenAI chat call."""
     return tuple((call["id"], call_name(call)) for call in calls)

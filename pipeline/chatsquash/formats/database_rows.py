@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def order(value: Json, errors: str = "surrogatepass") -> tuple[int, Any]:
-    """Return a sort key that orders values as SQLite does: null, numbers, texts, bytes."""
+    """Return a sort key that orders values as SQLite does: null, numbers, strings, bytes."""
     if value is None:
         return 0, 0
     if isinstance(value, int | float):
@@ -22,17 +22,17 @@ def order(value: Json, errors: str = "surrogatepass") -> tuple[int, Any]:
 
 
 def key(value: Json) -> object:
-    """Return a key for a session id: a number equals its digits, and a missing id never equals another one."""
+    """Return a key for a session id: numbers equal their digits, and missing ids are all different."""
     return object() if value is None else str(value)
 
 
 def id_text(value: Json) -> str | None:
-    """Return the id of a session as a text; ``None`` for a value that is not an id."""
+    """Return a session id as a string; ``None`` for a value that is not an id."""
     return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 def roots(parents: dict[T, T]) -> dict[T, T]:
-    """Return the root ancestor of each session; sessions in a cycle share one of its members."""
+    """Return the root ancestor of each session; for sessions in a cycle, one member of the cycle."""
     known: dict[T, T] = {}
     for start in parents:
         path, name = dict[T, None](), start
@@ -48,7 +48,7 @@ def roots(parents: dict[T, T]) -> dict[T, T]:
 
 
 def parse_cell(row: Object, column: str, place: str) -> Json:
-    """Parse the JSON in a cell, which may be a text or bytes; raises ``TurnError`` if it is invalid."""
+    """Parse the JSON in a cell, which may be a string or bytes; raises ``TurnError`` if it is invalid."""
     cell: Any = row.get(column)
     try:
         return jsonio.loads(cell.encode("utf-8", "surrogateescape") if isinstance(cell, str) else cell)
@@ -57,7 +57,7 @@ def parse_cell(row: Object, column: str, place: str) -> Json:
 
 
 def readable(value: Json) -> Json:
-    """Return the value of a cell, with invalid UTF-8 in texts replaced and bytes as null."""
+    """Return the value of a cell, with invalid UTF-8 replaced and bytes as null."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if not value.isascii() else value
     return None if isinstance(value, bytes) else value

@@ -1,9 +1,9 @@
-"""Databases of agents, read session by session in a confined process.
+"""Agent databases, read session by session in a confined process.
 
-The format of such a database defines three functions in addition to those of a document format:
+The format of a database defines three functions in addition to those of a document format:
 
 - ``tables(columns)`` returns the columns to index for each table, or ``None`` for a database of another program
-- ``families(index)`` returns for each session the row numbers of the session and its sub-agents
+- ``families(index)`` returns, for each session, the row numbers of the session and its sub-agents
 - ``from_rows(rows)`` returns the objects of one family, for ``conversations``
 """
 
@@ -21,22 +21,22 @@ from chatsquash.storage.confine.process import BeyondBoundsError, Confined, Ende
 
 _STRUCTURE = b"[{,:"
 _PARSED = 64
-"""Bytes of memory for a parsed list, object or value, in addition to the bytes of its JSON text."""
+"""The memory in bytes for a parsed list, object or value, in addition to the size of its JSON."""
 
 Index = dict[str, list[tuple[Any, ...]]]
-"""The rows of each table: the row number and some columns."""
+"""The rows of each table: row numbers with the values of some columns."""
 Family = dict[str, list[int]]
 """The row numbers of each table."""
 
 
 class Database:
-    """A database, in memory or in a file that does not change."""
+    """A database in memory, or in a file that does not change."""
 
     def __init__(self, options: Options, data: bytes | bytearray | None = None, path: str | None = None) -> None:
         self._options = options
         self._process = Confined("chatsquash.storage.confine.tables", options.max_memory, options.max_database_time)
         self._limit_message = ""
-        """The reason why the database cannot be read any further, if there is one."""
+        """The reason why the database cannot be read any further; empty while it can."""
         self.close: Callable[[], object] = self._process.close
         try:
             list(self._request({"do": "open"} if path is None else {"do": "open", "path": path}, data or b""))
@@ -49,7 +49,7 @@ class Database:
         return {name: columns for _, name, columns in self._request({"do": "tables"})}
 
     def index(self, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-        """Return the number of each row of a table with the values of these columns.
+        """Return the row numbers of a table with the values of these columns.
 
         Raises:
             TurnError: if the database is corrupt
@@ -61,7 +61,7 @@ class Database:
     def has_rows(self, table: str) -> bool:
         """Return whether a table has any rows; raises like ``index``."""
         request = {"do": "index", "table": table, "columns": (), "most": 1}
-        frames = list(self._request(request))  # consumed completely, since stopping early would end the process
+        frames = list(self._request(request))  # consumed completely, because stopping early would end the process
         return any(rows for _, rows in frames)
 
     def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
@@ -79,7 +79,7 @@ class Database:
             for frame in self._process.answers(memory):
                 remaining -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
                 if remaining < 0:
-                    raise OutOfMemoryError  # noqa: TRY301 - handled like the error of that process
+                    raise OutOfMemoryError  # noqa: TRY301 - handled like an error of the confined process
                 answer = jsonio.loads(frame) if frame else ["nothing"]
                 if answer[0] == "broken":
                     raise TurnError(f"is a corrupt database ({answer[1]})")
@@ -98,19 +98,19 @@ class Database:
 
 
 def _cell(cell: Json) -> Json:
-    """Return the value of a cell; bytes are encoded as an object."""
+    """Return the value of a cell, with bytes decoded from the object that represents them."""
     return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
 
 
 class AgentDatabase:
-    """A database, read with the format of its agent."""
+    """A database that is read with the format of its agent."""
 
     def __init__(self, database: Database, form: DocumentFormat, columns: dict[str, tuple[str, ...]]) -> None:
         self._database, self._form, self._key_columns = database, form, columns
         self.tables = list(columns)
         sessions = [name for name in form.SESSIONS if name in columns] or self.tables[:1]
         self.is_empty = not any(map(database.has_rows, sessions))
-        """Whether the tables with sessions have no rows: those in ``SESSIONS``, or else the first table."""
+        """Whether the tables with sessions (those in ``SESSIONS``, or else the first table) have no rows."""
         self._columns = database.tables()
 
     def families(self) -> list[Family]:
@@ -132,7 +132,7 @@ class AgentDatabase:
 def recognise_database(
     database: Database, known: Iterable[DocumentFormat]
 ) -> tuple[DocumentFormat, AgentDatabase] | None:
-    """Return the format of a database, and the database read with it; ``None`` for an unknown database.
+    """Return the format of a database, and a reader for its sessions; ``None`` for an unknown database.
 
     Raises:
         TurnError: if the database matches the formats of two agents

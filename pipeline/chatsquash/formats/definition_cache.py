@@ -1,4 +1,4 @@
-"""A cache for tool definitions, which most requests repeat: equal ones share an object and are converted once."""
+"""A cache for tool definitions, which most requests repeat: equal definitions share an object and a conversion."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MOST = 1 << 18
-"""The size of the cache in bytes of JSON."""
+"""The maximum size of the cache, in bytes of JSON."""
 
 
 class _Definitions:
-    """The cached definitions, which are kept until the process ends."""
+    """The cached definitions, which are never freed."""
 
     def __init__(self) -> None:
         self.by_content = dict[bytes, Json]()
         self.ids = set[int]()
-        """The ids (as of ``id()``) of the definitions and of the values derived from them."""
+        """The results of ``id()`` for the definitions and the values derived from them."""
         self.free_bytes = _MOST
 
     def add(self, content: bytes, tool: Json) -> None:
@@ -37,7 +37,7 @@ _definitions = _Definitions()
 
 
 def share(tools: Json) -> Json:
-    """Return definitions with known ones replaced by the cached objects, which must not be modified."""
+    """Replace known definitions with the cached objects, which must not be modified."""
     return list(map(_share_one, tools)) if isinstance(tools, list) else tools
 
 
@@ -56,7 +56,7 @@ def once_per_definition(make: Callable[P, T]) -> Callable[P, T]:
     results = dict[tuple[int, ...], T]()
 
     @wraps(make)
-    def remembered(*parts: P.args, **none: P.kwargs) -> T:
+    def wrapper(*parts: P.args, **none: P.kwargs) -> T:
         # Cached definitions are never freed, so their ids stay unique.
         key = tuple(map(id, parts))
         if key in results:
@@ -68,4 +68,4 @@ def once_per_definition(make: Callable[P, T]) -> Callable[P, T]:
                 _definitions.ids.add(id(result))
         return result
 
-    return remembered
+    return wrapper

@@ -1,4 +1,4 @@
-"""Tool definitions in any known spelling, converted to function tools of OpenAI chat."""
+"""Tool definitions in all known forms, converted to OpenAI chat function tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES = (None, "", "function", "custom")
 
 @once_per_definition
 def function_tool(value: Json) -> Tool | None:
-    """Convert a definition, which may be a JSON text, to a function tool; ``None`` for tools that the provider runs."""
+    """Convert a definition, which may be a JSON string, to a function tool; ``None`` for tools of the provider."""
     tool = jsonio.value(value) if isinstance(value, str) else value
     if not isinstance(tool, dict):
         return None
@@ -38,7 +38,7 @@ def _function(tool: Object, schema: Json) -> Object:
 
 
 def custom_members(tool: Object) -> Object:
-    """Return the members of a flat definition of a custom tool, with the grammar nested as in OpenAI chat."""
+    """Return the members of a flat custom tool definition, with a nested grammar as in OpenAI chat."""
     members = without({name: tool.get(name) for name in ("name", "description", "format")})
     form = members.get("format")
     if isinstance(form, dict) and form.get("type") == "grammar" and "grammar" not in form:
@@ -47,7 +47,7 @@ def custom_members(tool: Object) -> Object:
 
 
 def is_definition(value: Json) -> bool:
-    """Return whether a value is a tool definition and not a tool's output: it has a name and a schema for arguments."""
+    """Return whether a value is a tool definition with a name and an argument schema, not a tool's output."""
     tool = jsonio.value(value) if isinstance(value, str) and value[:1] == "{" else value
     if not isinstance(tool, dict):
         return False

@@ -1,4 +1,4 @@
-"""The document formats: files of agents and clients, and exports.  One module or package per format."""
+"""The document formats, for agents, clients and exports; each is a module or package."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from chatsquash.formats.branch_budget import without_repeats
 from chatsquash.formats.values import at
 
 _FIRST = 100
-"""The number of values of which at least one is an object or a list in every document."""
+"""The number of leading values that are checked; every document has an object or a list among them."""
 _VERSIONS: dict[str, list[tuple[str, ...]]] = {
     "atif": [("agent", "version")],
     "claude_code": [("version",), ("claude_code_version",)],
     "codex": [("payload", "cli_version")],
     "opencode": [("info", "version"), ("version",)],
 }
-"""The members of objects that may contain the version of the agent."""
+"""The members that may contain the version of the agent."""
 _COMPLETE = {"transcript.jsonl": "full.jsonl"}
-"""Files of a checkpoint of Entire: the view of a session, and the complete file of the agent."""
+"""Files in Entire checkpoints: the view of a session, and the agent's complete file."""
 
 
 class RecognisedDocument(Struct, frozen=True):
@@ -49,7 +49,7 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, **known
         name: the name of the format
         objects: the lines of the file, or its single value
         lines: the line numbers of the objects; ``None`` means 1, 2, 3 and so on
-        known: the other arguments of ``DocumentFormat.conversations``; those that the format does not take are dropped
+        known: other arguments of ``DocumentFormat.conversations``; those that the format does not accept are dropped
 
     Raises:
         TurnError: if the file is malformed
@@ -62,12 +62,12 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, **known
 
 @cache
 def _optional_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
-    """Return the optional arguments that a format's reader takes."""
+    """Return the optional arguments that a format's reader accepts."""
     return tuple(key for key in ("lines", "meta", "earlier") if key in signature(read).parameters)
 
 
 def owners(path: str) -> list[str]:
-    """Return the files or folders that a file with this path may be a part of."""
+    """Return the files or folders that a file with this path may belong to."""
     folder, slash, last = path.rpartition("/")
     complete_file = [f"{folder}{slash}{_COMPLETE[last]}"] if last in _COMPLETE else []
     return [*complete_file, *(owner for name in names() if (owner := get_format(name).owner(path)))]
@@ -75,12 +75,12 @@ def owners(path: str) -> list[str]:
 
 @cache
 def has_tools(name: str) -> bool:
-    """Return whether files of a format contain tool definitions, which is true of all request formats."""
+    """Return whether files of a format contain tool definitions; true for all request formats."""
     return name not in names() or get_format(name).HAS_TOOLS
 
 
 def version(name: str, objects: list[Json]) -> str | None:
-    """Return the version of the agent that wrote a file; the first one in its objects counts."""
+    """Return the version of the agent that wrote a file: the first version in its objects."""
     versions = (at(value, *path) for value in objects for path in _VERSIONS.get(name, ()))
     return next((each for each in versions if isinstance(each, str) and each), None)
 
@@ -92,7 +92,7 @@ def recognise(objects: list[Json]) -> RecognisedDocument | None:
         TurnError: if the file matches two formats
     """
     if not any(isinstance(each, dict | list) for each in objects[:_FIRST]):
-        return None  # early, since a file may have millions of values
+        return None  # checked first, because a file may have millions of values
     candidates = [
         RecognisedDocument(name, why) for name in _possible(objects) if (why := get_format(name).fits(objects))
     ]
@@ -103,15 +103,16 @@ def recognise(objects: list[Json]) -> RecognisedDocument | None:
 
 
 def _possible(objects: list[Json]) -> list[str]:
-    """Return the formats whose ``MEMBERS`` occur in a file; the members are collected once for all formats."""
+    """Return the formats whose ``MEMBERS`` occur in a file."""
     if not all(type(each) is dict for each in objects):
         return list(names())
+    # Collecting the members for all formats together is faster than searching the objects for each format.
     members = set[str]().union(*objects)
     return [name for name in names() if _may_match(members, get_format(name).MEMBERS)]
 
 
 def _may_match(members: set[str], expected_members: tuple[str, ...] | None) -> bool:
-    """Return whether one of the expected members occurs; without any, every file may match."""
+    """Return whether one of the expected members occurs; if none are expected, every file may match."""
     if expected_members is None or not members.isdisjoint(expected_members):
         return True
     prefixes = tuple(name for name in expected_members if name.endswith("."))

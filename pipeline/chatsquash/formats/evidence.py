@@ -1,4 +1,4 @@
-"""The evidence for messages in files of agents and clients: their lines, times, models and token counts."""
+"""The metadata of messages in files of agents and clients: their lines, times, models and token counts."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from chatsquash.formats.values import Object, at
 _NO_TIMES = (0, times.FIRST)
 """Values that programs write for an unknown time: the zero times of Unix and Go."""
 _NAMES, _LONGEST = 1_000, 100
-"""Limits for names of unread content, which files may choose freely: their number, and the length of one."""
+"""The maximum number and length of the names of unread content, which come from the file."""
 
 
 class Evidence(NamedTuple):
     """The metadata of one turn of a file."""
 
     line: int | None = None
-    """1-based line in the file."""
+    """The 1-based line in the file."""
     time: Moment | None = None
     is_sampled: bool = False
-    """Whether a model produced it here, rather than in a conversation that it was copied from."""
+    """Whether a model produced it in this conversation, rather than in a conversation that it was copied from."""
     model: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -40,11 +40,11 @@ class Evidence(NamedTuple):
     response_id: str | None = None
     logged_id: str | None = None
     lacks_context: bool = False
-    """Both as in ``OriginReply``."""
+    """``logged_id`` and ``lacks_context`` have the same meaning as in ``OriginReply``."""
 
     def merge(self, later: Evidence) -> Evidence:
         """Combine the evidence with that of a later turn of the same message."""
-        # Written out, since a loop over the members takes three times as long.
+        # Written out, because a loop over the members takes three times as long.
         return Evidence(
             self.line or later.line,
             self.time if later.time is None else later.time,
@@ -74,7 +74,7 @@ class MessageList(NamedTuple):
     turns: list[Json]
     lines: Sequence[int]
     holder: Json = None
-    """The value that contains it, or the list itself."""
+    """The value that contains the list, or the list itself."""
 
 
 class LoggedMessages(NamedTuple):
@@ -85,7 +85,7 @@ class LoggedMessages(NamedTuple):
 
 
 def moment(value: Json) -> Moment | None:
-    """Return the time in a JSON value; zeros count as no time."""
+    """Return the time in a JSON value; ``None`` for zero times and invalid values."""
     time = times.read(value)
     return None if time is None or time.at in _NO_TIMES else time
 
@@ -94,13 +94,13 @@ def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
     """Load turns as messages.
 
     Args:
-        form: the format of the turns: its value, or its package
+        form: the format of the turns, or its package
         turns: the turns with their places and evidence
 
     Raises:
         TurnError: if a turn is malformed; the message contains its place
     """
-    # A package has only the members that it declares; the format's value has defaults for the others.
+    # A package has only the members that it declares; a ``Format`` also has the defaults.
     form = formats.get_format(form.NAME)
     if known := _load_independent_turns(form, turns):
         return known
@@ -110,7 +110,7 @@ def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
 
 
 def _load_independent_turns(form: Format, turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
-    """Load the turns one by one if none depends on another, which is nearly always the case; otherwise ``None``."""
+    """Load the turns one by one if none depends on another, as in nearly all files; otherwise return ``None``."""
     result = LoggedMessages([], [])
     for each in turns:
         messages = form.plain(each.turn)
@@ -124,7 +124,7 @@ def _load_independent_turns(form: Format, turns: Sequence[LoggedTurn]) -> Logged
 def load_conversation(
     form: Any, turns: Sequence[LoggedTurn], tools: list[Tool] | None = None, /, **members: Any
 ) -> Conversation:
-    """Load the turns of a format as a conversation; ``members`` become members of its origin."""
+    """Load the turns of a format as a conversation; ``members`` are added to its origin."""
     logged_messages = load_turns(form, turns)
     return Conversation(logged_messages.messages, tools or [], origin=origin(logged_messages, **members))
 
@@ -132,7 +132,7 @@ def load_conversation(
 def conversation(
     turns_with_evidence: Iterable[tuple[Turn, Evidence]], native: Native, branch: Branch | None = None, **members: Any
 ) -> Conversation:
-    """Build a conversation from turns with their evidence; ``members`` become members of its origin."""
+    """Build a conversation from turns with their evidence; ``members`` are added to its origin."""
     logged_messages, turns = LoggedMessages([], []), list[Turn]()
     for turn, evidence in turns_with_evidence:
         messages = view.messages([turn])
@@ -182,19 +182,19 @@ def origin(logged_messages: LoggedMessages, /, session_times: Any = None, **memb
 
 
 def span(start: Json, end: Json) -> Object:
-    """Return the start and end time of a session as members of an origin; empty without a start."""
+    """Return the start and end times of a session as members of an origin; empty if there is no start time."""
     first, last = moment(start), moment(end)
     return {"started_at": first.at, "ended_at": (last or first).at} if first else {}
 
 
 def bounds(start: Json, end: Json) -> Object:
-    """Return the same as ``span``, with an end that is never before the start."""
+    """Return the result of ``span`` with an end time that is never before the start time."""
     times_of = span(start, end)
     return {**times_of, "ended_at": max(times_of.values())} if times_of else {}
 
 
 def session_folder(path: str, inner: str = "") -> str | None:
-    """Return the name of a file's folder; if that is in a folder called ``inner``, the name of the folder above."""
+    """Return the name of a file's folder; if its parent is called ``inner``, the name of the folder above both."""
     folders = path.split("/")[:-1]
     if inner and folders[-2:-1] == [inner]:
         folders = folders[:-2]
@@ -202,7 +202,7 @@ def session_folder(path: str, inner: str = "") -> str | None:
 
 
 def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
-    """Yield each object of a file with its 1-based place and its line; raises ``TurnError`` for other values."""
+    """Yield the objects of a file with their 1-based places and lines; raises ``TurnError`` for other values."""
     for place, (line, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
         if not isinstance(value, dict):
             raise TurnError(f"entry {place} is not an object")
@@ -212,7 +212,7 @@ def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, 
 def entries_after_header(
     values: list[Json], lines: list[int] | None, of: str, unread: Unread, *read: str
 ) -> tuple[Object, list[tuple[int, int, Object]]]:
-    """Return the header of a session, which is the first line of type ``of``, and the other lines as in ``entries``."""
+    """Return a session's header (the first line of type ``of``), and the lines of other types as in ``entries``."""
     header, rows = Object(), list[tuple[int, int, Object]]()
     for place, line, value in entries(values, lines):
         if value.get("type") == of:
@@ -229,12 +229,12 @@ def line_numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
 
 
 def message_lists(values: list[Json], lines: Sequence[int], mark: str, *members: str) -> list[MessageList]:
-    """Return the lists of messages in a file.
+    """Return the message lists in a file.
 
     Args:
         values: the values of the file
         lines: their line numbers
-        mark: a member of messages; if any value has it, the values themselves are the only list
+        mark: a member of messages; if any value has it, the values themselves are the only message list
         members: the members of a value that may contain a list
     """
     if any(isinstance(value, dict) and mark in value for value in values):
@@ -248,7 +248,7 @@ def message_lists(values: list[Json], lines: Sequence[int], mark: str, *members:
 
 
 def at_line(conversation: Conversation, line: int) -> Conversation:
-    """Return a conversation with the same line for all its messages."""
+    """Return a conversation with all its messages at one line."""
     replies = tuple(reply._replace(line=line) for reply in origin_of(conversation).replies)
     return with_origin(conversation, replies=replies, lines=(line,) * len(conversation.messages))
 
@@ -268,21 +268,21 @@ _ID = re.compile(r"[A-Za-z_$-]{1,40}\d{0,3}")
 
 
 def member_path(holder: str, name: str) -> str:
-    """Join the name of a member and that of its object for display in findings."""
+    """Join the names of an object and its member for display in findings."""
     # Addresses, paths and numbers stay separate words, so that redaction rules for such values still match.
     is_plain = _PLAIN.fullmatch(holder) and _ID.fullmatch(name)
     return f"{holder}.{name}" if is_plain else f"{holder} {name}"
 
 
 class Unread(Struct):
-    """Counts the members and lines of a file that are not part of any conversation, by name."""
+    """Counts of the members and lines of a file that are not part of any conversation, by name."""
 
     counts: Counter[str] = field(default_factory=Counter)
     shapes: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
-    """The unread members by the name and the members of an object: a cache, since most objects are alike."""
+    """A cache of the unread members, by the name and the members of an object; most objects have the same members."""
 
     def count_members(self, name: str, holder: Json, *read: str) -> None:
-        """Count the members of an object that are neither read nor null or empty."""
+        """Count the unread members of an object, except those that are null or empty."""
         if isinstance(holder, dict):
             shape = (name, *holder)
             unread_names = self.shapes.get(shape)
@@ -295,13 +295,13 @@ class Unread(Struct):
                     self.count(member_path(name, key))
 
     def count(self, name: str) -> None:
-        """Count a single item, such as a line whose type is not part of the conversation."""
+        """Count an item, such as a line whose type is not part of conversations."""
         # Names come from the file, so both their length and their number are limited.
         short = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
         is_counted = short in self.counts or len(self.counts) < _NAMES
         self.counts[short if is_counted else "other names"] += 1
 
     def counts_for(self, place: int) -> Object:
-        """Return the counts for the first conversation of a file; empty for others."""
+        """Return the counts for the first conversation of a file, and nothing for the others."""
         # The counts describe the file, so they are reported only once.
         return dict(sorted(self.counts.items())) if place == 0 else {}

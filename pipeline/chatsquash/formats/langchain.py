@@ -1,4 +1,4 @@
-"""LangChain messages as tracers write them: with their own role names, possibly as constructor arguments."""
+"""LangChain messages in traces: with LangChain's role names, possibly as constructor arguments."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _ROLES = {
     "tool": "tool",
     "function": "tool",
 }
-"""Roles by message type, which is also the beginning of the name of the message's class."""
+"""Roles by message type; the name of a message's class also starts with its type."""
 _READ = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "tool_call_id", "name")
 _REASONS = {"tool_call": "tool_calls", "max_output_tokens": "length", "MAX_TOKENS": "length", "STOP": "stop"}
 
 
 def message(value: Json) -> Json:
-    """Return a message with its OpenAI chat role; content and calls keep LangChain's form.
+    """Return a message with its OpenAI chat role; its content and calls are not converted.
 
     Values that are not LangChain messages are returned unchanged.
     """
@@ -56,7 +56,7 @@ def messages(value: Json) -> list[Json] | None:
 
 
 def generation(outputs: Json) -> Object | None:
-    """Return the first generation of a result; ``None`` if there is none."""
+    """Return the first generation of a result, or ``None``."""
     value = at(outputs, "generations")
     while isinstance(value, list) and value:
         value = value[0]
@@ -64,7 +64,7 @@ def generation(outputs: Json) -> Object | None:
 
 
 def finish_reason(generation: Object) -> str | None:
-    """Return the finish reason of a generation, as in chat completions."""
+    """Return the finish reason of a generation in OpenAI chat's terms."""
     from chatsquash.formats.providers.anthropic.response import FINISHED  # imported late: plain chat does not need it
 
     metadata = members(kwargs(members(generation.get("message"))).get("response_metadata"))
@@ -75,7 +75,7 @@ def finish_reason(generation: Object) -> str | None:
 
 
 def usage(generation: Object) -> Object | None:
-    """Return the token usage of a generation, as in chat completions."""
+    """Return the token usage of a generation in OpenAI chat's form."""
     metadata = kwargs(members(generation.get("message"))).get("usage_metadata")
     if not isinstance(metadata, dict):
         return None

@@ -1,4 +1,4 @@
-"""Content parts of OpenAI chat, and content that consists of parts."""
+"""OpenAI chat content parts, and content that consists of parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats.values import Object
 
 DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
-"""A data URL with base64: its media type and its data."""
+"""A data URL with base64; the groups are its media type and its data."""
 _STANDARD = str.maketrans("-_", "+/")
 _MAGIC = (
     (b"\x89PNG", "image/png"),
@@ -28,7 +28,7 @@ def text(value: str) -> Object:
 
 
 def image(url: str, detail: Json = None) -> Object:
-    """Build an image part; ``url`` may be a data URL, and a ``detail`` that is not a text is dropped."""
+    """Build an image part; ``url`` may be a data URL, and a ``detail`` that is not a string is dropped."""
     return {"type": "image_url", "image_url": {"url": url, **({"detail": detail} if isinstance(detail, str) else {})}}
 
 
@@ -43,7 +43,7 @@ def file(**members: Json) -> Object:
 
 
 def data_url(mime: str, data: str) -> str:
-    """Build a data URL from base64; an empty type becomes ``application/octet-stream``."""
+    """Build a data URL from base64; an empty media type becomes ``application/octet-stream``."""
     return f"data:{mime or 'application/octet-stream'};base64,{data}"
 
 
@@ -54,7 +54,7 @@ _CANONICAL = {
 
 
 def canonical_type(mime: str) -> str:
-    """Return the most common name of a media type."""
+    """Return the most common name for a media type."""
     return _CANONICAL.get(mime, mime)
 
 
@@ -67,12 +67,12 @@ def decode_base64(data: str) -> bytes | None:
 
 
 def standard_base64(data: str) -> str:
-    """Convert base64 to the standard alphabet, which data URLs require; some SDKs write the URL-safe one."""
-    return data.translate(_STANDARD)
+    """Convert base64 to the standard alphabet."""
+    return data.translate(_STANDARD)  # some SDKs write the URL-safe alphabet, which data URLs do not allow
 
 
 def image_type(head: bytes) -> str | None:
-    """Detect the media type of an image by its first twelve bytes; ``None`` for anything else."""
+    """Detect the media type of an image from its first twelve bytes; ``None`` if it is unknown."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
@@ -86,7 +86,7 @@ def single_text(parts: list[Json]) -> str | None:
 def content(parts: list[Json], *, beside_calls: bool = False) -> Json:
     """Return content for parts: the text of a single text part, otherwise the list of parts.
 
-    Without parts, the content is null if the message has calls (``beside_calls``), otherwise an empty text.
+    Without parts, the content is null if the message has calls (``beside_calls``), otherwise an empty string.
     """
     text = single_text(parts)
     return text if text is not None else parts or (None if beside_calls else "")

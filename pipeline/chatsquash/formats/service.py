@@ -1,7 +1,7 @@
-"""The constraints that the services of formats impose on requests.
+"""The constraints that providers' services impose on requests.
 
-A format with a service has a module ``service`` with ``SERVICE``; ``docs/formats.md`` lists the source of each
-constraint.
+If a format has such constraints, ``SERVICE`` in its module ``service`` describes them; ``docs/formats.md`` lists the
+source of each constraint.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class NameRule(Struct, frozen=True):
     """Forbidden characters, which are replaced by underscores."""
     max_length: int
     start: re.Pattern[str] = re.compile("")
-    """The required beginning; other names are prefixed with an underscore."""
+    """The required beginning; names without it are prefixed with an underscore."""
 
     def fit(self, name: str) -> str:
-        """Change a name to one that the service accepts; valid names are returned unchanged."""
+        """Return a name with the changes that the service requires; valid names are unchanged."""
         changed = self.forbidden.sub("_", name)
         return (changed if self.start.match(changed) else f"_{changed}")[: self.max_length]
 
@@ -46,18 +46,19 @@ class Service(Struct, frozen=True):
     """The rule for call ids."""
     accepts_hosted: Callable[[HostedCall | HostedResult], bool] | None = None
     """Whether the service accepts a hosted call or its result; ``None`` if it accepts all."""
+    # Files uploaded to Gemini are only available to Gemini.
     openable_urls: re.Pattern[str] = re.compile(r"https?://(?!generativelanguage\.googleapis\.com/)", re.IGNORECASE)
-    """The beginning of media URLs that the service can open; uploads to Gemini are only available to Gemini."""
+    """The beginning of media URLs that the service can open."""
     images: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
     """The image types that it accepts as inline data."""
     rejects_trailing_reasoning: bool = False
     """Whether it rejects reasoning at the end of a turn."""
     prompts: tuple[str, ...] = PROMPTS
-    """The roles that it has for prompts; other roles become the first of these."""
+    """The roles that it supports for prompts; other prompt roles become the first of these."""
     prompts_among_turns: bool = True
     """Whether prompts may follow the first turn; otherwise they become user messages in ``<system>`` tags."""
     rejects_blank_texts: bool = False
-    """Whether it rejects texts that consist of white space."""
+    """Whether it rejects text that consists of white space."""
     requires_pairs: bool = True
     """Whether it rejects results without a call, and calls without a result except at the end."""
     requires_input_before_calls: bool = False
@@ -68,7 +69,7 @@ class Service(Struct, frozen=True):
     """Remove the members of a request that the service does not accept."""
 
     def fit_media(self, medium: Media) -> Media | None:
-        """Return a medium in the form that the service accepts; ``None`` if it has no access to it."""
+        """Return a medium in a form that the service accepts; ``None`` if the service cannot access or read it."""
         if medium.url:
             return medium if self.openable_urls.match(medium.url) else None
         if not medium.data:
@@ -84,6 +85,6 @@ def only(holder: Object, names: Iterable[str]) -> Object:
 
 
 def known_members(holder: Json, members: dict[str, tuple[str, ...]]) -> Json:
-    """Return an object with only the members known for its type; unchanged if the type is unknown."""
+    """Return an object with only the members known for its type; objects of unknown types are returned unchanged."""
     own = members.get(string(holder, "type"))
     return holder if own is None else only(holder, ("type", *own))

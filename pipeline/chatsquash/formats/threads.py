@@ -1,4 +1,4 @@
-"""Histories whose entries name the previous entry: find the paths through the tree, and split them at summaries."""
+"""Histories whose entries refer to the previous entry: paths through the tree, and their parts between summaries."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from chatsquash.formats.values import Object
 
 ROOT = -1
 _MOST = 20
-"""The limit for the entries of all paths, as a multiple of the entries of the file."""
+"""The maximum number of entries in all paths, as a multiple of the entries in the file."""
 _LEAST = 25_000
-"""Entries that are allowed for any file."""
+"""The number of entries that is allowed for any file."""
 
 
 def first_places(names: Sequence[str | None]) -> dict[str, int]:
@@ -36,9 +36,9 @@ def first_places(names: Sequence[str | None]) -> dict[str, int]:
 
 
 def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:
-    """Return the previous entry of each entry, or -1; cycles are cut open.
+    """Return the index of each entry's parent, or -1; a link of each cycle is removed.
 
-    If several entries share a name, the first one counts.
+    If several entries share a name, children are linked to the first.
     """
     known = first_places(names)
     before = [known.get(parent, ROOT) if parent is not None else ROOT for parent in parents]
@@ -49,7 +49,7 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
             state[place] = 1
             chain_of_entries.append(place)
             place = before[place]
-        if place != ROOT and state[place] == 1:  # a cycle, which is cut before the last new entry
+        if place != ROOT and state[place] == 1:  # a cycle; its last new entry becomes a root
             before[chain_of_entries[-1]] = ROOT
         for each in chain_of_entries:
             state[each] = 2
@@ -57,19 +57,19 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
 
 
 def last_named(names: Sequence[str | None]) -> int:
-    """Return the place of the last entry with a name, or else of the last entry; the thread ends there."""
+    """Return the index of the last entry with a name, which ends the thread, or else of the last entry."""
     return next((place for place in range(len(names) - 1, -1, -1) if names[place] is not None), len(names) - 1)
 
 
 def paths(before: Sequence[int], leaf: int, is_sampled: Sequence[bool], unread: Unread) -> list[list[int]]:
-    """Return the paths from the roots to the leaves: the one to ``leaf`` first, then the others in order.
+    """Return the paths from the roots to the leaves: the path to ``leaf`` first, then the others in file order.
 
-    A path without a reply that is not part of an earlier path is skipped and counted.
+    Paths that add no reply to the earlier paths are skipped and counted.
 
     Args:
-        before: the previous entry of each entry, as returned by ``link_entries``
+        before: the parent of each entry, as returned by ``link_entries``
         leaf: the end of the first path
-        is_sampled: whether a model produced the entry, for each entry
+        is_sampled: for each entry, whether a model produced it
         unread: counts the skipped paths
     """
     inner = {place for place in before if place != ROOT}
@@ -91,7 +91,7 @@ def paths(before: Sequence[int], leaf: int, is_sampled: Sequence[bool], unread: 
 
 
 def _ancestors(leaf: int, before: Sequence[int], visited: set[int]) -> Iterator[int]:
-    """Yield a leaf and the entries before it, up to one already visited."""
+    """Yield a leaf and its ancestors, up to an entry that was already visited."""
     place = leaf
     while place != ROOT and place not in visited:
         yield place
@@ -99,13 +99,13 @@ def _ancestors(leaf: int, before: Sequence[int], visited: set[int]) -> Iterator[
 
 
 class ThreadEntry(NamedTuple):
-    """An entry of a thread, as turns."""
+    """An entry of a thread, converted to turns."""
 
     turns: tuple[LoggedTurn, ...] = ()
     is_sampled: bool = False
     """Whether a model produced it."""
     is_summary: bool = False
-    """Whether it replaces the entries before it from here on."""
+    """Whether it replaces the earlier entries in all later requests."""
     first_kept: int | None = None
     """For a summary, the first earlier entry that is kept."""
 
@@ -115,13 +115,13 @@ BRANCH_BEYOND = "branch over the limit"
 
 
 class EntryBudget:
-    """Limits how often the entries of a file may be repeated."""
+    """A limit on how often the entries of a file may be repeated."""
 
     def __init__(self, entries: int) -> None:
         self._remaining = max(_LEAST, _MOST * entries)
 
     def take(self, entries: int) -> bool:
-        """Use up a part of the budget; returns whether it sufficed."""
+        """Deduct entries from the budget, and return whether it was sufficient."""
         self._remaining -= entries
         return self._remaining >= 0
 
@@ -133,9 +133,9 @@ def load_paths(
     session: Object,
     tools: Sequence[Tool] = (),
 ) -> list[Conversation]:
-    """Return what the model saw along each path: the end of the first path, its earlier parts, then branches.
+    """Return the conversations along each path: the end of the first path, its earlier parts, then branches.
 
-    If there are very many summaries, only the last ones are split off as conversations.
+    If there are very many summaries, the earliest parts are skipped.
 
     Args:
         form: the format of the turns
@@ -159,7 +159,7 @@ def load_paths(
 def load_eras(
     form: Any, eras: Sequence[Sequence[LoggedTurn]], tools: list[Tool] | None = None, /, **session: Any
 ) -> list[Conversation]:
-    """Return what the model saw at the end, then what it saw before each summary, last first."""
+    """Return the conversation at the end, then those before each summary, last first."""
     converted = list[Conversation]()
     for number, turns in enumerate(eras):
         kind: ConversationKind = "compacted" if number else "main"
@@ -175,7 +175,7 @@ def _eras_in_budget(lengths: list[int], budget: EntryBudget) -> set[int]:
 
 
 class _ThreadHistory:
-    """Splits the paths of a thread at their summaries, and names the resulting conversations."""
+    """The paths of a thread, split at their summaries into conversations with ids."""
 
     def __init__(self, steps: Sequence[ThreadEntry]) -> None:
         self.unread = Unread()
@@ -184,10 +184,10 @@ class _ThreadHistory:
         self._earlier_replies = set[int]()
         """The entries of earlier paths that a model produced."""
         self._names = dict[int | None, str]()
-        """The conversations by the summary that each begins with."""
+        """The ids of conversations by their first summary."""
 
     def conversations_of(self, number: int, path: Sequence[int]) -> list[tuple[list[int], Object]]:
-        """Return the entries of each conversation along a path, with its links; branches need a new reply."""
+        """Return the entries and the links of each conversation along a path; branches must add a reply."""
         lengths = [len(era) for era in _eras(self._steps, path)]
         last = len(lengths) - 1
         in_budget = _eras_in_budget(lengths, self._budget) if number == 0 else {*range(last + 1)}
@@ -211,7 +211,7 @@ class _ThreadHistory:
         return selected
 
     def _place(self, name: str, summary: int | None, previous: str | None, *, is_first: bool) -> Object:
-        """Return the id, kind and parent of a conversation; ``previous`` is the one before its summary."""
+        """Return the id, kind and parent of a conversation; ``previous`` is the conversation before its summary."""
         trunk = self._names.setdefault(summary, name)
         if trunk != name:
             return {"id": name, "kind": "branch", "parent": trunk}
@@ -236,12 +236,12 @@ class _Era:
 
     @property
     def summary(self) -> int | None:
-        """The place of the last summary, if there is one."""
+        """The place of the last summary, or ``None``."""
         return self._summaries[0] if self._summaries else None
 
     @property
     def has_reply(self) -> bool:
-        """Whether a model produced any of it."""
+        """Whether a model produced any of its entries."""
         return self._reply_counts[self._stop] > self._reply_counts[self._start]
 
     def places(self) -> list[int]:
@@ -268,7 +268,7 @@ class _Era:
 
 
 def _eras(steps: Sequence[ThreadEntry], path: Sequence[int]) -> Iterator[_Era]:
-    """Yield what the model saw before each summary of a path and at its end; the yielded object is reused."""
+    """Yield the visible entries before each summary of a path and at its end; the yielded object is reused."""
     era = _Era(steps, path)
     for place in path:
         if not steps[place].is_summary:
@@ -281,7 +281,7 @@ def _eras(steps: Sequence[ThreadEntry], path: Sequence[int]) -> Iterator[_Era]:
 
 
 def entries_with_turns_after(before: Sequence[int], steps: Sequence[ThreadEntry]) -> set[int]:
-    """Return the entries that are followed by turns."""
+    """Return the entries with descendants that have turns."""
     result = set[int]()
     for place, step in enumerate(steps):
         if step.turns:
@@ -290,7 +290,7 @@ def entries_with_turns_after(before: Sequence[int], steps: Sequence[ThreadEntry]
 
 
 def without_entries(steps: Sequence[ThreadEntry], unsent: Container[int], unread: Unread) -> list[ThreadEntry]:
-    """Drop the turns of truncated or failed replies that later requests do not contain, and count them."""
+    """Drop and count the turns of truncated or failed replies that later requests do not contain."""
     remaining = list(steps)
     for place, step in enumerate(steps):
         if place in unsent and step.turns:
@@ -312,7 +312,7 @@ def _conversation(
 def load_elements(
     values: Sequence[Json], lines: Sequence[int] | None, read: Callable[[Json, str, int], list[Conversation]]
 ) -> list[Conversation]:
-    """Load each element of a list; ``read`` takes the value, its place for errors and its line."""
+    """Load each element of a list; ``read`` receives the value, its place for errors, and its line."""
     return [
         each
         for number, value in enumerate(values)
@@ -329,5 +329,5 @@ def with_unread(converted: list[Conversation], unread: Unread) -> list[Conversat
 
 
 def text(value: Json) -> str | None:
-    """Return a non-empty text; ``None`` for anything else."""
+    """Return a non-empty string; ``None`` for other values."""
     return value if isinstance(value, str) and value else None

@@ -1,4 +1,4 @@
-"""Replies that were stored although their streams ended early; how to detect them differs between agents."""
+"""Replies that were stored although their streams ended early; agents differ in how to detect them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def reaches(completion: int | None, limit: int | None) -> bool:
 
 
 def models_with_usage(turns: Iterable[LoggedTurn]) -> set[str | None]:
-    """Return the models whose replies have token counts; local servers may never send them."""
+    """Return the models whose replies have token counts, which some local servers never send."""
     return {each.evidence.model for each in turns if each.evidence.is_sampled and _has_usage(each.evidence)}
 
 
 def mark_without_usage(turn: LoggedTurn, models: Collection[str | None]) -> LoggedTurn:
-    """Mark a reply of one of these models as truncated if it has no token counts, which come last in a stream."""
-    known = turn.evidence
-    # The model may be logged only together with the counts, so a truncated reply can be without both.
+    """Mark a reply of one of these models as truncated if it has no token counts."""
+    known = turn.evidence  # token counts come last in a stream
+    # The model may be logged only together with the counts, so a truncated reply can lack both.
     is_counted = known.model in models or (known.model is None and bool(models))
     return as_truncated(turn) if known.is_sampled and not _has_usage(known) and is_counted else turn
 

@@ -1,4 +1,4 @@
-"""An index of calls without results, for turns with too many calls for a linear search."""
+"""An index of calls without results, for turns with too many calls to search linearly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Index(Struct, frozen=True):
 
 
 class OpenCalls(Struct, frozen=True):
-    """The open calls among many; closing one changes three bits."""
+    """The open calls among many indexed calls; closing a call clears three bits."""
 
     index: _Index
     open_bits: int
@@ -73,7 +73,7 @@ def _lowest(bits: int) -> int:
 
 
 def index_open_calls(calls: tuple[Link, ...]) -> OpenCalls:
-    """Index calls, all of which are open."""
+    """Return an index of calls, all of them open."""
     order, spans = list(range(len(calls))), dict[tuple[int, Any], tuple[int, int]]()
     places = [[number] for number in order]
     for member in (0, 1):
@@ -89,7 +89,8 @@ def index_open_calls(calls: tuple[Link, ...]) -> OpenCalls:
 
 
 def append_run(runs: tuple[tuple[T, ...], ...], last: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:
-    """Append a run to others, merging it with those that are not longer; the number of runs stays logarithmic."""
+    """Append a run to others, and merge it with those that are not longer."""
+    # The lengths of the runs strictly decrease, so there are never many runs; merging at least doubles a run.
     while runs and len(runs[-1]) <= len(last):
         runs, last = runs[:-1], runs[-1] + last
     return (*runs, last)

@@ -12,90 +12,90 @@ from chatsquash.core.text import json_type
 Object = dict[str, Any]
 T = TypeVar("T")
 _MOST = 1 << 36
-"""The largest plausible token count; sums over a session still fit into 64 bits."""
+"""The limit for plausible token counts; their sums over a session still fit into 64 bits."""
 kind = json_type
-"""The type of a value, in words."""
+"""Describe the type of a value in words."""
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 
 
 def compact(value: Json) -> str:
-    """Return compact JSON text, with members in order and non-ASCII characters unescaped."""
+    """Return a value as compact JSON, with members in order and non-ASCII characters unescaped."""
     return jsonio.dumps(value).decode("utf-8", "surrogatepass")
 
 
 def is_plain_name(value: Json) -> bool:
-    """Return whether a value is a text that may be part of a file name."""
+    """Return whether a value is a string that may be part of a file name."""
     return isinstance(value, str) and _PLAIN_NAME.fullmatch(value) is not None
 
 
 def count(value: Json) -> int | None:
-    """Return a token count; ``None`` for anything else."""
+    """Return a token count; ``None`` for other values."""
     return value if type(value) is int and 0 <= value < _MOST else None
 
 
 def total(holder: Json, *names: str) -> int | None:
-    """Return the sum of the members that are token counts; ``None`` without any."""
+    """Return the sum of the members that are token counts; ``None`` if there are none."""
     counts = [tokens for name in names if (tokens := count(at(holder, name))) is not None]
     return sum(counts) if counts else None
 
 
 def as_list(value: Json) -> list[Json]:
-    """Return a list unchanged, another value as a list of it, and null as an empty list."""
+    """Return a list unchanged, null as an empty list, and any other value as the only element of a list."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def objects(value: Json) -> list[Object]:
-    """Return the objects in a list; empty for anything else."""
+    """Return the objects in a list; empty for other values."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def at(value: Json, *path: str) -> Json:
-    """Return the member at the end of a path of members; ``None`` without one."""
+    """Return the member at the end of a path of members; ``None`` if it is missing."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def string(holder: Json, name: str) -> str:
-    """Return a member that is a text; an empty text for anything else."""
+    """Return a string member; an empty string for other values."""
     value = holder.get(name) if isinstance(holder, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def texts(content: Json) -> list[str]:
-    """Return the text of a content, or the texts of its parts (empty for a part without one)."""
+    """Return the text of each content part (empty for parts without text); a string counts as one part."""
     return [content] if isinstance(content, str) else [string(part, "text") for part in objects(content)]
 
 
 def members(value: Json) -> Object:
-    """Return an object unchanged; an empty one for anything else."""
+    """Return an object unchanged; an empty object for other values."""
     return value if isinstance(value, dict) else {}
 
 
 def without(members: dict[Any, Any], *names: str) -> Object:
-    """Return the members of an object without these and without nulls."""
+    """Return the members of an object except these and those that are null."""
     return {key: value for key, value in members.items() if key not in names and value is not None}
 
 
 def rest(holder: Object, *read: str) -> list[Json]:
-    """Return the unread members as one value in a list; empty without any."""
+    """Return the unread members as the only object in a list; empty if there are none."""
     unread = without(holder, *read)
     return [unread] if unread else []
 
 
 def text_members(holder: Object, *names: str) -> list[str]:
-    """Return those of these members that are texts."""
+    """Return the names of these members that are strings."""
     return [name for name in names if isinstance(holder.get(name), str)]
 
 
 def index(holder: Object, missing: T, member: str = "index") -> int | T:
-    """Return the index of a stream's item."""
+    """Return the index of an item in a stream; ``missing`` if it has none."""
     place = holder.get(member)
     return place if type(place) is int else missing
 
 
 def without_prefixes(sequences: list[list[bytes]]) -> list[int]:
-    """Return the places of the sequences that are not a prefix of another one; of equal ones, the first."""
+    """Return the indices of the sequences that are not prefixes of others; for equal sequences, the first."""
     prefixes: dict[bytes, Json] = {}
     places: list[int] = []
     # Longer sequences come first, so that each prefix of another sequence is already in the trie.

@@ -1,4 +1,4 @@
-"""Convert turns to messages of OpenAI chat."""
+"""Convert turns to OpenAI chat messages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ AUDIO_FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 def messages(turns: Iterable[Turn]) -> list[Message]:
     """Convert turns to messages: one per turn, but one per result for turns with results.
 
-    A message that does not express its turn completely contains the turn under ``PRIVATE``; examples are text after
-    calls, and content that OpenAI chat does not support.
+    If a message does not express its turn completely (because of text after calls, for example, or content that OpenAI
+    chat does not support), it contains the turn under ``PRIVATE``.
     """
     converted = list[Message]()
     for turn in turns:
@@ -62,7 +62,7 @@ def message(turn: Turn) -> Message:
 
 
 def _assistant_message(turn: Turn) -> Message:
-    """Convert an assistant turn; a message expresses completely only texts followed by calls."""
+    """Convert an assistant turn; only text blocks followed by calls are expressed completely."""
     content_parts, thoughts, refusals, calls = list[Object](), list[str](), list[str](), list[Object]()
     is_complete = not turn.native
     for block in turn.blocks:
@@ -134,7 +134,7 @@ def _is_plain(result: Result) -> bool:
 
 
 def part_of(block: Block) -> Object | None:
-    """Convert a text or a medium to a content part; ``None`` for other blocks."""
+    """Convert a text or media block to a content part; ``None`` for other blocks."""
     if type(block) is Text:
         return parts.text(block.text)
     return _medium(block) if type(block) is Media else None

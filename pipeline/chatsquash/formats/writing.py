@@ -25,14 +25,14 @@ SPEAKERS = {"system": "system", "developer": "system", "user": "user", "assistan
 
 
 def leading_prompts(turns: Iterable[Turn]) -> list[Turn]:
-    """Return the system turns before all others."""
+    """Return the prompts before the first turn of another role."""
     return list(takewhile(lambda turn: turn.role in PROMPTS, turns))
 
 
 def join_results(turns: Iterable[Turn]) -> list[list[Turn]]:
-    """Group turns for services that expect results in user turns: results together with the user turn after them.
+    """Group turns for services that expect results in user turns: results with the user turn that follows them.
 
-    Results that answer calls of the same turn form one group, even if other turns are between them.
+    Results for calls of the same turn form one group, even if other turns separate them.
     """
     groups = list[list[Turn]]()
     call_ids = set[str]()
@@ -55,8 +55,8 @@ def _belongs_to_group(turn: Turn, group: list[Turn], call_ids: set[str]) -> bool
 def with_tool_names(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str, str]]:
     """Return the turns, and the names of tools by call id.
 
-    If calls of several tools share an id (for example because ids are numbered per turn), results without a name get
-    the name of the call that they answer: the first unanswered one in the nearest previous turn.
+    If calls of several tools share an id (for example because ids restart in each turn), results without a name get the
+    name of the call that they answer: the first unanswered call in the nearest previous turn.
     """
     tool_names, shared_ids = dict[str, str](), set[str]()
     for turn in turns:
@@ -82,8 +82,8 @@ def _with_tool_name(block: Block, waiting: OpenCallNames) -> Block:
 class OpenCallNames:
     """The names of calls without a result, by ids that may be ambiguous.
 
-    A result answers the call with its id in the nearest previous turn.  If there are several, it answers the first
-    one without a result; further results answer the last one.
+    A result answers the call with its id in the nearest previous turn.  If several calls of that turn share the id,
+    results answer them in order, and further results answer the last call.
     """
 
     def __init__(self) -> None:
@@ -97,9 +97,9 @@ class OpenCallNames:
         self._open |= fresh
 
     def take(self, ident: str) -> str | None:
-        """Return the name of the call that the next result with this id answers; ``None`` if there is none."""
+        """Return the name of the call that the next result with this id answers, or ``None``."""
         names = self._open.get(ident)
-        # The last name is kept, since further results with this id answer the same call.
+        # The last name is kept, because further results with this id answer the same call.
         return None if names is None else names.popleft() if len(names) > 1 else names[0]
 
 
@@ -107,7 +107,7 @@ class OpenCallNames:
 
 
 def text_of(blocks: Iterable[Block], *, by_assistant: bool = False) -> str:
-    """Join the texts among blocks in the same way as in records."""
+    """Join the text of blocks in the same way as in records."""
     texts, breaks = list[Json](), set[int]()
     starts_paragraph = False
     for block in blocks:
@@ -123,7 +123,7 @@ def text_of(blocks: Iterable[Block], *, by_assistant: bool = False) -> str:
 
 
 def with_texts_joined(blocks: Iterable[Block], *, by_assistant: bool = False) -> list[Block]:
-    """Merge consecutive texts, for formats that allow only one text at a time."""
+    """Merge consecutive text blocks, for formats that do not allow them."""
     runs = list[Block]()
     run = list[Block]()
     for block in [*blocks, None]:
@@ -144,7 +144,7 @@ def failure_text(text: str, result: Result) -> str:
 
 
 def failure_mark(result: Result) -> Object:
-    """Return the mark for results whose text begins with chatsquash's own ``ERROR``; empty for other results."""
+    """Return the mark for results to whose text chatsquash adds ``ERROR``; empty for other results."""
     return {KEY: {"failed": True}} if result.outcome in FAILED else {}
 
 
@@ -163,12 +163,12 @@ def parse_outcome(content: tuple[Any, ...], *, is_marked: bool) -> tuple[tuple[A
 
 
 def instructions_mark(turn: Turn) -> Object:
-    """Return the mark for a system prompt sent as instructions, for formats without instructions."""
+    """Return the mark for a prompt sent as instructions, for formats without instructions."""
     return {KEY: {"instructions": True}} if turn.instructions else {}
 
 
 def are_instructions(holder: Json) -> bool:
-    """Return whether a system prompt is marked as sent as instructions."""
+    """Return whether a prompt has the mark for instructions."""
     return is_mark(at(holder, KEY), "instructions")
 
 
@@ -183,7 +183,7 @@ def without_marks(document: Json) -> Json:
 
 
 def is_own_mark(key: str, value: Json) -> bool:
-    """Return whether a member is a mark that only chatsquash reads."""
+    """Return whether a member is one of chatsquash's own marks."""
     return is_mark(value) if key == KEY else (key, value) == ("partMetadata", {"role": "system"})
 
 
@@ -207,10 +207,10 @@ EXTENSIONS = {
 
 
 def file_name(media: Media) -> str:
-    """Return the name of a file; the default is derived from its type."""
+    """Return the name of a file; a missing name is derived from its media type."""
     return media.name or f"file.{EXTENSIONS.get(media.mime, 'bin')}"
 
 
 def native(holder: Json, provider: str) -> Object:
-    """Return the provider-specific data of a block, a turn or a definition."""
+    """Return a provider's data in a block, a turn or a definition."""
     return holder.native.get(provider, {})  # type: ignore[no-any-return]

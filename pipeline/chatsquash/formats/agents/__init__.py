@@ -1,1 +1,1 @@
-"""Formats of the files in which coding agents store their sessions; one module or package per agent."""
+"""The formats of coding agents' session files; each is a module or package."""

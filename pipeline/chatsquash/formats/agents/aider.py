@@ -29,28 +29,28 @@ _MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+)")
 _USER, _OUTPUT = "#### ", "> "
 _RESTORED = "> Restored previous conversation history."
 _SHORT = 3 * 1024
-"""The size in bytes that stays below the lowest limit for a history, which is 1024 tokens."""
+"""A size in bytes that is always below 1024 tokens, the lowest limit for histories."""
 _PROMPT, _REPLY, _RULE = "TO LLM ", "LLM RESPONSE ", "-------"
 _BREAK = "  "
-"""The end of each line of a prompt, which distinguishes it from a Markdown heading in an answer."""
+"""The end of each line of a prompt, which distinguishes it from Markdown headings in replies."""
 _THOUGHT = re.compile(r"<(thinking-content-[0-9a-f]{32})>\n(.*?)(?:</\1>|\Z)", re.DOTALL)
-"""Reasoning between aider's tags; the closing tag is missing if no text follows."""
+"""Reasoning between aider's tags; the closing tag is missing if no text follows the reasoning."""
 _ROLE = re.compile(r"(SYSTEM|USER|ASSISTANT)(?: (.*))?", re.DOTALL)
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for the objects that ``objects`` returns for a history or a log."""
+    """Check for the objects that ``objects`` returns."""
     is_aider = values and all(isinstance(each, dict) and isinstance(each.get("aider"), str) for each in values)
     return "runs of aider" if is_aider else None
 
 
 def may_split(head: bytes) -> bool:
-    """Return whether a file that begins like this may be a history or a log."""
+    """Return whether a file with these first bytes may be a history or a log."""
     return _BEGINS.match(head) is not None
 
 
 def split(file: BinaryIO) -> list[bytes] | None:
-    """Treat a text that begins like a history or a log as one unit."""
+    """Return the complete file as the only unit."""
     del file
     return [b""]
 
@@ -60,7 +60,7 @@ def objects(file: BinaryIO, unit: bytes) -> list[Json]:
     del unit
     file.seek(0)
     pieces, remaining = list[bytes](), _LONGEST
-    # Read in pieces, so that reading stops at the limit.
+    # Read in pieces to stop at the limit.
     while remaining > 0 and (piece := file.read(1 << 20)):
         pieces.append(piece)
         remaining -= len(piece)
@@ -85,15 +85,16 @@ def _blocks(data: str) -> Iterator[Object]:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Identify a run by the folder of its project and its place in the history."""
+    """Return a session id that consists of the project's folder and the place of the run in the history."""
     *_, folder, name = ("", *path.split("/"))
     return f"{folder}/{origin.id or 1}" if name in IN_PROJECTS and folder else None
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """Return a conversation for each run, or for each exchange that no later one continues.
+    """Return a conversation for each run, or for each exchange that no later exchange continues.
 
-    Edits are texts, so there are no calls.  Aider's own output is excluded; histories have no system prompt.
+    There are no calls, because aider's edits are text.  Aider's own output is excluded, and histories have no system
+    prompt.
     """
     unread, converted = Unread(), list[Conversation]()
     several, earlier = len(values) > 1, _EarlierRuns()
@@ -112,13 +113,13 @@ def conversations(values: list[Json]) -> list[Conversation]:
 
 
 class _Speech:
-    """Collects lines into turns, one for consecutive lines of the same speaker."""
+    """A collector for lines; consecutive lines of a speaker become a turn."""
 
     def __init__(self, line: int) -> None:
         self.turns = list[LoggedTurn]()
         self.role = ""
         self.known = Evidence()
-        """The evidence for the assistant turns that follow."""
+        """The evidence for the following assistant turns."""
         self._lines, self._began = list[str](), line
 
     def to(self, role: str, line: int) -> None:
@@ -151,7 +152,7 @@ def _with_reasoning(turn: Object) -> Object:
 
 
 class _EarlierRuns:
-    """The turns of the earlier runs of a history, which a run with ``--restore-chat-history`` sends again."""
+    """The turns of the earlier runs in a history, which are sent again with ``--restore-chat-history``."""
 
     def __init__(self) -> None:
         self.turns = list[LoggedTurn]()
@@ -159,7 +160,7 @@ class _EarlierRuns:
 
     @property
     def is_short(self) -> bool:
-        """Whether aider sends the complete history; above a limit that depends on the model, it is summarized."""
+        """Whether aider sends the complete history; above a limit that depends on the model, aider summarizes it."""
         return self._bytes <= _SHORT
 
     def add(self, turn: LoggedTurn) -> None:
@@ -173,7 +174,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
     time = moment(lines[0].removeprefix(_START).strip())
     speaking = _Speech(line)
     speaking.known = Evidence(time=time, is_sampled=True)
-    # If the lines of prompts end with a break, lines without one are headings in answers.
+    # If the lines of prompts end with a break, lines without a break are headings in replies.
     has_breaks = any(each.startswith(_USER) and each.endswith(_BREAK) for each in lines)
     for number, each in enumerate(lines[1:], line + 1):
         is_asked = each.startswith(_USER) or each.rstrip() == _USER.rstrip()
@@ -195,7 +196,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
     known: Object = {"id": name}
     restored = list(earlier.turns) if _is_restored(lines) else []
     if restored and not earlier.is_short:
-        restored = []  # the model saw a summary, which is not in the file
+        restored = []  # the model saw a summary that is not in the file
         known |= {"lacks_context": True, "findings": ((line, RepeatedViolation("missing-history")),)}
     turns = [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
     for turn in turns:
@@ -204,7 +205,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
 
 
 def _is_restored(lines: list[str]) -> bool:
-    """Return whether the header of a run reports that the history was restored."""
+    """Return whether the header of a run shows that the history was restored."""
     header = takewhile(lambda each: not each.startswith(_USER), lines)
     return any(each.startswith(_RESTORED) for each in header)
 
@@ -229,7 +230,7 @@ def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
 
 
 def _unrepeated_exchanges(exchanges: list[tuple[str, list[LoggedTurn]]]) -> list[Conversation]:
-    """Return the exchanges that the next one does not repeat; each exchange contains the complete history."""
+    """Return the exchanges that the next exchange does not repeat; each contains the complete history."""
     conversations_of = list[Conversation]()
     for number, (name, turns) in enumerate(exchanges):
         later = exchanges[number + 1][1] if number + 1 < len(exchanges) else []

@@ -41,7 +41,7 @@ def _is_step(value: Json) -> bool:
 
 
 def companions(name: str) -> str | None:
-    """Return the name of the full transcript for a shortened one."""
+    """Return a glob for the full transcript of a shortened transcript."""
     return "transcript_full.jsonl*" if name == "transcript.jsonl" else None
 
 
@@ -55,17 +55,17 @@ def owner(path: str) -> str | None:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of the conversation, which is the name of its folder."""
+    """Return the name of the conversation's folder, which is its id."""
     del origin
     folder = _FOLDER.search(path)
     return folder[1] if folder else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model saw at the end, then the parts replaced by checkpoints, last first.
+    """Return the conversation at the end, then the parts that checkpoints replaced, last first.
 
-    ``meta`` is the full transcript next to a shortened one.  Transcripts contain neither the system prompt nor the
-    tools.
+    ``meta`` is the full transcript next to a shortened transcript.  Transcripts contain neither the system prompt nor
+    the tools.
     """
     if as_list(meta):
         return []  # the full transcript is converted as a separate file
@@ -78,7 +78,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 def _last_of_each(values: list[Json], lines: list[int] | None) -> list[tuple[int, int, Object]]:
-    """Return the last line of each step in the order of the first lines: finished steps may be written again."""
+    """Return the last line of each step, in the order of their first lines; finished steps may be written again."""
     known: dict[Json, tuple[int, int, Object]] = {}
     for place in entries(values, lines):
         index = place[2].get("step_index")
@@ -87,7 +87,7 @@ def _last_of_each(values: list[Json], lines: list[int] | None) -> list[tuple[int
 
 
 class _Steps:
-    """Converts steps to entries of a thread; results answer the calls of the previous reply in order."""
+    """A converter from steps to thread entries; results answer the calls of the previous reply in order."""
 
     def __init__(self, unread: Unread) -> None:
         self.entries = list[ThreadEntry]()
@@ -140,7 +140,7 @@ class _Steps:
 
 
 def _arguments(logged_arguments: Json) -> Json:
-    """Return the arguments of a call; in shortened transcripts, each value is a JSON text."""
+    """Return the arguments of a call; in shortened transcripts, each value is a JSON string."""
     arguments = members(logged_arguments)
     values = [jsonio.value(value) if isinstance(value, str) else None for value in arguments.values()]
     is_spelled = any(isinstance(value, str) for value in values) and None not in values

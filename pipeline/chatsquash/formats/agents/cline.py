@@ -16,7 +16,7 @@ from chatsquash.formats.values import Object, as_list, at, count, objects, strin
 NAME = "cline"
 HAS_TOOLS = False
 _FILES = ("api_conversation_history.json", "claude_messages.json")
-_BESIDE = ("ui_messages.json", "history_item.json", "task_metadata.json", "context_history.json")
+_OTHER_FILES = ("ui_messages.json", "history_item.json", "task_metadata.json", "context_history.json")
 _TASKS = "tasks/*/api_conversation_history.json"
 LOCATIONS = (
     f"<config>/Code/User/globalStorage/saoudrizwan.claude-dev/{_TASKS}",
@@ -27,7 +27,7 @@ LOCATIONS = (
 
 _TASK, _DETAILS = "<task>", "<environment_details>"
 _PARENTS = (("condenseParent", "condenseId"), ("truncationParent", "truncationId"))
-"""The member of a hidden message that names its replacement, and the member with the replacement's own name."""
+"""The member of a hidden message for the id of its replacement, and the member of the replacement for its own id."""
 _MESSAGE = (
     *("role", "content", "ts", "id", "isSummary", "isTruncationMarker", "reasoning_content", "reasoning_details"),
     *(name for pair in _PARENTS for name in pair),
@@ -35,7 +35,7 @@ _MESSAGE = (
 _REASONING = ("type", "summary", "text", "ts", "id")
 _PROMPT_TOKENS = ("tokensIn", "cacheReads", "cacheWrites")
 _MARKS = 50
-"""The maximum number of summaries, counted from the last, for which the conversation before them is converted."""
+"""The maximum number of summaries, counted from the end, before which the conversation is converted."""
 _RANGE = "conversationHistoryDeletedRange"
 
 
@@ -50,27 +50,27 @@ def fits(values: list[Json]) -> str | None:
 
 
 def companions(name: str) -> str | None:
-    """Return the name of the file with the displayed messages, which include the token counts."""
-    return _BESIDE[0] if name in _FILES else None
+    """Return the name of the file with the displayed messages, which include token counts."""
+    return _OTHER_FILES[0] if name in _FILES else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of a task, which is the name of its folder."""
+    """Return the name of the task's folder, which is its id."""
     del origin
     return session_folder(path) if path.rpartition("/")[2] in _FILES else None
 
 
 def owner(path: str) -> str | None:
-    """Return the history of the task whose folder contains another file."""
+    """Return the history of the task that another file in its folder belongs to."""
     folder, _, name = path.rpartition("/")
-    return f"{folder}/{_FILES[0]}" if name in _BESIDE else None
+    return f"{folder}/{_FILES[0]}" if name in _OTHER_FILES else None
 
 
 def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
-    """Return what the model sees now, then what it saw before each summary and each truncation.
+    """Return the conversation at the end, then the conversations before each summary and each truncation.
 
-    ``meta`` are the displayed messages.  Calls that older versions write as XML stay in the texts.  Histories contain
-    neither the system prompt nor the tools.
+    ``meta`` contains the displayed messages.  Calls that older versions write as XML stay in the text.  Histories
+    contain neither the system prompt nor the tools.
     """
     messages = expect_list(values[0] if values else [], "the history is")
     unread = Unread()
@@ -130,7 +130,7 @@ def _with_thoughts(thoughts: list[str], content: Json) -> Json:
 
 def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
     """Yield the turns before each summary and each truncation."""
-    # Before the first reply, there is no conversation worth converting.
+    # A conversation without a reply is not worth converting.
     first = next((place for place, each in enumerate(turns) if each.turn.evidence.is_sampled), len(turns))
     marks = [place for place, each in enumerate(turns) if each.is_mark and each.names and place > first]
     for place in marks[-_MARKS:]:
@@ -138,24 +138,24 @@ def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
 
 
 def _visible(turns: list[_HistoryTurn], until: int | None) -> list[_HistoryTurn]:
-    """Return the messages before a place that no mark hides."""
-    seen = turns[:until]
-    marks = {name for each in seen if each.is_mark for name in each.names}
-    return [each for each in seen if not each.hidden_by & marks]
+    """Return the messages before a place, except those hidden by a mark."""
+    earlier = turns[:until]
+    marks = {name for each in earlier if each.is_mark for name in each.names}
+    return [each for each in earlier if not each.hidden_by & marks]
 
 
 def _ranges(turns: list[_HistoryTurn], meta: Json) -> Iterator[list[_HistoryTurn]]:
-    """Yield the turns before each deletion of a range, up to its end, and the turns seen now."""
+    """Yield the turns before each deletion of a range, up to the end of the range, and the turns at the end."""
     ranges = dict.fromkeys(spot for each in objects(meta) if (spot := _range(each.get(_RANGE), len(turns))))
-    seen: tuple[int, int] | None = None
+    previous: tuple[int, int] | None = None
     for cut in [*ranges][-_MARKS:]:
-        yield _without(turns[: cut[1] + 1], seen)
-        seen = cut
-    yield _without(turns, seen)
+        yield _without(turns[: cut[1] + 1], previous)
+        previous = cut
+    yield _without(turns, previous)
 
 
 def _range(value: Json, most: int) -> tuple[int, int] | None:
-    """Return the first and the last of the deleted messages."""
+    """Return the indices of the first and the last deleted message; ``None`` for an invalid range."""
     if not isinstance(value, list) or len(value) != 2 or not all(type(each) is int for each in value):
         return None
     first, last = value
@@ -163,10 +163,10 @@ def _range(value: Json, most: int) -> tuple[int, int] | None:
 
 
 def _without(turns: list[_HistoryTurn], cut: tuple[int, int] | None) -> list[_HistoryTurn]:
-    """Return the messages outside a range, without results whose calls are deleted with it."""
+    """Return the messages outside a range, without results whose calls were deleted."""
     if cut is None:
         return turns
-    call_ids, turns_left = set[str](), list[_HistoryTurn]()
+    call_ids, remaining_turns = set[str](), list[_HistoryTurn]()
     for each in [*turns[: cut[0]], *turns[cut[1] + 1 :]]:
         turn = each.turn.turn
         call_ids |= {string(block, "id") for block in objects(turn["content"]) if block.get("type") == "tool_use"}
@@ -174,8 +174,8 @@ def _without(turns: list[_HistoryTurn], cut: tuple[int, int] | None) -> list[_Hi
         if isinstance(blocks, list):
             blocks = [block for block in blocks if not _is_orphan(block, call_ids)]
         if blocks or not turn["content"]:
-            turns_left.append(each.with_content(blocks))
-    return turns_left
+            remaining_turns.append(each.with_content(blocks))
+    return remaining_turns
 
 
 def _is_orphan(block: Json, call_ids: set[str]) -> bool:
@@ -183,9 +183,10 @@ def _is_orphan(block: Json, call_ids: set[str]) -> bool:
 
 
 def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
-    """Return the evidence for each message; token counts are used if there are as many requests as replies."""
+    """Return the evidence for each message."""
     requests = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
     replies = sum(at(each, "role") == "assistant" for each in messages)
+    # Requests do not refer to messages, so they are matched with replies only if their numbers are equal.
     token_counts: Iterable[tuple[int | None, int | None]] = (
         requests if len(requests) == replies else [(None, None)] * replies
     )

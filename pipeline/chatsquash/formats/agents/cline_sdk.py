@@ -24,25 +24,25 @@ _SUFFIX = ".messages.json"
 _FILE = ("version", "updated_at", "agent", "sessionId", "messages", "system_prompt")
 _MESSAGE = ("role", "content", "id", "ts", "modelInfo", "metrics", "metadata")
 _PROMPT_TAGS = re.compile(r"\s*<(user_input|user_command)\b[^>]*>(.*)</\1>\s*", re.DOTALL)
-"""A prompt in the tags that are stored but not sent."""
+"""A prompt in tags, which are stored but not sent."""
 _AGENTS = ("subagent", "teammate")
 _PROMPT_TOKENS = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a file with a version, messages, a session and the kind of its agent."""
+    """Check for an object with a version, messages, a session and an agent kind."""
     value = values[0] if len(values) == 1 else None
     fitting = isinstance(value, dict) and value.keys() >= {"version", "agent", "sessionId", "messages"}
     return "agent and sessionId next to messages" if fitting and isinstance(at(value, "messages"), list) else None
 
 
 def companions(name: str) -> str | None:
-    """Return a glob for the session's settings and the result of a compaction."""
+    """Return a glob for the files with the session's settings and the result of a compaction."""
     return f"{escape(name.removesuffix(_SUFFIX))}.[!m]*" if name.endswith(_SUFFIX) else None
 
 
 def owner(path: str) -> str | None:
-    """Return the messages file of the session that a neighbouring file belongs to."""
+    """Return the messages file of the session that another file in its folder belongs to."""
     for suffix in (".compaction.json", ".json"):
         if path.endswith(suffix) and not path.endswith(_SUFFIX):
             folder, _, name = path.rpartition("/")
@@ -52,9 +52,9 @@ def owner(path: str) -> str | None:
 
 
 def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
-    """Return what the model sees now, then what it saw before a compaction.
+    """Return the conversation at the end, then the conversation before a compaction.
 
-    ``meta`` are the contents of the companion files.  Tool definitions are not stored.
+    ``meta`` is the content of the companion files.  Tool definitions are not stored.
     """
     value = values[0] if values else None
     unread = Unread()
@@ -102,7 +102,7 @@ def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedM
             continue
         unread.count_members("message", message, *_MESSAGE)
         turn = LoggedTurn(where, _turn(message), _evidence(message, model))
-        # The metrics are added at the end of a reply; an error message after it also marks an interrupted reply.
+        # Metrics are added when a reply ends.  An error message after a reply also shows that it was interrupted.
         has_end = has_metrics or any(map(_is_shown_only, messages[number + 1 : number + 2]))
         turns.append(as_truncated(turn) if has_end and message.get("metrics") is None else turn)
     logged_messages = load_turns(anthropic, turns)
@@ -132,7 +132,7 @@ def _turn(message: Object) -> Object:
 
 
 def _prompt(content: Json) -> Json:
-    """Return a prompt as sent, without its tags."""
+    """Return a prompt without its tags, as it was sent."""
     while isinstance(content, str) and (match := _PROMPT_TAGS.fullmatch(content)):
         content = match[2].strip()
     return content
@@ -164,7 +164,7 @@ def _block(block: Json) -> Json:
 
 
 def _result(content: list[Json]) -> list[Json]:
-    """Return the content of a result; images inside of values are moved after the JSON of the values."""
+    """Return the content of a result; images inside values are moved after the JSON of the values."""
     images = list[Json]()
     if all(at(each, "type") in ("text", "image", "file") for each in content):
         return list(map(_block, content))
@@ -175,7 +175,7 @@ def _result(content: list[Json]) -> list[Json]:
 
 
 def _without_images(value: Json, images: list[Json]) -> Json:
-    """Move the images in the lists of a value to ``images``, and replace text blocks by their texts."""
+    """Move the images in the lists of a value to ``images``, and replace text blocks with strings."""
     match value:
         case {"type": "text", "text": str(words), **more} if not more:
             return words

@@ -16,7 +16,7 @@ from chatsquash.formats.values import Object, as_list, at, compact, count, membe
 
 NAME = "continue_dev"
 HAS_TOOLS = True
-"""Only the tools that were called are stored."""
+"""True, although only the tools that were called are stored."""
 MEMBERS = ("history",)
 LOCATIONS = ("${CONTINUE_GLOBAL_DIR:-~/.continue}/sessions/*-*.json",)
 
@@ -27,7 +27,7 @@ _ITEM = (
 )
 _MESSAGE = ("role", "content", "id", "toolCallId", "toolCalls", "usage", "signature", "redactedThinking")
 _SYSTEM, _USER = "<system>\n", "\n\n<user>\n"
-"""The text before the system prompt and before the first user prompt in prompt logs."""
+"""The text in prompt logs before the system prompt and before the first user prompt."""
 _BEFORE = "Previous conversation summary:\n\n "
 _SIGNATURE_FORMAT = "anthropic-claude-v1"
 _FAILED = ("errored", "canceled")
@@ -42,9 +42,9 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """Return what the model sees at the end, then what it saw before each summary.
+    """Return the conversation at the end, then the conversations before each summary.
 
-    If the history has no system prompt, it is taken from the first prompt log.
+    A missing system prompt is taken from the first prompt log.
     """
     value = values[0] if values else None
     unread = Unread()
@@ -68,7 +68,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
 
 
 def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[LoggedTurn]]:
-    """Yield the turns before each summary, and those the model sees now."""
+    """Yield the turns before each summary, and the turns at the end."""
     answered_calls = _answered_calls(items)
     system = _system(items)
     turns, thoughts, budget = list(system), list[Json](), EntryBudget(len(items))
@@ -103,7 +103,7 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
 
 
 def _system(items: list[Object]) -> list[LoggedTurn]:
-    """Return the system prompt, which is the logged prompt up to the user's first message."""
+    """Return the logged prompt up to the user's first message, unless the history has a system prompt."""
     if any(string(item["message"], "role") == "system" for item in items):
         return []
     first_prompt = next((item for item in items if string(item["message"], "role") == "user"), None)
@@ -119,13 +119,13 @@ def _system(items: list[Object]) -> list[LoggedTurn]:
 
 
 def _answered_calls(items: list[Object]) -> set[str]:
-    """Return the ids of calls whose results are stored with them; messages may repeat these results."""
+    """Return the ids of calls stored with their results; messages may repeat these results."""
     states = (state for item in items for state in _states(item) if state.get("output") is not None)
     return {name for state in states if (name := string(state, "toolCallId"))}
 
 
 def _states(item: Object) -> list[Object]:
-    """Return the calls of an item; older versions stored at most one."""
+    """Return the call states of an item; older versions store at most one."""
     return objects(item.get("toolCallStates")) or objects(as_list(item.get("toolCallState")))
 
 
@@ -152,7 +152,7 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
 
 
 def _thoughts(message: Object, unread: Unread) -> list[Json]:
-    """Convert a thought to reasoning blocks in OpenRouter's form."""
+    """Convert a thinking message to reasoning blocks in OpenRouter's form."""
     hidden, signature = string(message, "redactedThinking"), string(message, "signature")
     thought_text = "".join(texts(message.get("content")))
     signature_members = {"signature": signature, "format": _SIGNATURE_FORMAT} if signature else {}
@@ -165,7 +165,7 @@ def _thoughts(message: Object, unread: Unread) -> list[Json]:
 
 
 def _context_texts(item: Object) -> list[str]:
-    """Return the context that precedes the user's text."""
+    """Return the context items, which precede the user's text."""
     return [content for each in objects(item.get("contextItems")) if (content := text(each.get("content")))]
 
 
@@ -190,7 +190,7 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]
 
 
 def _tokens(usage: Json, direction: str) -> int | None:
-    """Return a token count; the command line uses the member names of the service."""
+    """Return a token count; Continue's command line uses the member names of the service."""
     return count(at(usage, f"{direction}Tokens") or at(usage, f"{direction}_tokens"))
 
 

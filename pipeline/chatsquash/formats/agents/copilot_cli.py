@@ -26,9 +26,9 @@ _KNOWN = ("session.start", "user.message", "assistant.message", "tool.execution_
 _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
 _PROMPTS = ("system", "developer")
 _TURN = "conversation-"
-"""The prefix of interaction types of requests within turns; summaries have other types."""
+"""The prefix of interaction types for requests within turns; summaries have other types."""
 _DUPLICATES = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start")
-"""Events whose content is also part of messages."""
+"""The types of events whose content messages repeat."""
 _ASSISTANT = (
     *("messageId", "content", "reasoningText", "toolRequests", "model", "outputTokens", "apiCallId"),
     *("parentToolCallId", "chunkIndex", "interactionId", "turnId"),
@@ -36,7 +36,7 @@ _ASSISTANT = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for events with dotted types and data, some of which have types specific to this agent."""
+    """Check for events with types specific to this agent in a file that contains only objects."""
     lines = objects(values)
     own = sum(each.get("type") in _KNOWN and isinstance(each.get("data"), dict) for each in lines)
     if not own or len(lines) != len(values):
@@ -46,19 +46,19 @@ def fits(values: list[Json]) -> str | None:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of a session, which is the name of its folder."""
+    """Return the name of the session's folder, which is its id."""
     del origin
     return session_folder(path) if path.rpartition("/")[2] == "events.jsonl" else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees at the end, then what it saw before each compaction, then sub-agents.
+    """Return the conversation at the end, then the conversations before each compaction, then those of sub-agents.
 
     Tool definitions are not stored.
     """
     unread = Unread()
     agents: dict[str, _AgentView] = {"": _AgentView(unread)}
-    calls_by_agent = _began(objects(values))
+    calls_by_agent = _starting_calls(objects(values))
     session: str | None = None
     model: str | None = None
     for place, line, event in entries(values, lines):
@@ -80,8 +80,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     return with_unread(list(_agent_conversations(agents, calls_by_agent, session)), unread)
 
 
-def _began(events: list[Object]) -> dict[str, str]:
-    """Return the ids of the calls that started agents, by agent id; in older versions both ids are the same."""
+def _starting_calls(events: list[Object]) -> dict[str, str]:
+    """Return the ids of the calls that started agents, by agent id; in older versions, the ids are equal."""
     started = [each for each in events if each.get("type") == "subagent.started"]
     calls = [(text(each.get("agentId")), text(at(each, "data", "toolCallId"))) for each in started]
     return {agent: call for agent, call in calls if agent and call}
@@ -101,16 +101,16 @@ def _agent_conversations(
                 known["parent"] = f"{name or '1'}.{number}"
             elif name:
                 known["call"] = calls_by_agent.get(name, name)
-            if len(eras) == len(agents) == 1:  # ids only distinguish the conversations of one file
+            if len(eras) == len(agents) == 1:  # ids only distinguish the conversations of a file
                 known |= {"id": "", "parent": None}
-            lacking = [each.evidence.line for each in eras[number] if each.evidence.lacks_context]
-            known["findings"] = tuple((line, RepeatedViolation("missing-history")) for line in lacking)
+            missing = [each.evidence.line for each in eras[number] if each.evidence.lacks_context]
+            known["findings"] = tuple((line, RepeatedViolation("missing-history")) for line in missing)
             yield load_conversation(openai_chat, eras[number], **known)
 
 
 @dataclass(slots=True)
 class _AgentView:
-    """The conversation of one agent, built from events."""
+    """The conversation of an agent, built from events."""
 
     unread: Unread
     turns: list[LoggedTurn] = field(default_factory=list)
@@ -118,15 +118,15 @@ class _AgentView:
     prompts: Object = field(default_factory=dict)
     """The current system prompts by role."""
     last: str | None = None
-    """The id of the API call that returned the last message."""
+    """The id of the API call that returned the last assistant message."""
     place: int = 0
     """The index of that message."""
     compaction_start: int | None = None
-    """The number of turns when a compaction began, which runs in the background."""
+    """The number of turns when a compaction, which runs in the background, began."""
     usage: Object = field(default_factory=dict)
-    """The last token counts with the finish reason of their reply; empty after the reply is logged."""
+    """The token counts and the finish reason of the last reply; empty when the reply has been logged."""
     lacks_context: bool = False
-    """Whether requests of the process contain a reply that was never logged because it reached its limit."""
+    """Whether requests contain an earlier reply that was never logged because it reached its token limit."""
 
     def add(self, place: str, event_type: str, data: Object, evidence: Evidence) -> None:
         match event_type:
@@ -166,7 +166,8 @@ class _AgentView:
         self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _system(self, place: str, data: Object, evidence: Evidence) -> None:
-        """Insert a system prompt at the beginning, although it is logged after the user's; a new one replaces it."""
+        """Insert a system prompt at the beginning, or replace the previous system prompt."""
+        # Before the first reply, the system prompt is logged after the user's prompt.
         role = "developer" if data.get("role") == "developer" else "system"
         content = data.get("content")
         if self.prompts.get(role) == content:
@@ -183,7 +184,7 @@ class _AgentView:
             self.turns.insert(sum(each.turn["role"] in _PROMPTS for each in self.turns), prompt)
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
-        """Add a message, which may be a piece of a reply."""
+        """Add an assistant message, which may be a piece of a reply."""
         self.unread.count_members("assistant.message", data, *_ASSISTANT)
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
@@ -201,7 +202,7 @@ class _AgentView:
             lacks_context=self.lacks_context,
         )
         turn = assistant_message(content, calls, thoughts or "")
-        if self.last and self.last == known.response_id:  # results may have come in between
+        if self.last and self.last == known.response_id:  # results may have been logged in between
             before = self.turns[self.place]
             merged = LoggedTurn(before.place, _join_pieces(before.turn, turn), before.evidence.merge(known))
             self.turns[self.place] = merged
@@ -211,10 +212,8 @@ class _AgentView:
         self.last = known.response_id
 
     def _end_turn(self, usage: Object, *, is_ended: bool) -> None:
-        """Store the token counts of a reply.
-
-        If they are still there at the end of a turn, the reply was not logged although later requests contain it.
-        """
+        """Store the token counts of a reply, and detect replies that were not logged."""
+        # Token counts that are unused at the end of a turn belong to an unlogged reply, which later requests contain.
         if is_ended and self.usage.get("outputTokens") and string(self.usage, "interactionType").startswith(_TURN):
             self.unread.count("reply that was not logged")
             self.lacks_context = True
@@ -255,7 +254,7 @@ def _finish_reason(usage: Object) -> str | None:
 
 
 def _call(request: Object) -> Object:
-    """Convert a call; older versions have other member names for the tool and the arguments."""
+    """Convert a call; older versions use other member names for the tool and the arguments."""
     name = request.get("name", request.get("toolName"))
     arguments = request.get("arguments", request.get("args"))
     if request.get("type") == "custom":

@@ -25,10 +25,10 @@ _ROLES = ("user", "assistant", "system", "tool")
 _HEADER = ("uuid", "id", "created", "modified", "parent_session_id", "summary_message_id")
 _READ = ("id", "role", "created", "model", "parts", "is_summary_message")
 _AGENT = "$$"
-"""The separator in the id of a sub-agent's session, between the message id and the id of the call that started it."""
+"""The separator in a sub-agent's session id, between the message id and the id of the call that started it."""
 _TITLE = "title-"
 _INCOMPLETE = ("error", "canceled")
-"""Finish reasons of incomplete replies."""
+"""The finish reasons of incomplete replies."""
 
 
 def fits(values: list[Json]) -> str | None:
@@ -55,12 +55,12 @@ class _StoredSession(NamedTuple):
     eras: list[list[_CrushMessage]]
 
     def name(self, number: int) -> str:
-        """Return the id of a conversation; the first one has the id of the session."""
+        """Return the id of a conversation; the first conversation has the id of the session."""
         return f"{self.id}.{number + 1}" if number else self.id
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees of each session, then what it saw before each compaction.
+    """Return the conversation at the end of each session, then the conversations before each compaction.
 
     Neither the system prompt nor the tools are stored.
     """
@@ -74,14 +74,14 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _shown_eras(session: _StoredSession) -> list[int]:
-    """Return the number of the current conversation, then those of earlier ones with a reply."""
+    """Return the number of the last conversation, then the numbers of earlier conversations with a reply."""
     *before, last = range(len(session.eras))
     replied = (any(each.evidence.is_sampled for each in session.eras[number]) for number in before)
     return [last, *compress(before, replied)]
 
 
 def _callers(sessions: list[_StoredSession]) -> dict[tuple[str, str], str]:
-    """Return the ids of conversations by session and call."""
+    """Return the ids of the conversations that contain calls, by session and call."""
     callers: dict[tuple[str, str], str] = {}
     for session in sessions:
         for number, era in enumerate(session.eras):
@@ -123,7 +123,7 @@ def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSes
 
 
 def _read_message(message: Json, place: str, line: int, summary: str, unread: Unread) -> _CrushMessage | None:
-    """Convert a message to a turn; ``None`` if a model sees none of it."""
+    """Convert a message to a turn; ``None`` if it has no content for the model."""
     expect_object(message, f"{place} is")
     role, parts = message.get("role"), message.get("parts")
     if role not in _ROLES or not isinstance(parts, list) or len(objects(parts)) < len(parts):
@@ -141,19 +141,19 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
         reason = TRUNCATED if end.get("reason") in _INCOMPLETE else string(end, "reason") or None
         known = known._replace(is_sampled=True, model=string(message, "model") or None, finish_reason=reason)
     speaker = "user" if is_summary else str(role)
-    accepted = [part for part in content if part["type"] in _TAKES[speaker]]
+    accepted = [part for part in content if part["type"] in _ALLOWED_PARTS[speaker]]
     for _ in range(len(content) - len(accepted)):
         unread.count(f"part that is not allowed in a message of the role {speaker}")
     return _CrushMessage({"role": speaker, "content": accepted}, known, is_summary) if accepted else None
 
 
-_TAKES = {
+_ALLOWED_PARTS = {
     "user": ("text", "file"),
     "assistant": ("text", "reasoning", "tool-call"),
     "system": ("text",),
     "tool": ("tool-result",),
 }
-"""The types of parts that messages of each role may contain."""
+"""The part types that messages may contain, by role."""
 
 
 _PART = {
@@ -166,7 +166,7 @@ _PART = {
     "finish": ("reason", "time"),
     "shell_command": ("command", "output", "exit_code"),
 }
-"""The types of parts, with the members that are read."""
+"""The members that are read, by part type."""
 _LARGEST = 1 << 32
 
 
@@ -196,7 +196,7 @@ def _spoken_part(part_type: str, data: Object) -> list[Json]:
 
 
 def _code(data: Object) -> str:
-    """Return the exit code of a command, if it is a number."""
+    """Return the exit code of a command, or "unknown" if it is not a plausible number."""
     code = data.get("exit_code")
     return str(code) if type(code) is int and abs(code) < _LARGEST else "unknown"
 
@@ -214,7 +214,7 @@ def _text(value: str) -> list[Json]:
 
 
 def _call_names(data: Object, place: str) -> Object:
-    """Return the id and the tool of a call; raises ``TurnError`` if one is missing."""
+    """Return the id and the tool name of a call; raises ``TurnError`` if either is missing."""
     name, own = data.get("name"), data.get("tool_call_id", data.get("id"))
     if not isinstance(name, str) or not isinstance(own, str) or not own:
         raise TurnError(f"{place} has no call id or no tool name")
@@ -230,7 +230,7 @@ def _output(data: Object) -> Object:
 
 
 def _options(data: Object) -> Object:
-    """Return the signatures and the encrypted reasoning as provider options of the AI SDK."""
+    """Return signatures and encrypted reasoning as provider options of the AI SDK."""
     response = members(data.get("responses_data"))
     options = {
         "anthropic": {"signature": string(data, "signature")},
@@ -246,7 +246,7 @@ def _options(data: Object) -> Object:
 
 
 def _file(data: Object, unread: Unread) -> list[Json]:
-    """Convert a file that the user added; printed sessions contain only its size."""
+    """Convert a file that the user added; printed sessions contain only the size of the file."""
     mime, data_text = string(data, "MIMEType"), string(data, "Data")
     if mime.startswith("text/") and data_text:
         try:
@@ -264,14 +264,14 @@ _MESSAGE = ("id", "session_id", "created_at")
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """Check for sessions that count their messages, and messages with ``parts``."""
+    """Check for sessions with message counts, and messages with ``parts``."""
     sessions, messages = {*columns.get("sessions", [])}, {*columns.get("messages", [])}
     is_one = {*_SESSION, "message_count"} <= sessions and {*_MESSAGE, "role", "parts"} <= messages
     return {"sessions": _SESSION, "messages": _MESSAGE} if is_one else None
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group each session with those that its calls started, by time; messages of the same second keep their order."""
+    """Group each session with the sessions that its calls started, in order of time."""
     sessions = sorted(index["sessions"], key=lambda row: (order(row[3]), order(row[1])))
     parents: dict[object, object] = {}
     for _, own, parent, _ in sessions:
@@ -282,6 +282,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
         if key(own) in above:
             family = families_by_root.setdefault(above[key(own)], {"sessions": [], "messages": []})
             family["sessions"].append(rowid)
+    # Times have a resolution of a second, so messages of the same second are in the order of their rows.
     for rowid, _, session, _ in sorted(index["messages"], key=lambda row: (order(row[3]), row[0])):
         if (root := above.get(key(session))) in families_by_root:
             families_by_root[root]["messages"].append(rowid)
@@ -289,7 +290,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return the sessions of a family in the form that Crush prints; raises ``TurnError`` for invalid JSON."""
+    """Return the sessions of a family in the form printed by Crush; raises ``TurnError`` for invalid JSON."""
     sessions: dict[object, Object] = {}
     for row in rows.get("sessions", []):
         header = {

@@ -19,11 +19,11 @@ _BEGIN = ("type", "id", "title", "sessionTitle", "owner", "cwd", "version")
 _LINE = ("type", "id", "parentId", "timestamp", "message")
 _MESSAGE = ("role", "content", "modelId")
 _SUMMARY = ("summary", "summaryText", "text", "content")
-"""Members of a compaction that may contain the summary; which one is used is not documented."""
+"""The members of a compaction that may contain the summary; Factory does not document them."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether the first line begins a session."""
+    """Check for the beginning of a session in the first line."""
     first = values[0] if values else None
     fitting = at(first, "type") == "session_start" and isinstance(at(first, "id"), str)
     return "a line of the type session_start" if fitting else None
@@ -35,12 +35,12 @@ def companions(name: str) -> str | None:
 
 
 def owner(path: str) -> str | None:
-    """Return the session that a settings file belongs to."""
+    """Return the path of the session that a settings file belongs to."""
     return f"{path.removesuffix('.settings.json')}.jsonl" if path.endswith(".settings.json") else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model sees at the end, then the parts replaced by compactions, then abandoned branches.
+    """Return the conversation at the end, then the parts that compactions replaced, then abandoned branches.
 
     Neither the system prompt nor the tools are stored.
     """
@@ -52,7 +52,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     steps = [_step(f"entry {place}", line, value, model, unread) for place, line, value in rows]
     parent_ids = {text(value.get("parentId")) for *_, value in rows} - {None}
     places = [place for place, step in enumerate(steps) if step.turns or text(rows[place][2].get("id")) in parent_ids]
-    # Lines without turns only matter if another line continues from them.
+    # Lines without turns matter only if another line refers to them.
     rows, steps = [rows[place] for place in places], [steps[place] for place in places]
     leaf = max((place for place, step in enumerate(steps) if step.turns), default=None)
     if leaf is None:
@@ -63,7 +63,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 def _before(rows: list[Object], summaries: list[bool]) -> list[int]:
-    """Return the previous line of each line; a summary without a parent follows the line above it."""
+    """Return the index of each line's parent, or -1; a summary without a parent follows the line above it."""
     parents = [text(value.get("parentId")) for value in rows]
     if not any(parents):
         return list(range(-1, len(rows) - 1))

@@ -38,7 +38,7 @@ LOCATIONS = (
 )
 
 _TURNS = ("conversation", "messages")
-_BESIDE = (*_TURNS, "message_count", "description")
+_SESSION_MEMBERS = (*_TURNS, "message_count", "description")
 _CALLS = ("toolRequest", "frontendToolRequest")
 _TAGS = (*_CALLS, "toolResponse", "redactedThinking", "toolConfirmationRequest", "systemNotification")
 _SESSION = (*_TURNS, "message_count", "id", "created_at", "updated_at", "session_type", "parent_session_id")
@@ -47,14 +47,14 @@ _MESSAGE = ("id", "role", "created", "content", "metadata")
 _METADATA = ("agentVisible", "userVisible", "usage")
 
 _Line = tuple[int, int, Object]
-"""The place of an object in the file, its line number, and the object."""
+"""The place of an object in the file, its line number, and the object itself."""
 
 
 def fits(values: list[Json]) -> str | None:
     """Check for sessions with a working directory, or for messages with camel-case tags or visibility flags."""
     first = values[0] if values else None
-    if isinstance(first, dict) and "working_dir" in first and any(name in first for name in _BESIDE):
-        return "working_dir and " + next(name for name in _BESIDE if name in first)
+    if isinstance(first, dict) and "working_dir" in first and any(name in first for name in _SESSION_MEMBERS):
+        return "working_dir and " + next(name for name in _SESSION_MEMBERS if name in first)
     if values and all(isinstance(each, dict) and isinstance(each.get("content"), list) for each in values):
         count = sum(map(_has_tags, values))
         return f"metadata.agentVisible or content such as toolRequest in {count} lines" if count else None
@@ -67,7 +67,7 @@ def _has_tags(message: Object) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees of each session, then what it saw before each compaction.
+    """Return the conversation at the end of each session, then the conversations before each compaction.
 
     Neither the system prompt nor the tools are stored.
     """
@@ -108,15 +108,15 @@ def is_visible(message: Json) -> bool:
 
 
 def is_for_model(message: Json) -> bool:
-    """Return whether goose wrote a message only for the model: a summary, or the answer to one."""
+    """Return whether goose wrote a message only for the model: a summary, or the answer to a summary."""
     return at(message, "metadata", "userVisible") is False
 
 
 def eras(turns: list[LoggedTurn]) -> list[list[LoggedTurn]]:
     """Split the messages at compactions; each part after the first begins with a summary.
 
-    A compaction hides all earlier messages, and adds a summary in the user's name with an answer.  The replacement of
-    a single call and its result is also in the user's name, but has no answer.
+    A compaction hides all earlier messages, and adds a summary as a user message, with an answer.  The replacement of a
+    single call and its result is also a user message, but has no answer.
     """
     spans: list[list[LoggedTurn]] = [[]]
     hides = True
@@ -132,13 +132,13 @@ def eras(turns: list[LoggedTurn]) -> list[list[LoggedTurn]]:
 
 
 def before_compaction(era: list[LoggedTurn]) -> list[LoggedTurn]:
-    """Return what the model saw before a compaction, without the summaries that were later added for single calls."""
+    """Return the messages that the model saw before a compaction, without later summaries of single calls."""
     first = next((place for place, each in enumerate(era) if not is_for_model(each.turn)), len(era))
     return [*era[:first], *(each for each in era[first:] if not is_for_model(each.turn))]
 
 
 def _is_summary(turns: list[LoggedTurn], place: int) -> bool:
-    """Return whether a message is a summary; of consecutive messages by goose, only the first one is."""
+    """Return whether a message is a summary; only the first of consecutive goose messages is."""
     message = turns[place].turn
     is_first = place > 0 and not is_for_model(turns[place - 1].turn)
     return is_first and is_for_model(message) and at(message, "role") == "user"
@@ -151,7 +151,7 @@ def _load(read: list[LoggedTurn], unread: Unread) -> LoggedMessages:
 
 
 def _conversation(logged_messages: LoggedMessages, header: Object, names: list[str]) -> Conversation:
-    """Build a conversation that continues from a summary of the previous one; ``names`` are the ids up to it."""
+    """Build a conversation that starts with a summary of the previous one; ``names`` ends with its id."""
     *before, name = names
     known: Object = {"session_id": id_text(header.get("id")), "id": name}
     if before:
@@ -163,7 +163,7 @@ def _conversation(logged_messages: LoggedMessages, header: Object, names: list[s
 
 
 def _model(header: Object) -> str | None:
-    """Return the configured model of a session."""
+    """Return the configured model of a session, or ``None``."""
     config = header.get("model_config") or header.get("model_config_json")
     try:
         config = jsonio.loads(config.encode()) if isinstance(config, str) else config
@@ -194,14 +194,14 @@ def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Eviden
 
 
 def _messages_of(session: Object, place: int) -> list[tuple[str, Json]]:
-    """Return the messages in the object of a session; empty if they are on separate lines."""
+    """Return the messages in a session object; empty if they are on separate lines."""
     name = next((name for name in _TURNS if session.get(name) is not None), "")
     messages = expect_list(session.get(name, []), f"entry {place} has a {name} that is")
     return [(f"{name}[{number}]", message) for number, message in enumerate(messages)]
 
 
 def _turn(message: Json, place: str, unread: Unread) -> Object | None:
-    """Convert a message to Anthropic's form, without its id and time; ``None`` if only the user sees its content."""
+    """Convert a message to Anthropic's form, without its id and time; ``None`` if it is only displayed to the user."""
     if not isinstance(message, dict):
         raise TurnError(f"{place} is not an object")
     content = message.get("content")
@@ -239,11 +239,11 @@ def _signed_call(block: Block) -> Block:
 
 
 DISPLAY_ONLY = ("systemNotification", "actionRequired", "toolConfirmationRequest", "conversationCompacted")
-"""Content types that are displayed to the user but not sent to the model."""
+"""The content types that are displayed to the user but not sent to the model."""
 
 
 def block(item: Json) -> Json:
-    """Convert a part of a message to a block; parts unknown to Anthropic are returned unchanged."""
+    """Convert a part of a message to a block; unknown parts are returned unchanged."""
     match item:
         case {"type": "toolRequest" | "frontendToolRequest", "toolCall": dict(tool_call), **rest}:
             call_value = tool_call.get("value", tool_call)
@@ -263,7 +263,7 @@ def block(item: Json) -> Json:
 
 
 def _output(result: Json) -> Object:
-    """Return the content of a result without the parts meant only for the user."""
+    """Return the content of a result without the parts that are only for the user."""
     if isinstance(result, dict) and ("error" in result or result.get("status") == "error"):
         error = result.get("error")
         return {"content": error if isinstance(error, str) else compact(error), "is_error": True}
@@ -272,7 +272,7 @@ def _output(result: Json) -> Object:
     content = value.get("content") if isinstance(value, dict) else value
     if not content and at(value, "structuredContent") is not None:
         content = value["structuredContent"]
-    if isinstance(content, list):  # parts of the Model Context Protocol may be for the user only
+    if isinstance(content, list):  # MCP parts may have only the user as their audience
         audiences = (at(part, "annotations", "audience") for part in content)
         is_seen = (not isinstance(audience, list) or "assistant" in audience for audience in audiences)
         content = list(map(_content, compress(content, is_seen)))
@@ -280,7 +280,7 @@ def _output(result: Json) -> Object:
 
 
 def _content(part: Json) -> Json:
-    """Convert a content of the Model Context Protocol to a block, without its audience."""
+    """Convert MCP content to a block, without its audience."""
     match part:
         case {"type": "text", "text": str(text)}:
             return {"type": "text", "text": text}
@@ -305,7 +305,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group each session with those that it started, by time; messages without a session are dropped."""
+    """Group each session with the sessions that it started, in order of time; drop messages without a session."""
     families_by_root: dict[object, dict[str, list[int]]] = {}
     roots: dict[object, object] = {}
     sessions = sorted(index["sessions"], key=lambda row: (_order(row[1]), _order(row[2])))

@@ -1,7 +1,7 @@
 """Kimi CLI's contexts: the system prompt, then OpenAI chat messages with additional parts for thoughts.
 
-On a compaction, a revert or a clearing, ``context.jsonl`` is renamed to ``context_N.jsonl``, and a new file begins with
-copies of the remaining messages.
+When a context is compacted, reverted or cleared, ``context.jsonl`` is renamed to ``context_N.jsonl``, and a new file
+begins with copies of the remaining messages.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ def fits(values: list[Json]) -> str | None:
     """Check for rows with roles specific to Kimi, or with parts for thoughts."""
     rows = objects(values)
     own = sum(row.get("role") in _OWN for row in rows)
-    thoughts = sum(_thinks(row) for row in rows)
+    thoughts = sum(_has_thoughts(row) for row in rows)
     others = len(rows) < len(values) or any(row.get("role") not in (*_ROLES, *_OWN) for row in rows)
     if not own and (others or not thoughts):
         return None
     return f"roles such as _checkpoint, or parts of the type think, in {own + thoughts} rows"
 
 
-def _thinks(row: Object) -> bool:
+def _has_thoughts(row: Object) -> bool:
     return any(part.get("type") == "think" for part in objects(row.get("content")))
 
 
 def companions(name: str) -> str | None:
-    """Return globs for the file that describes a sub-agent and for the earlier contexts, in order."""
+    """Return globs for the description of a sub-agent and for the earlier contexts, in order."""
     return f"meta.json{EACH}context_[0-9]*.jsonl" if name == _NAME else None
 
 
 def owner(path: str) -> str | None:
-    """Return the context, or folder of sessions, that another file of Kimi CLI belongs to."""
+    """Return the context file or the session folder that another Kimi CLI file belongs to."""
     folder, slash, name = path.rpartition("/")
     if _PARTS.fullmatch(name):
         return f"{folder}{slash}{_NAME}"
@@ -75,16 +75,16 @@ def owner(path: str) -> str | None:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of a session, which is the name of its folder; sub-agents have folders below it."""
+    """Return the name of the session's folder, which is its id; the folders of sub-agents are inside it."""
     del origin
     return session_folder(path, "subagents") if _CONTEXT.search(path) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model saw at the end, then the earlier contexts, last first.
+    """Return the conversation at the end, then the earlier contexts, last first.
 
-    ``meta`` are the earlier contexts and the description of a sub-agent.  Their lines are numbered after those of the
-    file.  Neither the model nor times nor tool definitions are stored.
+    ``meta`` contains the earlier contexts and the description of a sub-agent.  Their line numbers follow those of the
+    file.  The model, times and tool definitions are not stored.
     """
     unread = Unread()
     contexts, count = list[_Context](), max(line_numbers(values, lines), default=0)
@@ -110,7 +110,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 class _Context:
-    """The rows of one context."""
+    """The rows of a context."""
 
     def __init__(self, rows: list[tuple[int, int, Object]]) -> None:
         self.rows = rows
@@ -122,9 +122,9 @@ class _Context:
         self.head = [row for _, _, row in rows[:end] if row.get("role") in _ROLES]
         """The messages before the first request."""
         self.copied = 0 if first is None else len(self.head)
-        """The number of messages at the beginning that are copied from another context."""
+        """The number of messages at the beginning that were copied from another context."""
         self.counted_replies = set(_counted_rows(roles))
-        """The rows of replies that are followed by a token count."""
+        """The rows of replies that a token count follows."""
 
     @property
     def messages(self) -> list[Object]:
@@ -132,7 +132,7 @@ class _Context:
         return [row for _, _, row in self.rows if row.get("role") in _ROLES]
 
     def follow(self, before: _Context) -> None:
-        """Detect what happened to the previous context: it was compacted, reverted to a message, or cleared."""
+        """Detect whether the previous context was compacted, reverted to an earlier message, or cleared."""
         earlier, own = before.messages, self.messages
         shared_count = next((at for at, pair in enumerate(zip(earlier, own, strict=False)) if pair[0] != pair[1]), None)
         shared_count = min(len(earlier), len(own)) if shared_count is None else shared_count
@@ -144,7 +144,7 @@ class _Context:
             self.kind, self.parent = "compacted", before
 
     def turns(self, unread: Unread, *, has_usage: bool) -> list[LoggedTurn]:
-        """Return the turns; replies without a token count are marked as truncated if others have one."""
+        """Return the turns; if any reply has a token count, replies without a token count are marked as truncated."""
         turns, number = list[LoggedTurn](), 0
         for index, (place, line, row) in enumerate(self.rows):
             role = string(row, "role")
@@ -168,7 +168,7 @@ class _Context:
 
 
 def _counted_rows(roles: list[Json]) -> Iterator[int]:
-    """Yield the places of replies followed by a token count before the next prompt, reply or checkpoint."""
+    """Yield the places of replies that a token count follows before the next prompt, reply or checkpoint."""
     reply = -1
     for place, role in enumerate(roles):
         if role == "_usage" and reply >= 0:
@@ -178,12 +178,13 @@ def _counted_rows(roles: list[Json]) -> Iterator[int]:
 
 
 def _is_later_checkpoint(row: Object) -> bool:
-    """Return whether a row is a checkpoint after the first one; the first precedes the first request."""
+    """Return whether a row is a checkpoint after the first request."""
+    # Checkpoint 0 precedes the first request.
     return row.get("role") == "_checkpoint" and row.get("id") != 0
 
 
 def _turn(row: Object) -> Object:
-    """Convert a row to a message of OpenAI chat."""
+    """Convert a row to an OpenAI chat message."""
     content = row.get("content")
     parts, thoughts = split_thoughts(content)
     turn = {name: row[name] for name in ("role", "tool_call_id", "name") if row.get(name) is not None}

@@ -1,4 +1,4 @@
-"""Kimi Code's wire files: records of additions to the context, of settings and of token usage."""
+"""Kimi Code's wire files: records of changes to the context, settings and token usage."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def fits(values: list[Json]) -> str | None:
 
 
 def companions(name: str) -> str | None:
-    """Return the state file, which describes the agents of the session."""
+    """Return the path of the state file, which describes the agents of the session."""
     return "../../state.json" if name == _WIRE else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of a session, which is the name of its folder; agents have folders in ``agents``."""
+    """Return the name of the session's folder, which is its id; agents have folders in its folder ``agents``."""
     del origin
     return session_folder(path, "agents") if path.rpartition("/")[2] == _WIRE else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model sees at the end, then what it saw before each compaction and each clearing.
+    """Return the conversation at the end, then the conversations before the context was compacted or cleared.
 
     Tool definitions are not stored.
     """
     context = _Context(EntryBudget(len(values)))
     for place, line, record in entries(values, lines):
         context.add(f"entry {place}", line, record)
-    context.step_ends()
+    context.end_step()
     context.leave(is_last=True)
     contexts = context.conversations
     agents = at(meta, "agents")
@@ -66,7 +66,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 @dataclass(slots=True)
 class _Context:
-    """The context of the model, which records change."""
+    """The context of the model while records are read."""
 
     budget: EntryBudget
     unread: Unread = field(default_factory=Unread)
@@ -92,18 +92,18 @@ class _Context:
             self.unread.count_members("llm.request", record, "type", "time", "agentId", "model")
             self.model = text(record.get("model")) or self.model
         elif record_type == _MESSAGE:
-            self.step_ends()
+            self.end_step()
             self._message(place, Evidence(line, time), record.get("message"))
         elif record_type == _EVENT:
             self._event(place, Evidence(line, time), record.get("event"))
         elif record_type == _COMPACTION:
             self._compaction(place, Evidence(line, time), record)
         elif record_type == _CLEAR:
-            self.step_ends()
+            self.end_step()
             self.leave()
             self.turns, self.kind = [], "main"
         elif record_type == _UNDO:
-            self.step_ends()
+            self.end_step()
             self._undo(count(record.get("count")) or 0)
         elif record_type == "usage.record":
             self._usage(record.get("usage"))
@@ -113,18 +113,18 @@ class _Context:
     def leave(self, *, is_last: bool = False) -> None:
         """Store the turns so far as a conversation."""
         if any(each.evidence.is_sampled for each in self.turns):
-            self._keep(self.kind, self.turns, is_last=is_last)
+            self._store(self.kind, self.turns, is_last=is_last)
 
-    def _keep(self, kind: ConversationKind, turns: list[LoggedTurn], *, is_last: bool = False) -> None:
-        """Store a conversation, unless too many repeat the same turns."""
+    def _store(self, kind: ConversationKind, turns: list[LoggedTurn], *, is_last: bool = False) -> None:
+        """Store a conversation, unless the budget for repeated turns is exhausted; the last one is always stored."""
         if self.budget.take(len(turns)) or is_last:
             words = [self.system, *turns] if self.system else list(turns)
             self.conversations.append((kind, len(self.conversations) + 1, words))
         else:
             self.unread.count("history over the limit")
 
-    def step_ends(self) -> None:
-        """Finish the current reply."""
+    def end_step(self) -> None:
+        """Add the current reply to the turns."""
         step, self.step = self.step, None
         if step is None or not (step["content"] or step["tool_calls"] or step["thoughts"]):
             return
@@ -149,7 +149,7 @@ class _Context:
     def _event(self, place: str, evidence: Evidence, event: Json) -> None:
         event_type = string(event, "type")
         if event_type == "step.begin" or (self.step is None and event_type in ("content.part", "tool.call")):
-            self.step_ends()
+            self.end_step()
             known = evidence._replace(is_sampled=True, model=self.model)
             parts: Object = {"content": [], "tool_calls": [], "thoughts": [], "results": []}
             self.step = {"place": place, "evidence": known, **parts}
@@ -179,8 +179,8 @@ class _Context:
             self.step["evidence"] = self.step["evidence"]._replace(**tokens)
 
     def _compaction(self, place: str, evidence: Evidence, record: Object) -> None:
-        """Replace the turns, or only the first ones, with a summary."""
-        self.step_ends()
+        """Replace all turns, or only the first turns, with a summary."""
+        self.end_step()
         self.unread.count_members("compaction", record, "type", "time", "agentId", "summary", "compactedCount")
         self.leave()
         replaced_count = count(record.get("compactedCount"))
@@ -189,14 +189,14 @@ class _Context:
         self.turns, self.kind = [summary, *rest], "compacted"
 
     def _undo(self, times: int) -> None:
-        """Remove the user's last prompts and everything after them."""
+        """Remove the user's last prompts and all turns after them."""
         before = list(self.turns)
         for _ in range(min(times, len(before))):
             while self.turns and self.turns.pop().turn["role"] != "user":
                 pass
         removed = before[len(self.turns) :]
         if any(each.evidence.is_sampled for each in removed):
-            self._keep("branch", before)
+            self._store("branch", before)
 
 
 def split_thoughts(content: Json) -> tuple[Json, list[str]]:

@@ -1,4 +1,4 @@
-"""mini-swe-agent's trajectories: messages of OpenAI chat, or items and responses of OpenAI Responses."""
+"""mini-swe-agent's trajectories: OpenAI chat messages, or OpenAI Responses items and responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXTRA = ("timestamp", "response", "actions", "returncode", "raw_output", "cost"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for the name of the format."""
+    """Check for the format name."""
     value = values[0] if len(values) == 1 else None
     format_name = at(value, "trajectory_format")
     return (
@@ -29,7 +29,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """Return the messages without the last one, which only reports how the run ended.
+    """Return the messages except the last message, which only reports how the run ended.
 
     The definition of the agent's single tool is not stored.
     """

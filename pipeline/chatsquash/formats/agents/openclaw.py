@@ -17,7 +17,7 @@ LOCATIONS = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a session of Pi with entries or prefixes that only OpenClaw writes."""
+    """Check for a Pi session with entries or prefixes that only OpenClaw writes."""
     if not pi.is_session(values) or not pi.is_of_openclaw(values):
         return None
     own = any(each.get("type") == "custom" for each in objects(values[1:]))
@@ -25,5 +25,6 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load a session like one of Pi; the gateway's prefixes stay, since the model saw them."""
+    """Load a session in the same way as Pi's."""
+    # The prefixes of the gateway are kept, because the model saw them.
     return pi.conversations(values, lines)

@@ -1,1 +1,1 @@
-"""Exchange formats of providers: one package per format."""
+"""The providers' exchange formats; each is a module or package."""

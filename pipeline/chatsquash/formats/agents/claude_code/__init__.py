@@ -20,7 +20,7 @@ from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "claude_code"
 HAS_TOOLS = False
-"""Only newer versions store definitions, and not in every file."""
+"""False, because only newer versions store definitions, and not in every file."""
 MEMBERS = ("sessionId", "leafUuid", "messageId", stream.MEMBER)
 LOCATIONS = (
     "${CLAUDE_CONFIG_DIR:-~/.claude}/projects/**/*.jsonl",
@@ -33,17 +33,17 @@ _UNLINKED = (
     *("mode", "permission-mode", "pr-link", "worktree-state", "atis-latch", "cost-state", "file-history-delta"),
     *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
-"""Types of lines with a session id but without an id of the line."""
+"""The types of lines that have a session id but no id of their own."""
 
 
 _OWN_FOLDER = re.compile(r"((?:.*/)?(?:\.claude|claude-cli-nodejs))/.*\.jsonl$", re.DOTALL)
-"""The folders of Claude Code's settings and of its MCP server logs."""
+"""The folders for Claude Code's settings and its MCP server logs."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a message with a message id and a session id, or for lines of known types.
+    """Check for a message with an id and a session id, or for lines of known types.
 
-    Without such a message, most lines must have a known type, or all lines a type and a session id.
+    Without such a message, most lines must have known types, or all lines must have a type and a session id.
     """
     if any(map(has_parts, values)):
         return None
@@ -73,13 +73,13 @@ def _is_line(line: Json) -> bool:
 
 
 def companions(name: str) -> str | None:
-    """Return a glob for the metadata file of a sub-agent, which names the call that started it."""
+    """Return a glob for the metadata file of a sub-agent, which contains the id of the call that started it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
     return escape(f"{name.removesuffix('.jsonl')}.meta.json") if is_agent else None
 
 
 def owner(path: str) -> str | None:
-    """Return the sessions that another file belongs to: a journal, a list of prompts, or a log of the client."""
+    """Return the path of the sessions that another file belongs to: a journal, a prompt history, or a client log."""
     folder, _, name = path.rpartition("/")
     if own := _OWN_FOLDER.match(path):
         return own[1]
@@ -94,27 +94,25 @@ def owner(path: str) -> str | None:
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return a glob for the session of a sub-agent: next to the folder named after it, or next to the agent's file.
-
-    The latter is where older versions store sub-agents.
-    """
+    """Return a glob for the file of the session that started a sub-agent."""
     folder, _, name = path.rpartition("/")
     above, inside, _ = f"{folder}/".rpartition("/subagents/")
     if inside:
         return f"{escape(above)}.jsonl*"
+    # Older versions store sub-agents next to the session's file.
     is_sidecar = companions(name) and is_plain_name(origin.session_id)
     return f"{escape(folder)}/{origin.session_id}.jsonl*" if is_sidecar else None
 
 
 def siblings(path: str) -> str:
-    """Return a glob for the sub-agents of a session, which are in one folder."""
+    """Return a glob for the sub-agents of a session, which are in the same folder."""
     return f"{escape(path.rpartition('/')[0])}/agent-*.jsonl*"
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return the conversation of the last line, then the others of the session, then those of its sub-agents.
+    """Return the conversation of the last line, then the other conversations of the session and of its sub-agents.
 
-    A compaction starts a new conversation, and so does an edit of a prompt that was already answered.  Gaps in
+    A new conversation starts after a compaction, and when a prompt that was already answered is edited.  Gaps in
     ``lines`` are lines that could not be read.  ``meta`` is the metadata file of a sub-agent.
     """
     if stream.is_stream(values):
@@ -127,8 +125,8 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
     tree = LineTree(contents)
     thoughts = reasoning_only(tree)
     early = thoughts | truncated_replies(tree)
-    beyond = Unread()
-    selected = paths(tree, beyond, early, unsent(tree, thoughts))
+    skipped = Unread()
+    selected = paths(tree, skipped, early, unsent(tree, thoughts))
     known = FileReplies(originals(selected), early)
     selected = [path for path in selected if not is_side_request(path) or any(map(known.begins, path.rows))] or selected
     read = [
@@ -136,7 +134,7 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
         for path, place in zip(selected, places(tree, selected), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (selected[each].leaf.chain[0], selected[each].leaf.place))
-    unread = {**count_unread(contents, {row.place for path in selected for row in path.rows}), **beyond.counts_for(0)}
+    unread = {**count_unread(contents, {row.place for path in selected for row in path.rows}), **skipped.counts_for(0)}
     if read:  # findings and counts of the file belong to its first conversation
         findings = (*tree.findings, *incomplete(tree, early, thoughts), *origin_of(read[0]).findings)
         read[0] = with_origin(read[0], findings=findings, unread=unread)
@@ -159,7 +157,7 @@ _READ = {
     "attachment": ("attachment",),
     "queue-operation": ("operation", "content", "reason"),
 }
-"""The members that are read by the type of the line, in addition to the common ones."""
+"""The members that are read, by line type, in addition to the common members."""
 _INSIDE = {
     "message": ("role", "content", "id", "type", "model", "usage", "stop_reason"),
     "attachment": ("type", "prompt", "systemPrompt", "tools"),
@@ -168,7 +166,7 @@ _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
 def count_unread(contents: FileContents, used_places: set[int]) -> dict[str, int]:
-    """Count the content that is not part of any conversation; ``used_places`` are the lines in conversations."""
+    """Count the content that is not part of any conversation; ``used_places`` are the lines that are."""
     counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
     members = _Members()
     for row in contents.tree.values():
@@ -193,11 +191,11 @@ def _name(value: Object) -> str:
 
 
 class _Members:
-    """Counts the members that are neither read nor null, once for all lines with the same members."""
+    """Counts of the unread members that are not null, computed together for lines with the same members."""
 
     def __init__(self) -> None:
         self._shapes: Counter[tuple[str, ...]] = Counter()
-        """Counts by the type of the line, the nesting member, and the set of members that are not null."""
+        """Counts by line type, nesting member, and members that are not null."""
 
     def add(self, value: Object) -> None:
         line_type = string(value, "type")

@@ -1,4 +1,4 @@
-"""Build one conversation of a file: its messages, tools and the origin of its replies."""
+"""Build a conversation of a file: its messages, its tools and the origin of its replies."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from chatsquash.formats.values import Object, as_list, at, count, members, objec
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _UNREAD = Moment(0)
-"""A sentinel (compared by identity) for a time that is not parsed yet."""
+"""A sentinel (compared by identity) for times that are not parsed yet."""
 
 
 class PromptSnapshot(NamedTuple):
-    """The system prompt and the tools in force at the end of a conversation."""
+    """The system prompt and the tools at the end of a conversation."""
 
     system: list[Json]
-    """Blocks of a system prompt."""
+    """The blocks of the system prompt."""
     tools: list[Json]
-    """Definitions in Anthropic's form."""
+    """The definitions in Anthropic's form."""
     line: int | None
-    """The line with the system prompt."""
+    """The line that contains the system prompt."""
 
 
 def in_force(tree: LineTree, leaf: LogLine) -> PromptSnapshot:
-    """Return the last system prompt and tools of a chain, up to the compaction that follows a line."""
+    """Return the last system prompt and tools of a chain before the compaction that follows a line."""
     system, tools = list[Json](), list[Json]()
     line = None
     for row in tree.snapshots.get(leaf.chain, []):
@@ -56,7 +56,7 @@ def in_force(tree: LineTree, leaf: LogLine) -> PromptSnapshot:
 
 
 def _block(value: Json) -> Json:
-    """Convert a part of a system prompt to a text block; ``None`` for anything else."""
+    """Convert a part of a system prompt to a text block; ``None`` for other values."""
     if isinstance(value, str) and value:
         return {"type": "text", "text": value}
     return value if isinstance(at(value, "text"), str) else None
@@ -74,7 +74,7 @@ def _tool(tool: Object) -> Object:
 
 
 def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapshot, known: FileReplies) -> Conversation:
-    """Build one conversation of a file."""
+    """Build a conversation from its path."""
     turns = known.turns.messages(path.rows)
     system = view.messages(anthropic.system(snapshot.system))
     messages = [*system, *(message for message, _ in turns)]
@@ -101,7 +101,7 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
 def _findings(
     messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
 ) -> tuple[tuple[int | None, RepeatedViolation], ...]:
-    """Return findings for texts that the client wrote in the user's name, and for the first time without a zone."""
+    """Return findings for text that the client wrote as the user, and for the first time without a zone."""
     both = zip(messages, lines, strict=True)
     texts = [(line, RepeatedViolation("client-text", (kind,))) for message, line in both for kind in kinds(message)]
     naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
@@ -109,10 +109,10 @@ def _findings(
 
 
 class FileReplies:
-    """Replies and times of a file's lines, which several conversations may share."""
+    """The replies and times of a file's lines, which several conversations may share."""
 
     def __init__(self, replies: Iterable[str], truncated: Container[object]) -> None:
-        """Args: ``replies`` are the keys of first lines of replies, ``truncated`` the replies that ended early."""
+        """Args: ``replies`` are the keys of the first lines of replies, ``truncated`` the replies that ended early."""
         self._truncated = truncated
         self.turns = MessageTurns()
         self._replies: dict[str, OriginReply | None] = dict.fromkeys(replies)
@@ -123,14 +123,14 @@ class FileReplies:
         return row.key in self._replies
 
     def time(self, row: LogLine) -> Moment | None:
-        """Return the time of a line, if it has one."""
+        """Return the time of a line, or ``None``."""
         time = self._times.get(row.place, _UNREAD)
         if time is _UNREAD:
             time = self._times[row.place] = moment(row.value.get("timestamp"))
         return time
 
     def replies(self, messages: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
-        """Yield the origins of the replies among the assistant's messages at these places."""
+        """Yield the origins of the replies among the assistant messages at these places."""
         for index, turn in messages:
             key = turn.rows[0].key
             if key in self._replies and key not in kept_keys:
@@ -139,9 +139,10 @@ class FileReplies:
                 yield reply if reply.at == index else reply._replace(at=index)
 
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
-        """Combine the lines of a reply; each repeats the usage, and the largest one is final."""
+        """Combine the metadata in the lines of a reply."""
         bodies = [row.value["message"] for row in turn.rows]
         usages = [members(body.get("usage")) for body in bodies]
+        # Each line repeats the usage at its time; the largest usage is final.
         usage = max(usages, key=lambda each: count(each.get("output_tokens")) or 0)
         stop_reason = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
@@ -160,26 +161,26 @@ class FileReplies:
 
 
 _FEW = 8
-"""The number of blocks up to which the values are compared; above it, their JSON texts are."""
+"""The maximum number of blocks that are compared as values; more blocks are compared as JSON."""
 
 
 class MessageTurn(Struct, eq=False):
-    """A turn and the lines that contain it."""
+    """A turn, and the lines that contain it."""
 
     value: Object
     rows: list[LogLine]
     plain: list[Message] | None = None
-    """Its messages, if they do not depend on other turns."""
+    """Its messages if they do not depend on other turns."""
 
 
 class MessageTurns:
-    """The turns of a file; a turn that several conversations share is built once."""
+    """The turns of a file; turns that several conversations share are built only once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], MessageTurn] = {}
 
     def messages(self, rows: list[LogLine]) -> list[tuple[Message, MessageTurn]]:
-        """Return the messages of lines, each with its turn; ``TurnError`` contains the place."""
+        """Return the messages of lines, each with its turn; ``TurnError`` includes the place."""
         messages: list[tuple[Message, MessageTurn]] = []
         replay = _Replay()
         for group in _groups(rows):
@@ -202,7 +203,7 @@ class MessageTurns:
 
 
 def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
-    """Group the lines of one message at the place of its first line."""
+    """Group lines by message, at the place of the message's first line."""
     groups: list[list[LogLine]] = []
     messages: dict[object, list[LogLine]] = {}
     for row in rows:
@@ -217,7 +218,7 @@ def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
 
 
 def _join_rows(rows: list[LogLine]) -> Object:
-    """Return the turn of lines that each contain one or more blocks of a message."""
+    """Combine lines that each contain one or more blocks of a message into a turn."""
     first = rows[0].turn or {}
     if len(rows) == 1:
         return first
@@ -235,13 +236,13 @@ class _Blocks:
     def __init__(self, content: Json) -> None:
         self.blocks = list(_as_blocks(content))
         self._compared_blocks = list(self.blocks)
-        """All blocks so far, while they are few."""
+        """All blocks so far, up to a maximum."""
         self._seen: set[bytes] = set()
-        """The JSON texts of all blocks, once there are more."""
+        """The JSON of all blocks, if there are more."""
 
     def join(self, more: list[Json]) -> None:
-        """Add the blocks of a line, which may repeat earlier ones or extend them."""
-        # A line may repeat all blocks of the message so far, or contain only the new ones.
+        """Add the blocks of a line, which may repeat or extend earlier blocks."""
+        # A line contains either all blocks of the message so far or only new blocks.
         if len(more) >= len(self.blocks) and all(map(_has_grown, self.blocks, more)):
             self.blocks = list(more)
             for block in more:
@@ -250,7 +251,7 @@ class _Blocks:
         self.blocks += [block for block in more if self._is_new(block)]
 
     def _is_new(self, block: Json) -> bool:
-        """Add a block to those seen; returns whether it is new."""
+        """Remember a block, and return whether it is new."""
         if not self._seen and len(self._compared_blocks) < _FEW and block not in self._compared_blocks:
             self._compared_blocks.append(block)
             return True
@@ -263,7 +264,7 @@ class _Blocks:
 
 
 def _has_grown(before: Json, after: Json) -> bool:
-    """Return whether a block equals an earlier one or extends its text."""
+    """Return whether a block equals an earlier block or extends its text."""
     if before == after:
         return True
     if not (isinstance(before, dict) and isinstance(after, dict)) or before.get("type") != after.get("type"):
@@ -276,23 +277,23 @@ def _has_grown(before: Json, after: Json) -> bool:
 
 
 class _Replay:
-    """Loads turns that depend on earlier ones, with the calls that are still open."""
+    """A loader for turns that depend on earlier turns, with the calls that are still open."""
 
     def __init__(self) -> None:
         self.plain_messages: list[list[Message]] = []
-        """The messages of the independent turns since the last turn loaded here."""
+        """The messages of the independent turns since the last dependent turn."""
         self._state = State()
 
     def load(self, turn: MessageTurn) -> list[Message]:
         try:
-            turns, self._state = anthropic.load(turn.value, self._behind())
+            turns, self._state = anthropic.load(turn.value, self._current_state())
         except TurnError as problem:
             raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
         self.plain_messages.clear()
         return view.messages(turns)
 
-    def _behind(self) -> State:
-        """Return the state after the turns so far."""
+    def _current_state(self) -> State:
+        """Return the state after the turns so far, including independent turns."""
         answered_ids, state = set[str](), self._state
         for message in chain.from_iterable(map(reversed, reversed(self.plain_messages))):
             if message["role"] == "assistant":

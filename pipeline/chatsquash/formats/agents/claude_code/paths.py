@@ -19,44 +19,44 @@ _Place = tuple[int, int, int]
 
 
 class ConversationPath(Struct, frozen=True):
-    """The lines of one conversation."""
+    """The lines of a conversation."""
 
     leaf: LogLine
     first_line: LogLine
-    """The first line, which may be without content."""
+    """The first line, which may have no content."""
     rows: list[LogLine]
     """The lines with content, in order."""
     kept_ids: set[str]
-    """The keys of lines that a compaction kept, which belong to another conversation."""
+    """The keys of lines that a compaction kept, and that belong to another conversation."""
     is_branch: bool
     """Whether a later conversation starts with the same line."""
     compaction: Compaction | None
-    """The compaction at its beginning."""
+    """The compaction at the beginning of the conversation."""
 
 
 def paths(
     tree: LineTree, unread: Unread, early: Container[object] = (), unsent: Container[object] = ()
 ) -> list[ConversationPath]:
-    """Return the path to the last line, then those with complete replies that no later path contains.
+    """Return the path to the last line, then the paths with complete replies that no later path contains.
 
     Args:
         tree: the lines of the file
-        unread: counts the branches that are skipped because they would repeat too many lines
+        unread: the counter for branches that are skipped because they would repeat too many lines
         early: the replies that ended early
-        unsent: those of them that later requests do not contain
+        unsent: the early-ended replies that later requests do not contain
     """
     selected: list[ConversationPath] = []
     first_keys: set[str] = set()
     depths: dict[str, int] = {}
     """The number of lines before each line of the selected paths."""
     budget = EntryBudget(len(tree.rows))
-    # The main chain comes before sidechains, and later leaves come before earlier ones.
+    # The main chain precedes sidechains, and later leaves precede earlier leaves.
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
     for leaf in leaves:
         fresh, fork = _fresh_lines(tree, leaf, depths)
         repeated_lines = depths[fork.key] + 1 if fork else 0
         depths.update((row.key, depth) for depth, row in enumerate(reversed(fresh), repeated_lines))
-        if not _says_more(fresh, early, is_fork=fork is not None):
+        if not _adds_reply(fresh, early, is_fork=fork is not None):
             continue
         if repeated_lines and not budget.take(repeated_lines):
             unread.count(BRANCH_BEYOND)
@@ -71,7 +71,7 @@ def paths(
 
 
 def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
-    """Return a leaf with the new lines before it, and the first line that is already part of a path."""
+    """Return a leaf with the new lines before it, and the last line before them, which is already part of a path."""
     fresh: list[LogLine] = []
     for row in tree.upward(leaf):
         if row.key in visited:
@@ -80,11 +80,9 @@ def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tupl
     return fresh, None
 
 
-def _says_more(fresh: list[LogLine], early: Container[object], *, is_fork: bool) -> bool:
-    """Return whether lines that are not part of a path yet contain a reply.
-
-    A reply that ended early and was replaced by another one does not count.
-    """
+def _adds_reply(fresh: list[LogLine], early: Container[object], *, is_fork: bool) -> bool:
+    """Return whether lines that are not part of a path yet contain a reply."""
+    # At a fork, another reply replaced a reply that ended early.
     replies = [row.message for row in fresh if row.message is not None]
     return any(reply not in early for reply in replies) if is_fork else bool(replies)
 
@@ -107,7 +105,7 @@ def _path(tree: LineTree, leaf: LogLine, others: set[str], unsent: Container[obj
 
 
 class _PathLines:
-    """Collects the lines of a conversation; forks within a reply, such as parallel calls, are merged."""
+    """A collector for the lines of a conversation that merges forks within a reply, such as parallel calls."""
 
     def __init__(self, tree: LineTree, rows: Iterable[LogLine]) -> None:
         self.places_by_key: dict[str, tuple[_Place, LogLine]] = {}
@@ -116,9 +114,9 @@ class _PathLines:
         self._answered_calls = {call_id for row in rows for call_id in row.results}
 
     def add(self, row: LogLine, anchor: LogLine | None) -> None:
-        """Add a line with the other blocks of its message, the results of its calls and queued prompts.
+        """Add a line with the other blocks of its message, the results of its calls, and queued prompts.
 
-        ``anchor`` is the line that it follows in the conversation, if it is not in its original place.
+        ``anchor`` is the line that it follows in the conversation if it was moved from its original place.
         """
         if row.turn is None or row.message in self._messages:
             return
@@ -143,12 +141,12 @@ class _PathLines:
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
         while rows and rows[-1].is_synthetic:
-            rows.pop()  # text of the client at the end was never sent to the model
+            rows.pop()  # text that the client added at the end was never sent to the model
         return _after_results(rows) if [row for row in rows if row.is_queued] else rows
 
 
 def _after_results(rows: list[LogLine]) -> list[LogLine]:
-    """Move prompts that were queued during calls after the results, in the order in which the model received them."""
+    """Move prompts that were queued during calls after the results, where the model received them."""
     answers = {call_id: index for index, row in reversed([*enumerate(rows)]) for call_id in row.results}
     ends: dict[object, int] = {}
     for index, row in enumerate(rows):
@@ -171,11 +169,11 @@ def _after_results(rows: list[LogLine]) -> list[LogLine]:
 
 
 _SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
-"""Prefixes of ids of agents that Claude Code starts for its own purposes; they get a copy of the conversation."""
+"""The id prefixes of agents that Claude Code starts for its own purposes, with a copy of the conversation."""
 
 
 _LEAD = "team-lead"
-"""The reserved agent name of the session that started a team."""
+"""The agent name reserved for the session that started a team."""
 
 
 class Origins(NamedTuple):
@@ -191,7 +189,7 @@ class Origins(NamedTuple):
 
 
 def places(tree: LineTree, conversation_paths: list[ConversationPath]) -> list[Origins]:
-    """Return the links of each conversation; a line shared by several belongs to the first of them."""
+    """Return the links of each conversation; shared lines belong to the first conversation that contains them."""
     names = _names(conversation_paths)
     owners: dict[str, str] = {}
     for name, path in zip(names, conversation_paths, strict=True):
@@ -210,7 +208,7 @@ def places(tree: LineTree, conversation_paths: list[ConversationPath]) -> list[O
 
 
 def originals(conversation_paths: list[ConversationPath]) -> set[str]:
-    """Return the first lines of replies, without copies made by compactions and without history in side requests."""
+    """Return the first lines of replies, except copies made by compactions and the history in side requests."""
     firsts: dict[object, LogLine] = {}
     side_requests: dict[object, LogLine] = {}
     reply_rows = {row.place: row for path in conversation_paths for row in path.rows if row.message}
@@ -227,13 +225,13 @@ def originals(conversation_paths: list[ConversationPath]) -> set[str]:
 
 
 def is_side_request(path: ConversationPath) -> bool:
-    """Return whether Claude Code sent the request for its own purposes: a summary, a suggestion or a side question."""
+    """Return whether Claude Code sent the request for its own purposes: for a summary, suggestion or side question."""
     is_inner, agent = path.first_line.chain
     return is_inner and agent.startswith(_SIDE)
 
 
 def _names(conversation_paths: list[ConversationPath]) -> list[str]:
-    """Return the ids: the agent's own id, or the id of the last line; a single conversation has an empty id."""
+    """Return the ids of conversations: the agent's id if unique, or the id of the last line; empty for the only one."""
     agents = Counter(path.first_line.chain[1] for path in conversation_paths if not path.is_branch)
     names = []
     for path in conversation_paths:
@@ -252,26 +250,26 @@ def _place(name: str, path: ConversationPath, links: _OriginLinks) -> Origins:
             name, "branch", next((each for each in owners if each != name), links.names_by_first[path.first_line.key])
         )
     if path.compaction:
-        return Origins(name, "compacted", links.summarised(path.compaction.row))
+        return Origins(name, "compacted", links.summarized_conversation(path.compaction.row))
     if path.first_line.chain[0] or is_teammate(path.leaf):
         return Origins(name, "subagent", *links.call_of(path))
     return Origins(name, "main")
 
 
 def is_teammate(row: LogLine) -> bool:
-    """Return whether a line was written by an agent of a team, which was started by the session that leads the team."""
+    """Return whether a line was written by a team agent, which the session that leads the team started."""
     return bool(string(row.value, "teamName")) and string(row.value, "agentName") not in ("", _LEAD)
 
 
 class _OriginLinks:
-    """Lookup tables for links: the owners of lines, and the calls that may have started sub-agents."""
+    """The lookup tables for links: the owners of lines, and the calls that may have started sub-agents."""
 
     def __init__(self, tree: LineTree, owners: dict[str, str], names_by_first: dict[str, str]) -> None:
         self._tree = tree
         self.owners = owners
         """The ids of conversations by line."""
         self.names_by_first = names_by_first
-        """The ids of current conversations by first line."""
+        """The ids of the latest conversations by first line."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
         for row in reversed(tree.turn_lines):
@@ -283,8 +281,8 @@ class _OriginLinks:
                 if prompt and call_id:
                     self._by_prompt.setdefault(prompt, []).append((owners.get(row.key), call_id))
 
-    def summarised(self, boundary: LogLine) -> str | None:
-        """Return the conversation with the last reply before a compaction."""
+    def summarized_conversation(self, boundary: LogLine) -> str | None:
+        """Return the conversation that contains the last reply before a compaction."""
         logical_parent = self._tree.rows.get(string(boundary.value, "logicalParentUuid"))
         if logical_parent and logical_parent.place < boundary.place:
             above = (row for row in self._tree.upward(logical_parent) if row.message and row.key in self.owners)
@@ -294,11 +292,11 @@ class _OriginLinks:
         return self.owners.get(before.key) if before else None
 
     def call_of(self, path: ConversationPath) -> tuple[str | None, str | None]:
-        """Return the conversation and the call that started a sub-agent, found by a result or by an equal prompt."""
+        """Return the conversation and the call that started a sub-agent, based on a result or an equal prompt."""
         if known := self.by_agent.get(path.first_line.chain[1]):
             return known
         first_turn = path.rows[0].turn
         prompt = first_turn.get("content") if first_turn else None
         text = prompt if isinstance(prompt, str) else "".join(string(block, "text") for block in objects(prompt))
-        same = self._by_prompt.get(text.strip(), []) or self._by_prompt.get(text, [])
-        return same.pop() if same else (None, None)
+        matches = self._by_prompt.get(text.strip(), []) or self._by_prompt.get(text, [])
+        return matches.pop() if matches else (None, None)  # each call started only one sub-agent

@@ -1,4 +1,4 @@
-"""Parse the lines of a file: their places in the tree, their turns, calls and results."""
+"""Parse the lines of a file: their places in the tree, and their turns, calls and results."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from chatsquash.formats.values import Object, at, objects, string
 
 BOUNDARY = "compact_boundary"
 SYNTHETIC = "<synthetic>"
-"""The model name in lines that the client wrote in the assistant's name."""
+"""The model name in lines that the client wrote as the assistant."""
 _THOUGHTS = ("thinking", "redacted_thinking")
 ABSORBED = "absorbed_mid_turn"
-"""The reason logged when a queued prompt was sent to the model in the middle of a turn."""
+"""The logged reason for a queued prompt that was sent to the model in the middle of a turn."""
 
 Chain = tuple[bool, str]
-"""Whether lines belong to a sidechain, and the id of its agent."""
+"""Whether a chain is a sidechain, and the id of its agent."""
 MAIN: Chain = (False, "")
 ReplyKey = tuple[Chain, int, str]
-"""The key shared by the lines of a reply: the chain, its number of compactions, and a name."""
+"""The key shared by the lines of a reply: the chain, the number of its compactions so far, and a name."""
 
 
 class LogLine(Struct, frozen=True, eq=False, gc=False):
@@ -39,7 +39,7 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     """The 1-based line number."""
     key: str
     parent: str
-    """The key of the previous line; empty for the first one of a conversation."""
+    """The key of the previous line; empty for the first line of a conversation."""
     chain: Chain
     era: int
     """The number of compactions of its chain before it."""
@@ -49,7 +49,7 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     is_queued: bool = False
     """Whether it is a prompt that was sent while the agent was working."""
     message: ReplyKey | None = None
-    """The key of the reply that it belongs to; ``None`` if it is not the assistant's."""
+    """The key of the reply that it belongs to; ``None`` if it is not part of a reply."""
     calls: list[str] = []
     """The ids of its calls."""
     results: list[str] = []
@@ -59,12 +59,12 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether the client wrote it in the assistant's name."""
+        """Whether the client wrote it as the assistant."""
         return self.message is None and self.value.get("type") == "assistant"
 
     @property
     def is_summary(self) -> bool:
-        """Whether it is the summary of a compaction."""
+        """Whether it is a compaction summary."""
         return self.value.get("isCompactSummary") is True
 
 
@@ -72,7 +72,7 @@ class Gap(NamedTuple):
     """Consecutive lines that are missing because they could not be read."""
 
     line: int
-    """The number of the first one."""
+    """The number of the first missing line."""
     lines: int
 
 
@@ -80,7 +80,7 @@ class FileContents(Struct, frozen=True):
     """The lines of a file."""
 
     tree: dict[str, LogLine]
-    """The lines of the tree by key in file order; of repeated lines, the first."""
+    """The lines of the tree by key, in file order; only the first of repeated lines."""
     others: list[tuple[int, Object]]
     """The other lines, with their places."""
     gaps: list[Gap]
@@ -93,7 +93,7 @@ def is_boundary(value: Object) -> bool:
 
 
 def rows(values: list[Json], lines: list[int] | None) -> FileContents:
-    """Return the lines of a file; a line of a message without an id follows the previous one."""
+    """Return the lines of a file; message lines without an id follow the previous line."""
     neighbours = pairwise([0, *(lines or [])])
     gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
     # Nearly all files are in order, so sorting is only tried after a line that precedes its parent.
@@ -102,10 +102,8 @@ def rows(values: list[Json], lines: list[int] | None) -> FileContents:
 
 
 def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], list[int]]:
-    """Sort the lines so that each comes after its parent; in terminal sessions, Claude Code writes some lines late.
-
-    No line is moved across a compaction.
-    """
+    """Sort the lines so that each follows its parent, without moving any line across a compaction."""
+    # In terminal sessions, Claude Code writes some lines late.
     known = {string(value, "uuid") for value in values}
     written_ids, waiting, order = set[str](), dict[str, list[int]](), list[int]()
 
@@ -137,8 +135,8 @@ def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], 
 
 
 def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple[FileContents, bool]:
-    """Parse the lines in file order; also returns whether each line comes after its parent."""
-    queued = cache(partial(_attached_prompts, values))
+    """Parse the lines in file order, and return them with whether each line follows its parent."""
+    queued = cache(partial(_attached_prompts, values))  # computed only for files that need it
     tree: dict[str, LogLine] = {}
     others: list[tuple[int, Object]] = []
     eras, ids = _EraCounts(), MessageIds()
@@ -150,7 +148,7 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
         if not key and turn is not None:
             key, parent = f"entry {place}", "" if is_queued else before
         if not key or key in tree:
-            others += [] if key else [(place, value)]  # a repeated key is a copy, of which the first one counts
+            others += [] if key else [(place, value)]  # lines with repeated keys are copies of the first line
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
         era, starts_era = eras.of(chain, value, has_turn=turn is not None)
@@ -191,15 +189,15 @@ def _blocks(turn: Object) -> tuple[list[str], list[str], bool]:
 
 
 class _EraCounts:
-    """Counts the compactions of each chain while lines are read."""
+    """The counts of compactions in each chain while lines are read."""
 
     def __init__(self) -> None:
         self._counts: Counter[Chain] = Counter()
         self._at_start: set[Chain] = set()
-        """The chains without any content since the last compaction, except summaries."""
+        """The chains without content since the last compaction, except summaries."""
 
     def of(self, chain: Chain, value: Object, *, has_turn: bool) -> tuple[int, bool]:
-        """Return the era of a line, and whether the line starts it (a boundary, or a summary without one)."""
+        """Return the era of a line, and whether the line starts it (a boundary, or a summary without a boundary)."""
         is_summary = value.get("isCompactSummary") is True
         starts_era = is_boundary(value) or (is_summary and chain not in self._at_start)
         if starts_era:
@@ -211,7 +209,7 @@ class _EraCounts:
 
 
 class MessageIds:
-    """Detects message ids that are shared by several replies, which some proxies produce."""
+    """A detector for message ids that several replies share, as produced by some proxies."""
 
     def __init__(self) -> None:
         self._prompts: Counter[Chain] = Counter()
@@ -220,7 +218,7 @@ class MessageIds:
         self._ambiguous: set[ReplyKey | None] = set()
 
     def add_reply(self, row: LogLine) -> None:
-        """Compare a line with the earlier lines of its message, whose id is ambiguous if a prompt is between them."""
+        """Compare a line with the earlier lines of its message; a prompt between them makes the id ambiguous."""
         prompts = self._prompts[row.chain]
         known = self._known.get(row.message)
         self._known[row.message] = prompts, row
@@ -233,7 +231,7 @@ class MessageIds:
             self._prompts[row.chain] += 1
 
     def distinguish(self, tree: dict[str, LogLine]) -> dict[str, LogLine]:
-        """Return the lines with separate keys for the replies of a shared id; consecutive lines form a reply."""
+        """Return the lines with separate keys for replies that share an id; consecutive lines form a reply."""
         if not self._ambiguous:
             return tree
         rows: dict[str, LogLine] = {}
@@ -248,9 +246,9 @@ class MessageIds:
 
 
 def _distinct(row: LogLine, before: LogLine | None, names: set[ReplyKey]) -> ReplyKey:
-    """Return a unique key for a reply: its request or start time, which copies of its lines share.
+    """Return a unique key for a reply, from its request id or start time, which copies of its lines share.
 
-    ``before`` is the previous line, ``names`` are the keys so far.
+    ``before`` is the previous line, and ``names`` are the keys so far.
     """
     if before and before.message and message_id(row) == message_id(before) and not _differ(row, before):
         return before.message
@@ -270,13 +268,14 @@ def _differ(one: LogLine, other: LogLine) -> bool:
 
 
 def message_id(row: LogLine) -> str:
-    """Return the message id of a line; empty without one."""
+    """Return the message id of a line, or an empty string."""
     return string(row.value.get("message"), "id")
 
 
 def _parent(value: Object) -> str:
-    """Return the key of the previous line; the parent of a compaction is ignored, since it may come later."""
+    """Return the key of the previous line."""
     parent = string(value, "parentUuid")
+    # The logical parent of a compaction may come later in the file.
     return parent or ("" if is_boundary(value) else string(value, "logicalParentUuid"))
 
 
@@ -284,7 +283,7 @@ def _parent(value: Object) -> str:
 
 
 def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tuple[bool, Object | None]:
-    """Return whether a line is a queued prompt, and its turn."""
+    """Return whether a line is a queued prompt, and the turn of the line."""
     line_type = value.get("type")
     if line_type in ("user", "assistant"):
         return False, _message_turn(value, place) if _is_sent(value) else None
@@ -295,7 +294,7 @@ def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tupl
 
 
 def _is_sent(value: Object) -> bool:
-    """Return whether the model produced or received a line; errors and notes to the user come from the client."""
+    """Return whether the model produced or received a line, unlike the client's errors and notes to the user."""
     if value["type"] == "assistant":
         is_error = value.get("isApiErrorMessage")
         return is_error is False if _is_synthetic(value) else is_error is not True
@@ -303,7 +302,7 @@ def _is_sent(value: Object) -> bool:
 
 
 def _is_synthetic(value: Object) -> bool:
-    """Return whether the client wrote a line in the assistant's name; such lines are sent later, except errors."""
+    """Return whether the client wrote a line as the assistant; except for errors, later requests contain such lines."""
     message = value.get("message")
     return isinstance(message, dict) and message.get("model") == SYNTHETIC
 
@@ -317,13 +316,13 @@ def _message_turn(value: Object, place: int) -> Object:
 
 
 def _attached_prompts(values: list[Json]) -> Counter[str]:
-    """Count how often each text is attached as a queued prompt; computed only for files that need it."""
+    """Count how often each text is attached as a queued prompt."""
     prompts = (_attached_prompt(value) for value in objects(values))
     return Counter(prompt for prompt in prompts if isinstance(prompt, str))
 
 
 def _attached_prompt(value: Object) -> Json:
-    """Return the prompt in an attachment, as a text or as blocks; ``None`` without one."""
+    """Return the prompt in an attachment, as a string or as blocks; ``None`` for other attachments."""
     if at(value, "attachment", "type") != "queued_command":
         return None
     prompt = at(value, "attachment", "prompt")
@@ -332,7 +331,7 @@ def _attached_prompt(value: Object) -> Json:
 
 
 def _absorbed(value: Object, queued: Callable[[], Counter[str]]) -> str | None:
-    """Return a prompt that left the queue in the middle of a turn, unless an attachment contains it, too.
+    """Return a prompt that left the queue in the middle of a turn, unless an attachment also contains it.
 
     ``queued`` returns the counts of attached prompts, which are decremented.
     """

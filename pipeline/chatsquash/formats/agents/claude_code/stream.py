@@ -1,4 +1,4 @@
-"""The output of `claude --output-format stream-json`: the lines of a session file, mostly without prompts."""
+"""The output of ``claude --output-format stream-json``: the lines of a session file, mostly without prompts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.formats.values import Object, at, members, string
 
 MEMBER = "parent_tool_use_id"
-"""The member by which message lines of a stream are recognised."""
+"""The member that identifies message lines in a stream."""
 _Chain = tuple[str, str]
 """The id of a session, and the id of the call that started a sub-agent."""
 
 
 def find_evidence(values: list[Json]) -> str | None:
-    """Check for messages with a session id, among lines that all have a type."""
+    """Check for messages with a session id in a file whose lines all have a type."""
     count = sum(map(_is_message, values))
     is_stream = count and all(isinstance(at(each, "type"), str) for each in values)
     return f"messages of a stream in {count} of {len(values)} lines" if is_stream else None
@@ -29,7 +29,7 @@ def _is_message(line: Json) -> bool:
 
 
 def is_stream(values: list[Json]) -> bool:
-    """Return whether a file is a stream; the first line with a distinctive member decides."""
+    """Return whether a file is a stream, based on the first line with a distinctive member."""
     for each in values:
         if isinstance(each, dict) and (MEMBER in each or "sessionId" in each):
             return "sessionId" not in each
@@ -37,7 +37,7 @@ def is_stream(values: list[Json]) -> bool:
 
 
 def as_lines(values: list[Json]) -> list[Json]:
-    """Convert the lines to the form of session files; each message follows the previous one."""
+    """Convert the lines to the form of session files, in which each message follows the previous message."""
     return [*_lines(values)]
 
 
@@ -67,7 +67,7 @@ def _lines(values: list[Json]) -> Iterator[Json]:
 
 
 def _flags(value: Object, *, is_summary: bool) -> Object:
-    """Return the flags of a message; the first one after a compaction is its summary."""
+    """Return the flags of a message; the first message after a compaction is the summary."""
     if string(value, "type") == "assistant":
         return {"isApiErrorMessage": "error" in value} if at(value, "message", "model") == SYNTHETIC else {}
     return {"isCompactSummary": True} if is_summary else {"isMeta": True} if value.get("isSynthetic") is True else {}
@@ -82,10 +82,8 @@ def _metadata(value: Object) -> Object:
 
 
 def mark_context(conversations: list[Conversation], values: list[Json]) -> list[Conversation]:
-    """Link sub-agents to their calls, and mark conversations without all prompts.
-
-    The program prints prompts only with `--replay-user-messages`.
-    """
+    """Link sub-agents to their calls, and mark conversations with missing prompts."""
+    # Claude Code prints prompts only with ``--replay-user-messages``.
     calls = {string(each, MEMBER) for each in values} - {""}
     printed_ids = {string(each, "uuid") for each in values if _is_message(each)}
     preserved = (at(each, "compact_metadata", "preserved_messages", "uuids") for each in values)

@@ -1,4 +1,4 @@
-"""The tree of a file's lines: the parent of each line, compactions, and the ends of conversations."""
+"""The tree of a file's lines: parents, compactions, and the ends of conversations."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from chatsquash.formats.values import at, string
 
 _Era = tuple[Chain, int]
 _NEAR = 100
-"""The number of lines that are searched before a line with a missing parent."""
+"""The number of lines before a line with a missing parent that are searched."""
 
 
 class Compaction(Struct, frozen=True):
-    """How a conversation continues after a compaction."""
+    """The beginning of a conversation after a compaction."""
 
     row: LogLine
     """The boundary, or the summary if there is no boundary."""
@@ -28,11 +28,11 @@ class Compaction(Struct, frozen=True):
     """The lines that were kept unchanged, by key, in order."""
 
 
-def _certain(row: LogLine, earlier: list[LogLine]) -> LogLine | None:
-    """Return the predecessor of a line whose parent is missing, if it is certain.
+def _certain_predecessor(row: LogLine, earlier: list[LogLine]) -> LogLine | None:
+    """Return the predecessor of a line whose parent is missing, or ``None`` if it is uncertain.
 
-    A prompt follows the previous line since the last compaction, a result its call, and a line of a reply the other
-    lines of the reply.
+    Prompts follow the previous line since the last compaction, results follow their call, and the lines of a reply
+    follow each other.
     """
     for before in earlier[: -_NEAR - 1 : -1]:
         if before.era != row.era or row.turn is None or row.is_queued:
@@ -49,23 +49,23 @@ def _certain(row: LogLine, earlier: list[LogLine]) -> LogLine | None:
 
 
 class LineTree:
-    """The lines of a file, each with the line before it."""
+    """The lines of a file, linked to the previous lines."""
 
     def __init__(self, contents: FileContents) -> None:
         self.rows = contents.tree
         self.turn_lines = [row for row in contents.tree.values() if row.turn is not None]
         self.replies = [row for row in self.turn_lines if row.message is not None]
         self.findings: list[tuple[int, RepeatedViolation]] = []
-        """Lines whose parents are missing."""
+        """The findings for lines whose parents are missing."""
         self.joined: set[str] = set()
-        """The keys of the lines that got another parent."""
+        """The keys of the lines whose missing parents were replaced."""
         self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
         self._messages: dict[ReplyKey, list[LogLine]] = {}
         self._results: dict[tuple[_Era, str], LogLine] = {}
         self._reply_lines: dict[Chain, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
-        """The lines with a system prompt or tool definitions."""
+        """The lines that contain a system prompt or tool definitions, by chain."""
         for row in contents.tree.values():
             if row.message is not None:
                 self._messages.setdefault(row.message, []).append(row)
@@ -96,23 +96,23 @@ class LineTree:
         return parents
 
     def _substitute(self, row: LogLine, gaps_before: list[Gap], earlier: list[LogLine]) -> LogLine | None:
-        """Return the line that replaces a missing parent: the last one before an unreadable line.
+        """Return the line that replaces a missing parent, or ``None`` if the line starts a conversation.
 
-        Each unreadable line accounts for one missing parent.  If the parent was never written, the predecessor is used
-        if it is certain.  Otherwise the line starts a conversation.
+        Each unreadable line accounts for one missing parent, and is replaced by the line before it.  If the parent was
+        never written, it is replaced by the predecessor if that is certain.
         """
         before = 0
         if gaps_before:
             gap = gaps_before.pop()
             gaps_before.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
             before = bisect_left(earlier, gap.line, key=lambda each: each.line)
-        parent = earlier[before - 1] if before else _certain(row, earlier)
+        parent = earlier[before - 1] if before else _certain_predecessor(row, earlier)
         how = "unreadable" if before else "unwritten" if parent else "unknown"
         self.findings.append((row.line, RepeatedViolation("missing-parent", (how,))))
         return parent
 
     def above(self, row: LogLine) -> LogLine | None:
-        """Return the previous line on the same chain, or the summary if a compaction kept the previous line."""
+        """Return the previous line of the chain, or the anchor of the compaction if it kept the previous line."""
         parent = self._parents[row.key]
         if parent is None or parent.chain != row.chain:
             return None
@@ -155,7 +155,7 @@ class LineTree:
         return Compaction(first, anchor if anchor and is_own else summary, kept_lines)
 
     def _kept_lines(self, metadata: object) -> list[LogLine]:
-        """Return the lines that a compaction kept; it lists all of them, or the first and the last."""
+        """Return the lines that a compaction kept; its metadata lists all of them, or only the first and the last."""
         kept_ids = at(metadata, "preservedMessages", "allUuids") or at(metadata, "preservedMessages", "uuids")
         if isinstance(kept_ids, list):
             return [self.rows[key] for key in kept_ids if isinstance(key, str) and key in self.rows]
@@ -172,10 +172,10 @@ class LineTree:
     # Lines with turns
 
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
-        """Return the last lines of conversations, and queued prompts by the line that they follow."""
+        """Return the last lines of conversations, and the queued prompts by the line that they follow."""
         nearest = self._before
         followed_keys = {before.key for row in self.turn_lines if not row.is_queued and (before := nearest[row.key])}
-        # A queued prompt only counts as a successor if another line follows it.
+        # A queued prompt counts as a successor only if another line follows it.
         for row in reversed(self.turn_lines):
             if row.is_queued and row.key in followed_keys and (before := nearest[row.key]):
                 followed_keys.add(before.key)
@@ -183,10 +183,10 @@ class LineTree:
         leaves = [row for row in ends if not row.is_queued]
         if not leaves and not all(row.is_queued for row in self.turn_lines):
             raise TurnError(f"entry {self.turn_lines[-1].place} is its own ancestor by parentUuid")
-        return leaves, self._behind({row.key for row in ends if row.is_queued})
+        return leaves, self._queued_prompts({row.key for row in ends if row.is_queued})
 
-    def _behind(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:
-        """Return queued prompts that no line follows, by the key of the line that they follow."""
+    def _queued_prompts(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:
+        """Return the queued prompts that no line follows, by the key of the line that they follow."""
         riders: dict[str, list[LogLine]] = {}
         anchors: dict[str, LogLine] = {}
         last: dict[Chain | None, LogLine] = {}
@@ -202,7 +202,7 @@ class LineTree:
         return riders
 
     def _nearest(self) -> dict[str, LogLine | None]:
-        """Return the nearest line with a turn above each line with a turn."""
+        """Return, for each line with a turn, the nearest line with a turn above it."""
         known: dict[str, LogLine | None] = {}
         for row in self.turn_lines:
             above = self.above(row)
@@ -219,13 +219,13 @@ class LineTree:
         return self._before[row.key]
 
     def last_reply(self, row: LogLine) -> LogLine | None:
-        """Return the assistant's last line on a chain before a line of it."""
+        """Return the last reply line before a line of the same chain."""
         reply_lines = self._reply_lines.get(row.chain, [])
         before = bisect_left(reply_lines, row.place, key=lambda each: each.place)
         return reply_lines[before - 1] if before else None
 
     def blocks(self, row: LogLine) -> list[LogLine]:
-        """Return the lines of an assistant's message."""
+        """Return the lines of the reply that a line belongs to."""
         return self._messages[row.message] if row.message else []
 
     def blocks_of(self, reply: ReplyKey) -> list[LogLine]:
@@ -233,7 +233,7 @@ class LineTree:
         return self._messages[reply]
 
     def answer(self, row: LogLine, call_id: str) -> LogLine | None:
-        """Return the line with the result of a call."""
+        """Return the line that contains the result of a call, or ``None``."""
         return self._results.get(((row.chain, row.era), call_id))
 
     def meanwhile(self, row: LogLine) -> list[LogLine]:

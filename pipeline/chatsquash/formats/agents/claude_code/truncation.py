@@ -1,4 +1,4 @@
-"""Detect replies that ended early, and those among them that later requests do not contain."""
+"""Detect replies that ended early, and which of them later requests do not contain."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatsquash.formats.values import string
 
 
 def truncated_replies(tree: LineTree) -> set[ReplyKey]:
-    """Return the replies without the members that the last event of a stream sets."""
+    """Return the replies that lack the members from the last event of a stream."""
     is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
     early = _without_end(tree, is_open, _has_stop_reason) if is_open else set()
-    # Claude Code completes some truncated replies itself and adds a note to continue; these have a stop reason, too.
+    # Claude Code completes some truncated replies itself, with a stop reason, and adds a note to continue.
     notes = [row for row in tree.turn_lines if row.message is None and row.value.get("turnCompanion") is True]
     resumed_replies = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
     return early | _without_end(tree, resumed_replies, _has_details) if resumed_replies else early
@@ -26,17 +26,15 @@ def reasoning_only(tree: LineTree) -> set[ReplyKey]:
     thought = {row.message for row in tree.replies if row.is_thought and row.message}
     if thought:
         thought -= {row.message for row in tree.replies if not row.is_thought}
-    # Without a message id, other lines of the same reply could not be recognised.
+    # Without a message id, the other lines of a reply are unknown.
     return {key for key in thought if message_id(tree.blocks_of(key)[0])}
 
 
 def unsent(tree: LineTree, thoughts: set[ReplyKey]) -> set[ReplyKey]:
-    """Return those of these replies that another line follows; Claude Code does not send them again.
-
-    Lines whose parent is missing do not count, since they may follow lines of the reply that were never written.
-    """
+    """Return the replies with only reasoning that another line follows; Claude Code does not send them again."""
     if not thoughts:
         return thoughts
+    # Lines with missing parents may follow lines of the reply that were never written.
     predecessors = (tree.nearest(row) for row in tree.turn_lines if row.key not in tree.joined)
     return {before.message for before in predecessors if before and before.message in thoughts}
 
@@ -60,10 +58,8 @@ def _has_details(row: LogLine) -> bool:
 
 
 def _without_end(tree: LineTree, replies: set[ReplyKey], is_ended: Callable[[LogLine], bool]) -> set[ReplyKey]:
-    """Return those of these replies without a line that marks their end, if most replies of their version have one.
-
-    Versions of Claude Code that write lines before a reply ends mark few ends, but their calls have results.
-    """
+    """Return the replies that no line marks as ended, if their version of Claude Code usually marks the end."""
+    # Versions that write lines before a reply ends mark few ends, but the calls of their replies have results.
     complete = {row.message: string(row.value, "version") for row in tree.replies if is_ended(row)}
     others = {row.message: row for row in tree.replies if row.message in replies and row.message not in complete}
     answered_versions = Counter(

@@ -30,14 +30,14 @@ LOCATIONS = (
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _CERTAIN = ("session_meta", "response_item")
-"""Types of which a single line is sufficient evidence."""
+"""The types of lines that are sufficient evidence individually."""
 _BETWEEN_AGENTS = "inter_agent_communication"
 
 
 def fits(values: list[Json]) -> str | None:
     """Check for lines with a known type and a payload, for bare items after a header, or for thread events.
 
-    The oldest files consist of bare items; `codex exec --json` prints thread events.
+    The oldest files consist of bare items, and ``codex exec --json`` prints thread events.
     """
     count = sum(map(_is_line, values))
     if count * 2 > len(values) or any(_is_line(line) and string(line, "type") in _CERTAIN for line in values):
@@ -59,22 +59,22 @@ def _is_header(line: Json) -> bool:
 
 
 def owner(path: str) -> str | None:
-    """Return the folder of sessions for a file that lists their prompts or names."""
+    """Return the session folder for a file that lists the prompts or names of sessions."""
     folder, slash, name = path.rpartition("/")
     return f"{folder}{slash}sessions" if name in ("history.jsonl", "session_index.jsonl") else None
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return a glob for the parent session of a sub-agent, which is in the same folder."""
+    """Return a glob for the file of a sub-agent's parent session, which is in the same folder."""
     folder = path.rpartition("/")[0]
     return f"{escape(folder)}/rollout-*-{origin.parent}.jsonl*" if is_plain_name(origin.parent) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, earlier: Earlier = None) -> list[Conversation]:
-    """Return the conversation as it ended, then as it was before each compaction and each rollback.
+    """Return the conversation at the end, then the conversations before each compaction and each rollback.
 
-    ``earlier`` are the lines of the files in which the session begins.  Gaps in ``lines`` are lines that could not be
-    read; items after a gap belong to a new reply.
+    ``earlier`` contains the lines of the files in which the session begins.  Gaps in ``lines`` are lines that could not
+    be read; items after a gap belong to a new reply.
     """
     if events.find_evidence(values):
         return events.conversations(values, lines)
@@ -102,7 +102,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
 
 
 def _gaps(lines: list[int] | None) -> set[int]:
-    """Return the lines after gaps; empty if most lines are separated, for example by blank lines."""
+    """Return the lines after gaps; empty if there are gaps between most lines, for example blank lines."""
     if not lines or lines[-1] - lines[0] + 1 == len(lines):
         return set()
     gaps = {line for before, line in pairwise(lines) if line > before + 1}
@@ -136,7 +136,7 @@ def _conversation(
 
 
 def _definitions(rollout: Rollout) -> list[Tool]:
-    """Return the definitions of tools that the client of Codex runs; Codex's own tools are not stored."""
+    """Return the definitions of tools that Codex's client runs; definitions of Codex's own tools are not stored."""
     lists = (meta.payload.get("dynamic_tools") for meta in rollout.meta)
     definitions = next((tools for tools in lists if isinstance(tools, list)), [])
     spelled = [
@@ -153,11 +153,12 @@ def _definitions(rollout: Rollout) -> list[Tool]:
 
 
 def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:
-    """Return the system prompt with its metadata; instructions that a message repeats are the user's own."""
+    """Return the system prompt and its metadata; there is no prompt if a message repeats the instructions."""
     items = [each.turn for history in (rollout.now, *rollout.earlier) for each in history.items]
     for meta in (*rollout.meta, *reversed(rollout.inherited)):
         based = meta.payload.get("base_instructions")
         prompt = string(based, "text") or (based if isinstance(based, str) else "")
+        # Older files have only the user's instructions, which Codex also sends as a message.
         older = string(meta.payload, "instructions")
         if prompt or older:
             is_input = bool(prompt) or not _is_repeated(older, items)

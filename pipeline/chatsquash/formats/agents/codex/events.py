@@ -1,4 +1,4 @@
-"""The events of `codex exec --json`: the displayed items of each turn, without prompts and the system prompt."""
+"""The events of ``codex exec --json``: the displayed items of each turn, without prompts and the system prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsquash.formats.values import Object, at, compact, string, without
 _EVENTS = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
 _ITEM = "item."
 _ITEM_MEMBERS = ("id", "type", "status", "exit_code")
-"""Members of an item that are not part of a call or of its result."""
+"""The members of items that belong to neither a call nor its result."""
 _RESULTS: dict[str, tuple[str, ...]] = {
     "command_execution": ("aggregated_output",),
     "mcp_tool_call": ("result", "error"),
@@ -21,8 +21,8 @@ _RESULTS: dict[str, tuple[str, ...]] = {
     "file_change": (),
     "web_search": (),
 }
-"""The members that form the result of a call, by the type of the item."""
-_NAMING = ("server", "tool", "sender_thread_id")
+"""The members that form the result of a call, by item type."""
+_NAME_MEMBERS = ("server", "tool", "sender_thread_id")
 
 
 def find_evidence(values: list[Json]) -> str | None:
@@ -39,14 +39,14 @@ def _is_event(line: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the replies of each thread; they are never trained on, since the requests are not logged."""
+    """Return the replies of each thread, which are never trained on because the requests are not logged."""
     threads: dict[str, _Thread] = {}
     unread = Unread()
     thread = _Thread("")
     for place, number, line in entries(values, lines):
         event_type = string(line, "type")
         if event_type == "thread.started":
-            thread.end(is_whole=False)
+            thread.end(is_complete=False)
             ident = string(line, "thread_id")
             thread = threads.setdefault(ident, _Thread(ident))
         elif event_type == "item.completed" and isinstance(line.get("item"), dict):
@@ -54,8 +54,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         elif event_type != "item.started":
             unread.count(event_type or "line without a type")
         if event_type in _EVENTS:
-            thread.end(is_whole=event_type == "turn.completed")
-    thread.end(is_whole=False)
+            thread.end(is_complete=event_type == "turn.completed")
+    thread.end(is_complete=False)
     read = [each for each in threads.values() if each.items]
     return [_conversation(each, unread, place) for place, each in enumerate(read)]
 
@@ -82,9 +82,9 @@ class _Thread:
     id: str
     items: list[LoggedTurn] = field(default_factory=list)
     breaks: set[str] = field(default_factory=set)
-    """The places of items that start a new reply."""
+    """The places of items that start a reply."""
     truncated: set[str] = field(default_factory=set)
-    """The places of items of interrupted replies."""
+    """The places of items in interrupted replies."""
     open: list[str] = field(default_factory=list)
     """The places of the items since the last result or turn end."""
     calls: set[str] = field(default_factory=set)
@@ -125,16 +125,16 @@ class _Thread:
         self.items.append(LoggedTurn(place, output, Evidence(evidence.line)))
         self.open = []
 
-    def end(self, *, is_whole: bool) -> None:
+    def end(self, *, is_complete: bool) -> None:
         """End a turn; if it failed or was interrupted, its last reply is truncated."""
-        if not is_whole:
+        if not is_complete:
             self.truncated.update(self.open)
         self.open = []
         self.is_divided = True
 
 
 def _tool_of(item: Object) -> _CalledTool:
-    """Return the call of an item; its name is that of the tool, or else the type of the item."""
+    """Return the call of an item, with the name of its tool or else its type as the name."""
     item_type = string(item, "type")
     result_members = _RESULTS[item_type]
     names = [name for name in (string(item, "server"), string(item, "tool")) if name]
@@ -142,5 +142,5 @@ def _tool_of(item: Object) -> _CalledTool:
     plain = next(iter(result.values())) if len(result) == 1 else result or string(item, "status")
     arguments = item.get("arguments") if item_type == "mcp_tool_call" else None
     if not isinstance(arguments, dict):
-        arguments = without(item, *_ITEM_MEMBERS, *_NAMING, *result_members)
+        arguments = without(item, *_ITEM_MEMBERS, *_NAME_MEMBERS, *result_members)
     return _CalledTool("__".join(names) or item_type, arguments, plain or "")

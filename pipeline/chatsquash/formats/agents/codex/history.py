@@ -1,4 +1,4 @@
-"""Find the beginning of a rollout that continues another file: forks are stored without their parents' lines."""
+"""Locate the beginning of a rollout that continues another file; forks are stored without their parents' lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from chatsquash.formats.base import Continuation
 from chatsquash.formats.values import at, is_plain_name
 
 Earlier = list[list[Json]] | None
-"""The lines of the files in which a session begins, oldest file first; ``None`` if one of them was not found."""
+"""The lines of the files in which a session begins, oldest file first; ``None`` if a file was not found."""
 
 _DAY = ("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2)
-"""Globs for the folders of a day."""
+"""Globs for the folder names of a year, a month and a day."""
 
 
 def continues_from(path: str, values: list[Json]) -> Continuation | None:
-    """Return where the session of a file begins; ``None`` if it begins in this file."""
+    """Return the location of a session's beginning; ``None`` if it is in this file."""
     header = next((each for each in values if at(each, "type") == "session_meta"), None)  # unknown lines may precede it
     base = at(header, "payload", "history_base")
     thread, end = at(base, "thread_id"), at(base, "end_ordinal_exclusive")
@@ -30,7 +30,7 @@ def continues_from(path: str, values: list[Json]) -> Continuation | None:
 
 
 def _folders(folder: str) -> list[str]:
-    """Return globs for the folders to search: the same one, those of other days, and the archive."""
+    """Return globs for the folders to search: the same folder, the folders of other days, and the archive."""
     parts = folder.split("/")
     is_dated = len(parts) > len(_DAY) and all(part.isdigit() for part in parts[-len(_DAY) :])
     root = escape("/".join(parts[: -len(_DAY)]) if is_dated else folder)

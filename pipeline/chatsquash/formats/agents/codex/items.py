@@ -1,4 +1,4 @@
-"""Convert items of a rollout to items of OpenAI Responses."""
+"""Convert rollout items to OpenAI Responses items."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from chatsquash.formats.values import Object, compact, objects, string, texts
 
 ENCRYPTED = "[encrypted message]"
 """The placeholder for an encrypted message between agents."""
-_UNSAID = ("ghost_snapshot", "compaction_trigger", "other")
-"""Items that are not sent to the model."""
+_UNSENT = ("ghost_snapshot", "compaction_trigger", "other")
+"""The types of items that are not sent to the model."""
 _OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message")
-"""Items that differ from those of OpenAI Responses."""
+"""The types of items that differ from OpenAI Responses."""
 _BARE = ("message", "reasoning", "compaction")
-"""Types of items other than calls and their outputs."""
+"""The types of items other than calls and their outputs."""
 _MESSAGE = ("type", "role", "content", "id", "status", "phase", "name")
 _CALL = ("call_id", "arguments", "input", "output", "action", "namespace", "caller", "execution", "tools")
 _THOUGHT = ("summary", "encrypted_content")
@@ -24,7 +24,7 @@ _INJECTED = (
     *("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>", "<turn_aborted>"),
     *("<subagent_notification>", "<user_shell_command>", "<skill>", "# AGENTS.md instructions for "),
 )
-"""Prefixes of user messages that Codex writes itself."""
+"""The prefixes of user messages that Codex writes itself."""
 
 
 def is_bare(line: Object) -> bool:
@@ -36,11 +36,11 @@ def is_bare(line: Object) -> bool:
 def ordinary(item: Object, unread: Unread) -> Object | None:
     """Convert an item to OpenAI Responses; ``None`` if it is not part of the conversation.
 
-    Calls of the local shell and of custom tools become function calls: Codex runs all of them in the same way, and not
-    every output format supports the other types.
+    Local shell calls and custom tool calls become function calls.
     """
+    # Codex runs all calls in the same way, and not every output format supports the other types.
     item_type = string(item, "type")
-    if item_type in _UNSAID:
+    if item_type in _UNSENT:
         unread.count(member_path("response_item", str(item_type)))
         return None
     if not _READ.issuperset(item):
@@ -76,7 +76,7 @@ def is_readable(content: object) -> bool:
 
 
 def between_agents(content: Json) -> Object:
-    """Convert a message between agents; encrypted parts are replaced by a placeholder."""
+    """Convert a message between agents; encrypted parts are replaced with a placeholder."""
     if not is_readable(content):
         known = [string(block, "text") or ENCRYPTED for block in objects(content)] or [ENCRYPTED]
         content = [{"type": "input_text", "text": text} for text in known]
@@ -89,7 +89,7 @@ def is_hidden(item: Object) -> bool:
 
 
 def is_of_model(item: Object) -> bool:
-    """Return whether the model produced an item: a message of the assistant, reasoning or a call."""
+    """Return whether the model produced an item: an assistant message, reasoning or a call."""
     item_type = string(item, "type")
     if item_type in ("", "message"):
         return item.get("role") == "assistant"
@@ -97,10 +97,10 @@ def is_of_model(item: Object) -> bool:
 
 
 def is_input(item: Object) -> bool:
-    """Return whether an item is input of the model: another role's message, or a summary."""
+    """Return whether an item is input for the model: a message of another role, or a summary."""
     return item.get("role") in ("user", "developer", "system") or item.get("type") == "compaction"
 
 
 def is_prompt(item: Object) -> bool:
-    """Return whether an item is a prompt by the user, not injected by Codex."""
+    """Return whether an item is a prompt from the user, not injected by Codex."""
     return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts(item.get("content")))

@@ -1,4 +1,4 @@
-"""Convert the items of a rollout to messages: directly if possible, else with the reader of OpenAI Responses."""
+"""Convert rollout items to messages: directly if possible, otherwise with the reader for OpenAI Responses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OTHERS = ("user", "developer", "system")
 def load_items(
     turns: Iterable[LoggedTurn],
     head: list[Message],
-    of_head: Evidence,
+    head_evidence: Evidence,
     breaks: Container[str] = (),
     truncated: Container[str] = (),
 ) -> LoggedMessages:
@@ -40,15 +40,15 @@ def load_items(
 
     Args:
         turns: the items
-        head: messages to insert before those of the items
-        of_head: the evidence for these
-        breaks: the places of items that start a new reply
-        truncated: the places of items of truncated replies
+        head: messages to insert before the messages of the items
+        head_evidence: the evidence for the inserted messages
+        breaks: the places of items that start a reply
+        truncated: the places of items in truncated replies
 
     Raises:
-        TurnError: if an item is malformed; the message contains its place
+        TurnError: if an item is malformed; the message includes its place
     """
-    messages = _Messages(LoggedMessages(list(head), [of_head] * len(head)))
+    messages = _Messages(LoggedMessages(list(head), [head_evidence] * len(head)))
     for turn in turns:
         if turn.place in breaks:
             messages.close()
@@ -61,21 +61,21 @@ def load_items(
 
 
 class _Messages:
-    """Collects messages while items are read."""
+    """The messages so far while items are read."""
 
     def __init__(self, logged_messages: LoggedMessages) -> None:
         self.result = logged_messages
         self._open: list[LoggedTurn] = []
-        """The assistant's items that are not converted yet."""
+        """The assistant items that are not converted yet."""
         self._calls = Calls()
         """The open calls before the last assistant message."""
         self._last_blocks: tuple[Block, ...] | None = None
-        """The last assistant message, if ``_calls`` does not include it; all its calls have logged ids."""
+        """The blocks of the last assistant message if ``_calls`` does not include it; all its calls have logged ids."""
         self._answered_ids: list[str] = []
-        """The ids of the calls that were answered since then."""
+        """The ids of the calls that were answered since that message."""
 
     def add(self, turn: LoggedTurn) -> None:
-        """Add an item; items that are not the assistant's become separate messages."""
+        """Add an item; items of other roles than the assistant become separate messages."""
         item = turn.turn
         item_type = item.get("type")
         if item_type in _ASSISTANT or (
@@ -91,7 +91,7 @@ class _Messages:
             self._load(turn)
 
     def close(self) -> None:
-        """Convert the assistant's open items to a message."""
+        """Convert the open assistant items to a message."""
         items_to_join, self._open = self._open, []
         if not items_to_join:
             return
@@ -100,19 +100,19 @@ class _Messages:
             message, self._last_blocks = usual
             self._answered_ids = []
         else:
-            calls = self._behind()
+            calls = self._current_calls()
             turn = assistant_turn(items, calls.call)
             message, self._calls = view.message(turn), calls.after_calls(turn.blocks)
         self._append(message, merge_evidence(items_to_join))
 
     def _load(self, turn: LoggedTurn) -> None:
-        """Load an item with the reader of OpenAI Responses."""
+        """Load an item with the reader for OpenAI Responses."""
         try:
             if not openai_responses.load(turn.turn, State()).turns:
                 self._open.append(turn)
                 return
             self.close()
-            (loaded_turn,), state = openai_responses.load(turn.turn, State(calls=self._behind()))
+            (loaded_turn,), state = openai_responses.load(turn.turn, State(calls=self._current_calls()))
         except TurnError as problem:
             raise TurnError(f"{turn.place} {problem}") from None
         self._calls = state.calls
@@ -123,7 +123,7 @@ class _Messages:
         self.result.messages.append(message)
         self.result.evidence.append(evidence)
 
-    def _behind(self) -> Calls:
+    def _current_calls(self) -> Calls:
         """Return the open calls after the messages so far."""
         if self._last_blocks is not None:
             self._calls, self._last_blocks = self._calls.after_calls(self._last_blocks), None
@@ -134,7 +134,7 @@ class _Messages:
 
 
 def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
-    """Convert items in the usual order of reasoning, a text and calls; ``None`` for any other order."""
+    """Convert items in the usual order of reasoning, text and calls; ``None`` for other items."""
     blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
     text: str | None = None
     is_plain = True
@@ -168,7 +168,7 @@ def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
 
 
 def _plain_text(item: Object) -> Text | None:
-    """Return the text of a message without other members except a phase."""
+    """Return the text of a message whose only optional member is a phase; ``None`` for other messages."""
     text, phase = _text(item), item.get("phase")
     if not text or len(item) != _PLAIN_SIZE + ("phase" in item) or not isinstance(phase, str | None):
         return None
@@ -176,7 +176,7 @@ def _plain_text(item: Object) -> Text | None:
 
 
 def _thought(item: Object) -> Reasoning | None:
-    """Convert reasoning with at most one text; ``None`` if a block cannot express it."""
+    """Convert reasoning with at most one summary part; ``None`` if a block cannot express it."""
     summary, encrypted, ident = item.get("summary"), item.get("encrypted_content"), item.get("id", "")
     is_text = isinstance(encrypted, str) and isinstance(ident, str)
     if (
@@ -206,7 +206,7 @@ def _call(item: Object) -> Call | None:
 
 
 def _text(item: Object) -> str | None:
-    """Return the text of a message whose only content is that text."""
+    """Return the text of a message without other content; ``None`` for other messages."""
     content = item.get("content")
     if isinstance(content, list) and len(content) == 1:
         block = content[0]

@@ -22,7 +22,7 @@ from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, at, count, kind, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
-"""Events that repeat items."""
+"""The types of events that repeat items."""
 _LINE = frozenset(("timestamp", "ordinal", "type", "payload"))
 _FREQUENT = ("response_item", "event_msg")
 """The most frequent types of lines."""
@@ -32,9 +32,9 @@ _META = (
 )
 _BEGINNING = ("task_started", "turn_started")
 _REVIEWED = ("exited_review_mode", "ExitedReviewMode")
-"""Events that end a review, which is stored in a separate file."""
+"""The types of events that end a review, which is stored in a separate file."""
 _TURNS = (*_BEGINNING, "task_complete", "turn_complete", "turn_aborted")
-"""Events at the beginning or end of a turn."""
+"""The types of events at the beginning or end of a turn."""
 
 
 class Meta(NamedTuple):
@@ -61,10 +61,10 @@ class Rollout:
     """The histories before compactions and rollbacks."""
     meta: list[Meta] = field(default_factory=list)
     inherited: list[Meta] = field(default_factory=list)
-    """The metadata of the files in which the session begins."""
+    """The metadata in the files in which the session begins."""
     model: str | None = None
     turn: str | None = None
-    """The id of the turn, which is the same for copies in the files of forks and sub-agents."""
+    """The id of the turn, which copies in the files of forks and sub-agents share."""
     unread: Unread = field(default_factory=Unread)
     histories: int = 1
     is_inherited: bool = False
@@ -72,13 +72,13 @@ class Rollout:
     uncounted: list[str] = field(default_factory=list)
     """The places of the model's items since the last complete reply."""
     truncated: set[str] = field(default_factory=set)
-    """The places of items of truncated replies."""
+    """The places of items in truncated replies."""
     breaks: set[str] = field(default_factory=set)
-    """The places of items that start a new reply."""
+    """The places of items that start a reply."""
     is_divided: bool = False
     """Whether the model's next item starts a new reply."""
     is_reviewed: bool = False
-    """Whether a review has ended, whose result Codex adds as a message of the assistant."""
+    """Whether a review has just ended; Codex adds its result as an assistant message."""
     has_turns: bool = False
     """Whether events mark the beginnings of turns."""
     is_prompted: bool = False
@@ -86,7 +86,7 @@ class Rollout:
 
     @property
     def kind(self) -> ConversationKind:
-        """The kind of the session: the user's, a sub-agent's, or one that Codex started for its own purposes."""
+        """The kind of the session: started by the user, by an agent, or by Codex for its own purposes."""
         payload = self.meta[0].payload if self.meta else {}
         source = payload.get("source")
         agent = at(source, "subagent")
@@ -103,18 +103,18 @@ class Rollout:
 
     @property
     def parent(self) -> str | None:
-        """The session whose agent started this one."""
+        """The id of the session whose agent started this session."""
         payload = self.meta[0].payload if self.meta else {}
         spawned = at(payload.get("source"), "subagent", "thread_spawn")
         return string(spawned, "parent_thread_id") or string(payload, "parent_thread_id") or None
 
     def begin(self, meta: Meta) -> None:
-        """Read the metadata of a session; in a fork, it precedes the metadata of the session that is repeated."""
-        self.meta.append(meta)
+        """Read the metadata of a session."""
+        self.meta.append(meta)  # in a fork, the metadata of the repeated session follows
         self.unread.count_members("session_meta", meta.payload, *_META)
 
     def header(self, number: int, line: Object) -> None:
-        """Read the first line of one of the oldest files."""
+        """Read the first line of a file in the oldest format."""
         self.meta.append(Meta(number, moment(line.get("timestamp")), line))
         self.unread.count_members("header", line, *_META)
 
@@ -171,14 +171,14 @@ class Rollout:
             if self.has_records and not (is_copied or is_result):
                 self.uncounted.append(place)
         elif self.uncounted and string(converted, "type").endswith("_output"):
-            self.truncate()  # the usage of a complete reply is logged before the results of its calls
+            self.truncate()  # the usage of a complete reply would have been logged before the results of its calls
         self.now.add(LoggedTurn(place, converted, evidence))
         if not (self.has_events or is_copied or self.is_prompted) and is_prompt(converted):
             self.now.starts.append(len(self.now.items) - 1)
             self.is_prompted = self.has_turns
 
     def event(self, payload: Object) -> None:
-        """Read an event; most repeat items."""
+        """Read an event; most events repeat items."""
         event_type = string(payload, "type")
         if event_type == "user_message":
             self.now.starts.append(self.now.users[-1] if self.now.users else len(self.now.items))
@@ -197,7 +197,7 @@ class Rollout:
                 self.begin_turn(is_new=event_type in _BEGINNING, failed=bool(payload.get("error")))
 
     def begin_turn(self, *, is_new: bool, failed: bool = False) -> None:
-        """End the last turn, and start another one if ``is_new``; the last reply of a failed turn is truncated."""
+        """End the last turn, and start a new turn if ``is_new``; the last reply of a failed turn is truncated."""
         self.truncate()
         for each in reversed(self.now.items if failed else ()):
             if not is_of_model(each.turn):
@@ -210,7 +210,7 @@ class Rollout:
             self.has_turns, self.is_prompted = True, False
 
     def use(self, usage: Json, response_id: str | None = None) -> None:
-        """Assign token counts to the last reply; they are logged after its items."""
+        """Assign token counts, which are logged after the items of a reply, to the last reply."""
         if self.now.reply_places and isinstance(usage, dict):
             place = self.now.reply_places[-1]
             each = self.now.items[place]
@@ -235,7 +235,7 @@ class Rollout:
             self.is_divided = True
 
     def skip(self) -> None:
-        """Skip an unreadable line; items after it belong to a new reply."""
+        """Skip an unreadable line; the following items belong to a new reply."""
         self.uncounted = []
         self.is_divided = True
 
@@ -247,12 +247,12 @@ class Rollout:
             if isinstance(line, dict):
                 self.add(f"{place}, entry {number}", None, line)
         self.inherited += self.meta
-        # The unread content belongs to the other file.
+        # Unread content in the other file is counted when that file is converted.
         self.meta, self.unread, self.is_inherited = [], unread, False
         self.skip()
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
-        """Start a new history with the logged replacement, or with the user's items and the summary."""
+        """Start a new history with the logged replacement, or with the input items and the summary."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.count_members("compacted", payload, "message", "replacement_history")
         messages = list[LoggedTurn]()
@@ -276,12 +276,12 @@ class Rollout:
             self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
 
     def next_id(self) -> str:
-        """Return the id of another history."""
+        """Return the id for a new history."""
         self.histories += 1
         return str(self.histories)
 
     def summary_of(self, message: str) -> int | None:
-        """Return the start of the reply that contains the summary at the end of a message, if it is in the file."""
+        """Return the start of the reply with the summary at the end of a message; ``None`` if it is not in the file."""
         items = self.now.items
         last = items[-1].turn if items else {}
         words = "".join(texts(last.get("content"))).strip() if is_of_model(last) else ""
@@ -302,12 +302,12 @@ class Rollout:
             self.now.remove_last(turns)
 
     def leave(self, history: RolloutHistory, start: int) -> None:
-        """Store a history if the assistant produced any item after ``start``; inherited ones are in another file."""
+        """Store a history if it contains a reply after ``start``; inherited histories are in another file."""
         if history.has_reply(start) and self._has_room(len(history.items)):
             self.earlier.append(history)
 
     def _has_room(self, items: int) -> bool:
-        """Return whether the budget allows a history of this size; otherwise it is counted as unread."""
+        """Return whether the budget allows a history of this size; otherwise, count it as unread."""
         if self.is_inherited:
             self.unread.count("copied conversation")
             return False
@@ -323,6 +323,6 @@ def _payload(line: Object) -> Object:
 
 
 def _last_text(history: Json) -> str:
-    """Return the text of the last replacement item, if it is the user's; a reply there was kept unchanged."""
+    """Return the text of the last replacement item if its role is user; otherwise, it is not the summary."""
     last = history[-1] if isinstance(history, list) and history else None
     return "".join(texts(at(last, "content"))) if at(last, "role") == "user" else ""

@@ -1,4 +1,4 @@
-"""The items of a rollout since its beginning or a compaction, as the model saw them."""
+"""The items of a rollout that the model saw since its beginning or a compaction."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class RolloutHistory:
     parent: str | None = None
     items: list[LoggedTurn] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
-    """The indexes of items that start the user's turns."""
+    """The indices of items that start the user's turns."""
     users: list[int] = field(default_factory=list)
-    """The indexes of the user's messages."""
+    """The indices of the user's messages."""
     reply_places: list[int] = field(default_factory=list)
-    """The indexes of items that the model produced in this session."""
+    """The indices of items that the model produced in this session."""
     is_undone: bool = False
     """Whether its last turns were rolled back."""
     begins_here: bool = True
@@ -38,7 +38,7 @@ class RolloutHistory:
         self.items.append(turn)
 
     def start_of_last(self, turns: int) -> int:
-        """Return the start of the user's last turns."""
+        """Return the index at which the user's last turns start."""
         return self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
 
     def remove_last(self, turns: int) -> None:
@@ -49,13 +49,13 @@ class RolloutHistory:
             del places[bisect_left(places, start) :]
 
     def branch(self, ident: str) -> RolloutHistory:
-        """Return a copy that contains the turns to be rolled back."""
+        """Return a copy with the turns that will be rolled back."""
         copy = replace(self, id=ident, kind="branch", parent=self.id, items=[*self.items], is_undone=True)
         copy.starts, copy.users, copy.reply_places = [*self.starts], [*self.users], [*self.reply_places]
         return copy
 
     def split_off(self, start: int, ident: str) -> RolloutHistory:
-        """Move the items from ``start`` on to a side request, in which the earlier items are context."""
+        """Move the items after ``start`` to a side request whose context is the earlier items."""
         side = RolloutHistory(ident, "side", self.id)
         for place, each in enumerate(self.items):
             is_sampled = each.evidence.is_sampled and place >= start
@@ -70,5 +70,5 @@ class RolloutHistory:
         return any(is_hidden(self.items[place].turn) for place in self.users)
 
     def has_reply(self, start: int = 0) -> bool:
-        """Return whether the assistant produced any of the items from a place on."""
+        """Return whether the model produced any item at or after a place."""
         return any(not is_input(each.turn) for each in self.items[start:])

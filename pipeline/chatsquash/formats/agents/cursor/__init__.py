@@ -38,13 +38,13 @@ def fits(values: list[Json]) -> str | None:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of an agent of the CLI, which is the name of its store's folder."""
+    """Return the name of a store's folder, which is the id of the CLI agent."""
     del origin
     return session_folder(path) if path.rpartition("/")[2] == "store.db" else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model saw last in each session, then the parts replaced by summaries, then abandoned branches.
+    """Return the conversation at the end of each session, the parts that summaries replaced, and abandoned branches.
 
     Only the databases of the CLI contain the system prompt; tool definitions are never stored.
     """
@@ -66,11 +66,11 @@ _VALUES, _HEADERS = "cursorDiskKV", "composerHeaders"
 _BLOBS, _META = "blobs", "meta"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
 _LAYERS = 3
-"""The maximum nesting of JSON texts in JSON texts."""
+"""The maximum nesting of JSON in JSON strings."""
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """Check for values by key (IDE), or for blobs by id and a metadata table (CLI)."""
+    """Check for values by key (IDE), or for blobs by id with a metadata table (CLI)."""
     if {"key", "value"} <= {*columns.get(_VALUES, [])}:
         has_headers = {"composerId", "value"} <= {*columns.get(_HEADERS, [])}
         return {_VALUES: ("key",), **({_HEADERS: ("composerId",)} if has_headers else {})}
@@ -80,7 +80,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group each composer with its bubbles, by id; a store is one session."""
+    """Group each composer with its bubbles, by id; a store contains only one session."""
     if _BLOBS in index:
         return [{table: [row[0] for row in index.get(table, [])] for table in (_META, _BLOBS)}]
     families_by_id: dict[str, dict[str, list[int]]] = {}
@@ -99,7 +99,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return a composer with its bubbles, or the contents of a store; raise ``TurnError`` for invalid JSON."""
+    """Return a composer with its bubbles, or the content of a store; raises ``TurnError`` for invalid JSON."""
     if _META in rows or _BLOBS in rows:
         return store.from_rows(rows.get(_META, []), rows.get(_BLOBS, []))
     composer_value: Object | None = None
@@ -125,7 +125,7 @@ def _header(row: Object) -> Object:
 
 
 def _object(cell: Json, place: str) -> Object:
-    """Return the object in a cell, which may be bytes, or JSON encoded as a JSON string."""
+    """Return the object in a cell, which may be bytes or repeatedly encoded JSON."""
     value = cell
     for _ in range(_LAYERS):
         if not isinstance(value, str | bytes):
@@ -146,14 +146,14 @@ def _object(cell: Json, place: str) -> Object:
 _ROLES = ("system", "user", "assistant")
 _ENDS = "turn_ended"
 _OTHERS = ("type", "uuid", "sessionId", "id")
-"""Members that occur only in lines of other agents."""
+"""The members that occur only in lines of other agents."""
 _LINE = ("role", "message", "timestamp", "model")
 _REDACTED = "[REDACTED]"
-"""The placeholder for withheld reasoning, at the end of a text or as the complete text."""
+"""The placeholder for withheld reasoning, which ends a text or is the complete text."""
 
 
 def is_transcript(values: list[Json]) -> bool:
-    """Return whether all lines are messages without ids, or marks for the end of a turn."""
+    """Return whether all lines are messages without ids, or mark the end of a turn."""
     messages = 0
     for line in values:
         if not isinstance(line, dict):
@@ -170,7 +170,7 @@ def is_transcript(values: list[Json]) -> bool:
 
 
 def transcript_conversations(values_with_lines: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
-    """Return the conversation of the lines."""
+    """Return the conversation in the lines, or an empty list."""
     turns = [each for place, line, value in values_with_lines for each in _read(f"entry {place}", line, value, unread)]
     conversation = load_conversation(openai_chat, turns)
     return [conversation] if conversation.messages else []
@@ -222,7 +222,7 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
 
 
 def _without_redaction(text: str) -> tuple[str, bool]:
-    """Return a text without the placeholder for withheld reasoning, and whether it had one."""
+    """Return a text without the placeholder for withheld reasoning, and whether it contained the placeholder."""
     visible_text = text.rstrip()
     if visible_text == _REDACTED or visible_text.endswith(f"\n{_REDACTED}"):
         return visible_text.removesuffix(_REDACTED).rstrip("\n"), True
@@ -230,7 +230,7 @@ def _without_redaction(text: str) -> tuple[str, bool]:
 
 
 def _other_turns(role: Json, content: Json) -> list[Object]:
-    """Return the turns of a prompt, and of results, which only a few versions store."""
+    """Return the turns of results, which only a few versions store, and of a prompt."""
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     answers = [part for part in content if at(part, "type") == "tool_result"]

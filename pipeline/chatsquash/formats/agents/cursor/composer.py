@@ -1,4 +1,4 @@
-"""A composer of the IDE: bubbles (prompts, thoughts, texts, calls with results) and the summaries among them."""
+"""A composer of the IDE: bubbles (prompts, thoughts, text, calls with results) and summaries among them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _READ = (
 _TASK = "task-"
 """The prefix of sub-agent ids that contain the id of the call that started them."""
 _UNKNOWN = "default"
-"""The model name if Cursor selects the model."""
+"""The logged model name if Cursor selects the model."""
 
 
 def is_one(value: Json) -> bool:
@@ -35,9 +35,9 @@ def is_one(value: Json) -> bool:
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """Return what the model saw at the end, then the parts replaced by summaries.
+    """Return the conversation at the end, then the parts that summaries replaced.
 
-    Bubbles that are not listed in a header were undone; their order is unknown.
+    Bubbles that are not listed in the headers were undone, and their order is unknown.
     """
     unread.count_members("composer", value, *_READ)
     bubbles = _bubbles(place, value, unread)
@@ -62,12 +62,12 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
     by_name = {each["bubbleId"]: each for each in inline}
     by_name |= members(value.get(_MAP)) | members(value.get("bubbles"))
     order = as_list(value.get(_HEADERS)) or inline
-    result, seen_names = list[Bubble](), set[str]()
+    result, known_names = list[Bubble](), set[str]()
     for header in order:
         name = string(header, "bubbleId")
-        if name in seen_names:
+        if name in known_names:
             continue
-        seen_names.add(name)
+        known_names.add(name)
         bubble = by_name.get(name)
         where = f"{place}, bubble {name[:80]}"
         if bubble is None:
@@ -76,17 +76,17 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
             raise TurnError(f"{where} is {kind(bubble)}, not an object")
         else:
             result.append(Bubble(where, name, bubble))
-    for _ in range(sum(name not in seen_names for name in by_name)):
+    for _ in range(sum(name not in known_names for name in by_name)):
         unread.count("bubble that was undone")
     return result
 
 
 def _groups(bubbles: list[Bubble]) -> list[list[Bubble]]:
-    """Group the bubbles of each prompt and of each reply; calls of one reply share the model's call id."""
+    """Group the bubbles of each prompt and of each reply; calls of the same reply share the model's call id."""
     groups: list[list[Bubble]] = []
     for bubble in bubbles:
         before = groups[-1][-1] if groups else None
-        if before is None or not before.goes_on_with(bubble):
+        if before is None or not before.is_continued_by(bubble):
             groups.append([])
         groups[-1].append(bubble)
     return groups
@@ -119,7 +119,7 @@ def _with_summaries(
 
 
 def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
-    """Return the entry of a summary, which is in the user's name and names the first entry that is kept."""
+    """Return the entry of a summary, with a user turn and the first entry that is kept."""
     first_kept = places.get(string(value, "clientShouldStartSendingFromInclusiveBubbleId"))
     if first_kept is None and (last := places.get(string(value, "truncationLastBubbleIdInclusive"))) is not None:
         first_kept = last + 1
@@ -131,7 +131,7 @@ def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
 
 
 def _with_links(conversation: Conversation, value: Object, bubbles: list[Bubble], unread: Unread) -> Conversation:
-    """Return a conversation linked to the sub-agents that it started and to the call that started it."""
+    """Return a conversation linked to the call that started it and the sub-agents that it started."""
     calls_by_agent = dict(pair for bubble in bubbles if (pair := subagent_call(bubble.value)))
     name, header = string(value, "composerId"), value.get("header")
     unread.count_members("header", header, "isSubagent", "subagentInfo", "composerId", "createdAt", "lastUpdatedAt")
@@ -180,12 +180,12 @@ class Bubble(NamedTuple):
 
     @property
     def call(self) -> Object | None:
-        """The call in it, if there is one."""
+        """The call in it, or ``None``."""
         call = self.value.get(_CALL)
         return call if isinstance(call, dict) and string(call, "name") else None
 
-    def goes_on_with(self, other: Bubble) -> bool:
-        """Return whether another bubble belongs to the same reply; after a call, only calls made with it do."""
+    def is_continued_by(self, other: Bubble) -> bool:
+        """Return whether the next bubble belongs to the same reply; after a call, only calls of the same reply do."""
         if not self.value.get("type") == other.value.get("type") == _MODEL:
             return False
         if self.call is None:
@@ -195,21 +195,21 @@ class Bubble(NamedTuple):
 
 
 def summary(bubble: Object) -> Object | None:
-    """Return the summary of earlier bubbles in a bubble."""
+    """Return the summary in a bubble, or ``None``."""
     raw_summary = bubble.get(_SUMMARY)
     value = jsonio.value(raw_summary) if isinstance(raw_summary, str) else raw_summary
     return value if string(value, "summary") else None
 
 
 def subagent_call(bubble: Object) -> tuple[str, str] | None:
-    """Return the sub-agent that a call started, and the call."""
+    """Return the ids of the sub-agent that a call started and of the call, or ``None``."""
     agent = string(at(bubble, _CALL, "additionalData"), "subagentComposerId")
     call = string(bubble.get(_CALL), "toolCallId")
     return (agent, call) if agent and call else None
 
 
 class BubbleReader:
-    """Converts bubbles to turns; the model of a reply is named in one of its bubbles, or else in the prompt."""
+    """A converter from bubbles to turns; the model of a reply is logged in its bubbles, or else in the prompt."""
 
     def __init__(self, line: int, model: str, unread: Unread) -> None:
         self._line, self._model, self._unread = line, model, unread
@@ -241,7 +241,7 @@ class BubbleReader:
             self._unread.count_members(f"bubble.{_CALL}", call, *_CALL_MEMBERS)
 
     def _reply(self, group: list[Bubble], model: str) -> Iterator[LoggedTurn]:
-        """Yield the reply, then the results of its calls."""
+        """Yield the turns of a reply and of the results of its calls."""
         text_parts = [{"type": "text", "text": text} for each in group if (text := string(each.value, "text"))]
         thoughts = [thought_block for each in group for thought_block in _thoughts(each.value, model)]
         bubbles_with_calls = [(each, call) for each in group if (call := each.call)]
@@ -261,13 +261,13 @@ class BubbleReader:
 
 
 def _model(bubble: Object) -> str:
-    """Return the model in a bubble; empty if Cursor selected it."""
+    """Return the model name in a bubble; empty if Cursor selected the model."""
     name = string(bubble.get("modelInfo"), "modelName")
     return "" if name == _UNKNOWN else name
 
 
 def _tokens(bubble: Object) -> tuple[int | None, int | None]:
-    """Return the token counts of a request and its reply; newer versions write meaningless zeros."""
+    """Return the token counts of a request and its reply, except zeros, which newer versions write for all replies."""
     prompt_tokens, completion_tokens = (
         count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens")
     )
@@ -286,32 +286,32 @@ def _thoughts(bubble: Object, model: str) -> list[Json]:
 
 def arguments(call: Object) -> Json:
     """Return the arguments as written by the model, or else as parsed by the client."""
-    raw = _once(call.get("rawArgs"))
+    raw = _decode_string(call.get("rawArgs"))
     if isinstance(raw, dict) or (isinstance(raw, str) and isinstance(jsonio.value(raw), dict)):
         return raw
-    params = _once(call.get("params"))
+    params = _decode_string(call.get("params"))
     value = jsonio.value(params) if isinstance(params, str) else params
     inner = objects(at(value, "tools"))
     if len(inner) == 1 and "parameters" in inner[0]:
-        return _once(inner[0]["parameters"])
+        return _decode_string(inner[0]["parameters"])
     return params if isinstance(params, dict) or isinstance(value, dict) else raw or params
 
 
-def _once(value: Json) -> Json:
-    """Undo one level of JSON encoding of a text or an object."""
+def _decode_string(value: Json) -> Json:
+    """Decode a JSON string; other values are returned unchanged."""
     inner = jsonio.value(value) if isinstance(value, str) and value[:1] == '"' else None
     return inner if isinstance(inner, str) else value
 
 
 def _answer(call: Object) -> Object | None:
     """Return the result of a call; ``None`` if it is not finished."""
-    content, status = _once(call.get("result")), call.get("status")
+    content, status = _decode_string(call.get("result")), call.get("status")
     status = at(status, "status") if isinstance(status, dict) else status
     outcome = _OUTCOMES.get(status, "") if isinstance(status, str) else ""
     if call.get("userDecision") == _DENIED:
         outcome = "denied"
     if content in (None, ""):
-        content = _once(call.get("error"))
+        content = _decode_string(call.get("error"))
     if content in (None, "") and status != "completed":
         return None
     return tool_message(call.get("toolCallId"), "" if content is None else content, outcome, call["name"])

@@ -1,4 +1,4 @@
-"""Convert messages of the AI SDK 4, which Cursor sends to models, to turns of OpenAI chat."""
+"""Convert messages of the AI SDK 4, as sent by Cursor, to OpenAI chat turns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PART = {
     "tool-call": ("type", "toolCallId", "toolName", "args", "input"),
     "tool-result": ("type", "toolCallId", "toolName", "result", "output", "experimental_content", "isError"),
 }
-"""The types of parts, with the members that are read."""
+"""The members that are read, by part type."""
 
 
 def is_summary(message: Object) -> bool:
@@ -29,14 +29,14 @@ def is_summary(message: Object) -> bool:
 
 
 def named_model(message: Object) -> str:
-    """Return the model name in a message or in one of its parts."""
+    """Return the model name in a message or in its parts; empty if there is none."""
     holders = (message, *objects(message.get("content")))
     names = (string(at(each, _OPTIONS, "cursor"), "modelName") for each in holders)
     return next((name for name in names if name), "")
 
 
 def turns(message: Object, model: str, unread: Unread) -> list[Object]:
-    """Return the turns of a message; a tool message has one for each result."""
+    """Return the turns of a message; tool messages have one turn per result."""
     unread.count_members("message", message, *_MESSAGE)
     unread.count_members("message.providerOptions", message.get(_OPTIONS), "cursor")
     unread.count_members("message.providerOptions.cursor", at(message, _OPTIONS, "cursor"), *_CURSOR)
@@ -61,7 +61,7 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
 
 
 def assistant_turn(content: Json, model: str) -> Object:
-    """Convert the content of an assistant message: reasoning, texts and calls."""
+    """Convert the content of an assistant message: reasoning, text and calls."""
     thoughts, parts, calls = list[Json](), list[Json](), list[Json]()
     for part in as_list(content):
         match part:
@@ -77,13 +77,13 @@ def assistant_turn(content: Json, model: str) -> Object:
 
 
 def reply(parts: list[Json], thoughts: list[Json], calls: list[Json]) -> Object:
-    """Build a reply from texts, reasoning and calls."""
+    """Build a reply from text, reasoning and calls."""
     members = {"content": parts, "reasoning_details": thoughts, "tool_calls": calls}
     return {"role": "assistant", "content": None, **{name: value for name, value in members.items() if value}}
 
 
 def thought(text: str, signature: str, hidden: str, model: str) -> Object:
-    """Build a reasoning block; the provider of a signature is only known for Anthropic's models."""
+    """Build a reasoning block; the signer is only known for Anthropic's models."""
     signature_format = "anthropic-claude-v1" if "claude" in model.lower() else "unknown"
     if hidden:
         return {"type": "reasoning.encrypted", "data": hidden, "format": signature_format}
@@ -108,7 +108,7 @@ def _result(part: Object, message: Object) -> Object:
 
 
 def _part(part: Json) -> Json:
-    """Convert a content part; an image may be inline data or a URL."""
+    """Convert a content part; images may be inline data or URLs."""
     match part:
         case {"type": "image", "image": str(data)} | {"type": "image", "data": str(data)}:
             mime = string(part, "mimeType") or string(part, "mediaType") or "image/png"

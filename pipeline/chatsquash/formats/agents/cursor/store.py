@@ -1,4 +1,4 @@
-"""Sessions of the CLI: messages stored by hash, and roots that list them."""
+"""CLI sessions: messages stored by hash, and roots that list them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from chatsquash.formats.values import Object, as_list, compact, members, string,
 
 _STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")
 _HIDDEN = "blobEncryptionKey"
-"""A member of the metadata that is not reported as unread."""
+"""A metadata member that is not reported as unread."""
 _PLAIN = ("agentId", "latestRootBlobId", "createdAt", MODEL)
 _ROLES = ("system", "user", "assistant", "tool")
 
 
 def is_one(value: Json) -> bool:
-    """Return whether an object is a store as returned by ``from_rows``."""
+    """Return whether an object was returned by ``from_rows``."""
     return isinstance(value, dict) and value.keys() >= {"latestRootBlobId", "messages", "lists"}
 
 
@@ -30,7 +30,7 @@ def is_one(value: Json) -> bool:
 
 
 def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
-    """Return a store as one object with its messages and the list of messages of each root, last root first.
+    """Return an object with the messages of a store and the message list of each root, last root first.
 
     Raises:
         TurnError: if the last root or one of its messages is missing
@@ -53,7 +53,7 @@ def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
 
 
 def _metadata(rows: list[Object]) -> Object:
-    """Parse the value of the metadata table, which is hexadecimal JSON."""
+    """Parse the value in the metadata table, which is usually hexadecimal JSON."""
     row = next((row for row in rows if row.get("key") == "0"), rows[0] if rows else None)
     data = _bytes(row.get("value")) if row else b"{}"
     try:
@@ -71,7 +71,7 @@ def _bytes(cell: Json) -> bytes:
 
 
 class _BlobReader:
-    """Blobs by id; messages among them are parsed once."""
+    """The blobs by id, with a cache of the parsed messages."""
 
     def __init__(self, blobs: dict[str, bytes]) -> None:
         self._blobs = blobs
@@ -79,7 +79,7 @@ class _BlobReader:
         self._ids = {raw: ident for ident in blobs if (raw := _hash(ident))}
 
     def message(self, ident: str) -> Object | None:
-        """Return a message; ``None`` for any other blob."""
+        """Return a message; ``None`` for other blobs."""
         if ident not in self._messages:
             data = self._blobs[ident]
             value = jsonio.value(data) if data[:1] == b"{" else None
@@ -88,7 +88,7 @@ class _BlobReader:
         return self._messages[ident]
 
     def list_of(self, last: str) -> tuple[list[str], dict[int, int]]:
-        """Return the messages of the last root, all of which must exist, and its other fields."""
+        """Return the messages and the other fields of the last root; all its messages must exist."""
         fields = root(self._blobs[last])
         if fields is None:
             raise TurnError("the store has a last root that is not a protobuf message")
@@ -101,7 +101,7 @@ class _BlobReader:
         return idents, fields.others
 
     def earlier(self, blob: str) -> list[str]:
-        """Return the messages of an earlier root; empty for any other blob."""
+        """Return the messages of an earlier root; empty for other blobs."""
         data = self._blobs[blob]
         fields = root(data) if data[:2] == b"\x0a\x20" else None
         idents = [self._ids.get(raw, "") for raw in fields.references] if fields else []
@@ -109,7 +109,7 @@ class _BlobReader:
 
 
 def _hash(ident: str) -> bytes:
-    """Return the bytes of a hexadecimal id; empty for any other id."""
+    """Return the bytes of a hexadecimal id; empty for other ids."""
     try:
         return bytes.fromhex(ident)
     except ValueError:
@@ -120,7 +120,7 @@ def _hash(ident: str) -> bytes:
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """Return the conversation of the last root, then those of earlier roots that it does not continue."""
+    """Return the conversation of the last root, then those of earlier roots that no other root continues."""
     unread.count_members("store", value, *_STORE)
     for name, count in members(value.get("unread")).items():
         for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
@@ -137,7 +137,7 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
 
 
 def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
-    """Return the lists with messages instead of ids."""
+    """Return the lists with ids replaced by messages."""
     messages, lists = value.get("messages"), value.get("lists")
     if not isinstance(messages, dict) or not isinstance(lists, list):
         raise TurnError(f"{place} has no messages, or no lists of them")
@@ -167,23 +167,23 @@ def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: 
 
 
 _REFERENCE = 32
-"""Bytes of a reference, which is the hash of a blob."""
+"""The size in bytes of a reference, which is the hash of a blob."""
 _LONGEST = 10
-"""The maximum bytes of a variable-length number."""
+"""The maximum size in bytes of a variable-length number."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class RootFields(NamedTuple):
-    """The fields of a session's root."""
+    """The fields of a root."""
 
     references: list[bytes]
-    """The hashes in its first field, in order."""
+    """The hashes in the first field, in order."""
     others: dict[int, int]
     """The number of occurrences of each other field."""
 
 
 def root(data: bytes) -> RootFields | None:
-    """Parse the fields of a root, a protobuf message; ``None`` for anything else."""
+    """Parse the fields of a root, which is a protobuf message; ``None`` for other data."""
     references, others, at = list[bytes](), Counter[int](), 0
     while at < len(data):
         key, at = _number(data, at)
@@ -201,14 +201,14 @@ def root(data: bytes) -> RootFields | None:
             at += length
             continue
         others[number] += 1
-        at = _past(data, at, kind)
+        at = _skip_value(data, at, kind)
         if not 0 < at <= len(data):
             return None
     return RootFields(references, dict(sorted(others.items())))
 
 
-def _past(data: bytes, at: int, kind: int) -> int:
-    """Return the offset after a number or a fixed-length value; -1 for anything else."""
+def _skip_value(data: bytes, at: int, kind: int) -> int:
+    """Return the offset after a number or a fixed-length value; -1 for other values."""
     if kind == _VARINT:
         value, at = _number(data, at)
         return at if value >= 0 else -1
@@ -216,7 +216,7 @@ def _past(data: bytes, at: int, kind: int) -> int:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Parse a variable-length number; returns it with the offset after it, or -1 if it does not end."""
+    """Parse a variable-length number, and return it (-1 if it is not terminated) and the offset after it."""
     value = 0
     for shift, byte in enumerate(data[at : at + _LONGEST]):
         value |= (byte & 0x7F) << 7 * shift
@@ -226,11 +226,11 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 _MOST_COMPARED = 20
-"""The maximum number of continuations that the last message of a list is compared with."""
+"""The maximum number of continuations with which the last message of a list is compared."""
 
 
 class StoredMessage(NamedTuple):
-    """A message and its key."""
+    """A message, and its key for comparisons."""
 
     message: Object
     key: bytes
@@ -239,14 +239,14 @@ class StoredMessage(NamedTuple):
 
 
 class MessageView(NamedTuple):
-    """The messages of one conversation."""
+    """The messages of a conversation."""
 
     messages: list[StoredMessage]
     id: str
     kind: ConversationKind
     parent: str | None
     copied_places: frozenset[int]
-    """The indexes of messages copied from an earlier conversation."""
+    """The indices of messages copied from an earlier conversation."""
 
 
 def stored_message(message: Object, is_summary: bool) -> StoredMessage:
@@ -256,9 +256,9 @@ def stored_message(message: Object, is_summary: bool) -> StoredMessage:
 
 
 def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
-    """Return the first list, then those before compactions, then branches, in the order of their creation.
+    """Return the first list, then the lists before compactions, then branches, in order of creation.
 
-    Lists that another list continues are skipped, and so are those that end with an incomplete reply.
+    Lists that another list continues are skipped, including lists that end with an incomplete state of its reply.
     """
     if not lists or not lists[0]:
         return []
@@ -292,7 +292,7 @@ def _era(
     order: list[tuple[bytes, ...]],
     before: dict[tuple[bytes, ...], list[StoredMessage]],
 ) -> MessageView:
-    """Return a conversation of a sequence in which each continues from a summary of the previous one."""
+    """Return a conversation of a sequence in which each conversation starts with a summary of the previous one."""
     summaries = _summaries(messages)
     at = order.index(summaries)
     if not summaries:
@@ -308,8 +308,8 @@ def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
 
 
 def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
-    """Return the lists, except the first, that are not a prefix of another one or an earlier state of it."""
-    # The digest of a prefix identifies it, so that lists can be compared with their continuations at the same place.
+    """Return the lists, except the first, that are neither prefixes nor earlier states of another list."""
+    # Prefixes are identified by their digests, so that the last message can be compared with its alternatives.
     distinct = without_prefixes([[each.key for each in messages] for messages in lists])
     following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}
@@ -322,16 +322,18 @@ def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
             if len(then) < _MOST_COMPARED:
                 then.setdefault(each.key, each)
             prefix_hash.update(each.key)
-    return [lists[place] for place in distinct if place and not _grew(lists[place][-1], following[ends[place]])]
+    return [
+        lists[place] for place in distinct if place and not _is_incomplete(lists[place][-1], following[ends[place]])
+    ]
 
 
-def _grew(last: StoredMessage, others: dict[bytes, StoredMessage]) -> bool:
-    """Return whether a message ends a list only because it was incomplete."""
-    return any(key != last.key and _goes_on(last.message, each.message) for key, each in others.items())
+def _is_incomplete(last: StoredMessage, others: dict[bytes, StoredMessage]) -> bool:
+    """Return whether the last message of a list is an incomplete state of another message."""
+    return any(key != last.key and _is_beginning(last.message, each.message) for key, each in others.items())
 
 
-def _goes_on(message: Object, other: Object) -> bool:
-    """Return whether an assistant's message is the beginning of another one."""
+def _is_beginning(message: Object, other: Object) -> bool:
+    """Return whether an assistant message is the beginning of another assistant message."""
     if not message.get("role") == other.get("role") == "assistant":
         return False
     parts, longer = as_list(message.get("content")), as_list(other.get("content"))

@@ -39,7 +39,7 @@ _UPDATES = ("$set", "$rewindTo")
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a session with a project hash or with edits, or for a checkpoint with contents."""
+    """Check for a session with a project hash or edits, or for a checkpoint with Gemini turns."""
     if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(values)):
         return "$set or $rewindTo, or sessionId next to projectHash"
     if values and all(map(_is_record, values)):
@@ -54,7 +54,7 @@ def _is_record(line: Json) -> bool:
 
 
 def _history(value: Json) -> list[Json]:
-    """Return the contents of a checkpoint; empty for anything else."""
+    """Return the turns of a checkpoint; empty for other values."""
     history = value.get("history") if isinstance(value, dict) else value
     return history if isinstance(history, list) and history and all(map(_is_content, history)) else []
 
@@ -68,17 +68,15 @@ def _is_content(value: Json) -> bool:
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return a glob for a sub-agent's parent, which is next to the folder named by its id.
-
-    The name of the parent's file contains the first 8 characters of this id.
-    """
+    """Return a glob for the file of a sub-agent's parent."""
     del origin
+    # It is next to the folder named after the parent's id; its name contains the first 8 characters of the id.
     chats, _, parent = path.rpartition("/")[0].rpartition("/")
     return f"{escape(chats)}/session-*{parent[:8]}.json*" if is_plain_name(parent) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the conversation as it ended, then as it was before messages were removed or replaced.
+    """Return the conversation at the end, then the conversations before messages were removed or replaced.
 
     Neither the system prompt nor the tools are stored.
     """
@@ -115,22 +113,22 @@ def _conversation(session: SessionState, turns: list[LoggedTurn], path: SessionP
 
 
 _NOTICES = {"Response truncated due to token limits.": "MAX_TOKENS", "Response stopped ": TRUNCATED}
-"""Notices in the terminal about replies that ended early, with the corresponding finish reasons."""
+"""The finish reasons of replies that ended early, by terminal notice."""
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
 _CALL = ("id", "name", "args", "result", "agentId")
 
 
 class _RecordReader:
-    """Converts records to contents; a result that is stored both with its call and in a user message counts once."""
+    """A converter from records to Gemini turns, without repetitions of results stored with their calls."""
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
         self.answered_ids: set[str] = set()
         self.parts_with_results: list[Json] = []
-        """The other parts stored together with the last results."""
+        """The other parts that are stored with the last results."""
 
     def read(self, records: list[ChatRecord]) -> list[LoggedTurn]:
-        """Return the turns of messages, without notices of the client to the user."""
+        """Return the turns of messages, except notices from the client to the user."""
         turns: list[LoggedTurn] = []
         stops = _stops(records)
         for number, (place, line, record, is_sampled) in enumerate(records):
@@ -144,15 +142,15 @@ class _RecordReader:
                 if is_sampled and not any(map(_is_shown, parts)):
                     self.unread.count("reply without a text or a call")
                     continue
-                known = _of_model(record, at)._replace(finish_reason=stops.get(number)) if is_sampled else at
+                known = _reply_evidence(record, at)._replace(finish_reason=stops.get(number)) if is_sampled else at
                 turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
             elif record_type == "user":
                 self.rest(record)
                 parts = self.fresh_parts(parts_of(record.get("content")))
-                is_said = bool(parts) or not record.get("content")
-                turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if is_said else []
+                has_content = bool(parts) or not record.get("content")
+                turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if has_content else []
             else:
                 self.unread.count(f"message of the type {record_type}")
         return turns
@@ -172,12 +170,12 @@ class _RecordReader:
         return [part for part in parts if part in fresh or part in others] if fresh else []
 
     def fresh_parts(self, parts: list[Json]) -> list[Json]:
-        """Return the user's parts without repeated results."""
+        """Return the parts of a user message without repeated results."""
         repeats = any(response(part) is not None for part in parts)
         return [part for part in parts if self.is_new(part) and not (repeats and part in self.parts_with_results)]
 
     def is_new(self, part: Json) -> bool:
-        """Return whether a part is not a repeated result."""
+        """Return whether a part is not a repeated result, and remember the result."""
         key = string(response(part), "id")
         if key and key in self.answered_ids:
             return False
@@ -186,10 +184,8 @@ class _RecordReader:
 
 
 def _stops(records: list[ChatRecord]) -> dict[int, str]:
-    """Return finish reasons, by the places of replies, from notices about a limit or an interruption.
-
-    A notice is written when the reply ends: before the reply, or before the next user message.
-    """
+    """Return finish reasons by reply index, based on notices about limits and interruptions."""
+    # A notice is written when the reply ends: before the reply, or before the next user message.
     stops, reply, notice = dict[int, str](), -1, ""
     for number, each in enumerate(records):
         record_type = each.record.get("type")
@@ -202,9 +198,10 @@ def _stops(records: list[ChatRecord]) -> dict[int, str]:
     return stops | ({reply: notice} if notice else {})
 
 
-def _of_model(record: Object, at: Evidence) -> Evidence:
-    """Return the evidence for a reply; thoughts are counted separately from the output."""
+def _reply_evidence(record: Object, at: Evidence) -> Evidence:
+    """Return the evidence for a reply."""
     tokens = record.get("tokens")
+    # The output count does not include thoughts.
     counts = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
     completion_tokens = sum(each for each in counts if each is not None) if counts else None
     return Evidence(
@@ -213,7 +210,7 @@ def _of_model(record: Object, at: Evidence) -> Evidence:
 
 
 def _answer(call: Object) -> list[Json]:
-    """Return the parts of a call's result; bare texts are wrapped in a function response."""
+    """Return the parts of a call's result; parts without a function response are wrapped."""
     parts = parts_of(call.get("result"))
     if not parts or any(response(part) is not None for part in parts):
         return parts
@@ -224,13 +221,13 @@ def _answer(call: Object) -> list[Json]:
 
 
 def _with_call_id(part: Json, call: Object) -> Json:
-    """Return a part; a result without an id gets the id of its call."""
+    """Return a part, with the id of the call added to a result without an id."""
     answer = response(part)
     return part if answer is None or string(answer, "id") else {"functionResponse": {**answer, "id": call.get("id")}}
 
 
 def _reply_parts(record: Object) -> list[Json]:
-    """Return thoughts, contents and calls as the parts of a turn."""
+    """Return the thoughts, content and calls of a reply as the parts of a turn."""
     content_parts = parts_of(record.get("content"))
     call_ids = [string(camel(part).get("functionCall"), "id") for part in content_parts]
     calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, call_ids)]
@@ -240,14 +237,12 @@ def _reply_parts(record: Object) -> list[Json]:
 
 
 def _is_shown(part: Json) -> bool:
-    """Return whether a part is not a thought.
-
-    Calls are written after they ran, so a process that is killed earlier leaves a reply with thoughts only.
-    """
+    """Return whether a part is neither a thought nor empty."""
+    # Calls are written after they ran, so a process that was killed earlier leaves a reply with only thoughts.
     return isinstance(part, dict) and part.get("thought") is not True and part.get("text") != ""
 
 
 def _thought(thought: Object) -> Object:
-    """Convert a thought to a part, with its subject in bold as written by the model."""
+    """Convert a thought to a part, with its subject in bold, as written by the model."""
     subject, text = string(thought, "subject"), string(thought, "description")
     return {"thought": True, "text": "\n\n".join(filter(None, [f"**{subject}**" if subject else "", text]))}

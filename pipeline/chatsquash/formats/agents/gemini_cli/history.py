@@ -18,7 +18,7 @@ _SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")
 
 
 _Key = tuple[str, str]
-"""The id and the type of a message; both are needed, since a resume repeats results under the ids of replies."""
+"""The id and the type of a message; ids are ambiguous, because resuming a session repeats results with reply ids."""
 
 
 class ChatRecord(NamedTuple):
@@ -28,11 +28,11 @@ class ChatRecord(NamedTuple):
     line: int
     record: Object
     is_sampled: bool = True
-    """Whether a model produced it; messages without token counts that only occur in a replaced history do not count."""
+    """Whether a model produced it; false for messages without token counts that occur only in a replaced history."""
 
 
 class SessionPath(NamedTuple):
-    """The messages of one conversation of the session."""
+    """The messages of a conversation in the session."""
 
     records: list[ChatRecord]
     era: int = 0
@@ -44,11 +44,11 @@ class SessionPath(NamedTuple):
 
     @property
     def kind(self) -> ConversationKind | None:
-        """``None``: the kind of the session."""
+        """The kind of the conversation; ``None`` if it is the kind of the session."""
         return "branch" if self.is_branch else "compacted" if self.era else None
 
     def began(self) -> dict[str, str]:
-        """Return the sub-agents that its calls started, with the ids of the calls."""
+        """Return the ids of the calls that started sub-agents, by agent id."""
         calls = (call for each in self.records for call in objects(each.record.get("toolCalls")))
         return {agent: string(call, "id") for call in calls if (agent := string(call, "agentId"))}
 
@@ -63,19 +63,19 @@ class SessionState:
     budget: EntryBudget
     records: _Records = field(default_factory=dict)
     known: _Records = field(default_factory=dict)
-    """All messages so far; messages in a replaced history have fewer members."""
+    """All messages so far, including removed messages; messages in a replaced history have fewer members."""
     kinds: dict[str, set[str]] = field(default_factory=dict)
     """The types of the messages so far, by id."""
     before_replacement: _Records | None = None
     """The messages before a history was replaced, until another message follows."""
     earlier: list[SessionPath] = field(default_factory=list)
-    """The messages before replies were undone or compressed."""
+    """The conversations before replies were undone or compressed."""
     era: int = 0
     header: Object = field(default_factory=dict)
     unread: Unread = field(default_factory=Unread)
 
     def paths(self) -> list[SessionPath]:
-        """Return the messages at the end, then those before compressions, then those with undone messages."""
+        """Return the conversation at the end, then those before compressions, then those with undone messages."""
         self.settle()
         ends = [each for each in reversed(self.earlier) if not each.is_branch]
         branches = [each for each in self.earlier if each.is_branch]
@@ -91,9 +91,9 @@ class SessionState:
                 self.settle()
                 self.rewind(name)
             case {"$set": dict(members)}:
-                self.set(place, number, members, is_whole=False)
+                self.set(place, number, members, is_complete=False)
             case {"sessionId": _, "projectHash": _}:
-                self.set(place, number, line, is_whole=True)
+                self.set(place, number, line, is_complete=True)
             case {"type": "message_update", "id": str(name)}:
                 key = next((key for key in ((name, kind) for kind in KINDS) if key in self.records), None)
                 if key:
@@ -106,7 +106,7 @@ class SessionState:
                 self.unread.count_members("line", line)
 
     def rewind(self, name: str) -> None:
-        """Undo the first message with an id and those after it; all messages if none has the id."""
+        """Undo the first message with an id and all later messages; if no message has the id, undo all messages."""
         first = {key for kind in self.kinds.get(name, ()) if (key := (name, kind)) in self.records}
         removed = list[_Key]()
         for key in reversed(self.records):
@@ -125,14 +125,14 @@ class SessionState:
             self.kinds[key[0]].discard(key[1])
 
     def put(self, key: _Key, place: str, number: int, record: Object) -> None:
-        """Add a message, or replace the one with the same key."""
+        """Add a message, or replace the message with the same key."""
         self.settle()
         before = self.records.get(key) or ChatRecord(place, number, {})
         self.kinds.setdefault(key[0], set()).add(key[1])
         self.records[key] = self.known[key] = before._replace(record=record)
 
-    def set(self, place: str, number: int, members: Object, *, is_whole: bool) -> None:
-        """Set members of the session, which may include all messages; ``is_whole`` means that these are complete."""
+    def set(self, place: str, number: int, members: Object, *, is_complete: bool) -> None:
+        """Set session members, which may include all messages; ``is_complete`` means that the messages are complete."""
         self.header = {**self.header, **members}
         self.unread.count_members("session", members, *_SESSION)
         messages = members.get("messages")
@@ -147,7 +147,7 @@ class SessionState:
             name, kind = string(record, "id") or where, string(record, "type")
             if kind == "user" and (name, "gemini") in records:
                 continue  # results that are already stored with the reply
-            is_sampled = is_whole or member(record, "tokens") is not None
+            is_sampled = is_complete or member(record, "tokens") is not None
             first = self.known.get((name, kind))
             is_same = first is not None and _text(first.record) == _text(record)
             self.kinds.setdefault(name, set()).add(kind)
@@ -170,30 +170,30 @@ class SessionState:
             self.known.setdefault(key, record)
 
     def leave(self, records: _Records) -> None:
-        """Replace the messages; the previous ones are stored as a branch if replies are missing afterwards."""
+        """Replace the messages; if this removes replies, store the previous messages as a branch."""
         if _has_reply(self.records, records):
             self.earlier.append(SessionPath([*self.records.values()], self.era, is_branch=True))
         self.records = records
 
 
 def _text(record: Object) -> Json:
-    """Return the text and the results of a message, without thoughts and calls."""
+    """Return the text and the results of a message, but not its thoughts and calls."""
     parts = [camel(part) for part in parts_of(record.get("content"))]
     answers = [answer for part in parts if (answer := response(part)) is not None]
     return "".join(string(part, "text") for part in parts if not part.get("thought")), answers
 
 
 def _has_reply(before: _Records, after: _Records) -> bool:
-    """Return whether any of the removed messages is a reply."""
+    """Return whether the removed messages include a reply."""
     return any(before[key].record.get("type") == "gemini" for key in before.keys() - after.keys())
 
 
 def parts_of(content: Json) -> list[Json]:
-    """Convert a text, a part or a list of both to parts; empty texts are dropped."""
+    """Convert a string, a part, or a list of both to parts; empty strings are dropped."""
     return [{"text": part} if isinstance(part, str) else part for part in as_list(content) if part != ""]
 
 
 def response(part: Json) -> Any:
-    """Return the result in a part, if there is one."""
+    """Return the result in a part, or ``None``."""
     answer = camel(part).get("functionResponse")
     return answer if isinstance(answer, dict) else None

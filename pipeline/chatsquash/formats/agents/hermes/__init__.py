@@ -14,7 +14,7 @@ from chatsquash.formats.values import Object, at, string
 
 NAME = "hermes"
 HAS_TOOLS = False
-"""Only older versions, which write lines, store definitions."""
+"""False, because only older versions, which write lines, store definitions."""
 MEMBERS = ("role", "started_at")
 SUFFIXES = (".db", ".jsonl")
 _ROOT = "${HERMES_HOME:-~/.hermes}"
@@ -25,7 +25,7 @@ _SESSION_DETAILS = ("message_count", "tool_call_count", "end_reason", "parent_se
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a line of the role session_meta before messages, or for exports of sessions."""
+    """Check for a line with the role session_meta before messages, or for session exports."""
     if values and at(values[0], "role") == META and at(values[0], "type") is None:
         return "a line of the role session_meta"
     return "source and started_at next to messages" if values and all(map(_is_session, values)) else None
@@ -38,7 +38,7 @@ def _is_session(value: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model saw last in each session, then compressed and removed parts, then delegates."""
+    """Return the conversation at the end of each session, then compressed and removed parts, then delegates."""
     unread = Unread()
     values_with_lines = list(entries(values, lines))
     if values_with_lines and values_with_lines[0][2].get("role") == META:
@@ -51,7 +51,7 @@ META = "session_meta"
 
 
 def conversations_of_lines(values_with_lines: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
-    """Return the conversation of the lines; each reply has the model of the last session_meta line."""
+    """Return the conversation in the lines; each reply has the model of the last session_meta line."""
     turns: list[LoggedTurn] = []
     tools: list[Json] = []
     model = ""

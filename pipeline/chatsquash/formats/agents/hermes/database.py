@@ -15,7 +15,7 @@ _MESSAGE = ("id", "session_id")
 _KEY, _HASH = "session_key", "system_prompt_hash"
 _PROMPTS = "system_prompts"
 _DROPPED = ("display_identity", "display_order", "session_id")
-"""Columns of messages that only concern the display."""
+"""The message columns that affect only the display."""
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
@@ -30,7 +30,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group sessions with their continuations, branches and delegates; a reset starts a new family."""
+    """Group sessions with their continuations, branches and delegates; a new family starts after a reset."""
     rows = sorted(index["sessions"], key=lambda row: (order(row[2]), order(row[1])))
     sessions = [_session(row) for row in rows]
     known = places(sessions)
@@ -75,12 +75,12 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
 
 
 def _plain(cell: Json) -> Json:
-    """Return the value of a cell; bytes become a text."""
+    """Return the value of a cell, with bytes decoded to a string."""
     return cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
 
 
 _RESETS = ("session_reset", "session_switch", "idle", "daily", "suspended", "resume_pending_expired")
-"""End reasons after which the next session is unrelated."""
+"""The end reasons after which the next session is unrelated."""
 _ROOT = -1
 
 
@@ -107,7 +107,7 @@ class SessionPlace(NamedTuple):
 
 
 def places(sessions: list[SessionLink]) -> list[SessionPlace]:
-    """Return the place of each session in its family; cycles are cut open."""
+    """Return the place of each session in its family; a link of each cycle is removed."""
     names = [each.id for each in sessions]
     first = first_places(names)
     kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
@@ -140,12 +140,13 @@ def _marked_kind(session: SessionLink) -> ConversationKind | None:
 
 
 def _mark(session: SessionLink, name: str) -> bool:
-    """Return whether a mark contains the parent's id; a mark with another id is inherited from the parent."""
+    """Return whether a mark contains the id of the session's parent."""
+    # Settings are inherited, so a mark with another id is the parent's.
     return session.parent is not None and string(session.config, name) == session.parent
 
 
 def config(value: Json) -> Json:
-    """Return the settings of a session, which may be a JSON text."""
+    """Return the settings of a session, which may be a JSON string."""
     return members(jsonio.value(value) if isinstance(value, str) else value)
 
 

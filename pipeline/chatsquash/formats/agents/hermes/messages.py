@@ -1,4 +1,4 @@
-"""Convert messages of Hermes to turns of OpenAI chat; their reasoning is repeated in several members."""
+"""Convert Hermes messages, which repeat their reasoning in several members, to OpenAI chat turns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, compact, objects, string, without
 
 _JSON = "\0json:"
-"""The prefix of content in the database that is not a text."""
+"""The prefix of database content that is not a string."""
 _ROLES = ("user", "assistant", "tool")
 _REASONING, _DETAILS, _ITEMS = ("reasoning_content", "reasoning"), "reasoning_details", "codex_reasoning_items"
 _READ = (
@@ -22,16 +22,16 @@ _REVIEWS = (
     "Review the conversation above and update the skill library",
     "Review the conversation above and consider saving to memory",
 )
-"""Prefixes of review prompts, which older versions stored among the user's messages."""
+"""The prefixes of review prompts, which older versions stored among the user's messages."""
 
 
 def is_sent(message: Object) -> bool:
-    """Return whether a model sees a message; others are notes that Hermes removes before sending."""
+    """Return whether a message is sent to a model; Hermes removes notes, which have other roles."""
     return message.get("role") in _ROLES
 
 
 def content(message: Object) -> Json:
-    """Return the content of a message: a text, or parts of OpenAI chat."""
+    """Return the content of a message: a string, or OpenAI chat parts."""
     value = message.get("content")
     if isinstance(value, str) and value.startswith(_JSON):
         return jsonio.value(_bytes(value.removeprefix(_JSON)), value)
@@ -46,10 +46,10 @@ def is_summary(message: Object) -> bool:
 
 
 def is_review(message: Object) -> bool:
-    """Return whether a message requests a review, which is not part of the conversation."""
+    """Return whether a message is the prompt of a review, which is not part of the conversation."""
     body = content(message)
-    is_asked = message.get("role") in ("user", "system")
-    return is_asked and isinstance(body, str) and body.lstrip()[:80].startswith(_REVIEWS)
+    is_prompt = message.get("role") in ("user", "system")
+    return is_prompt and isinstance(body, str) and body.lstrip()[:80].startswith(_REVIEWS)
 
 
 def turn(place: str, message: Object, unread: Unread) -> Object:
@@ -67,7 +67,7 @@ def turn(place: str, message: Object, unread: Unread) -> Object:
 
 
 def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evidence:
-    """Return the evidence for a message; copies and summaries do not count as sampled."""
+    """Return the evidence for a message; copies and summaries are not treated as sampled."""
     known = Evidence(line, moment(message.get("timestamp")))
     if message.get("role") != "assistant" or is_copied or is_summary(message):
         return known
@@ -75,7 +75,7 @@ def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evid
 
 
 def _thoughts(place: str, message: Object) -> Object:
-    """Return the reasoning as members of a message: its text, and detailed blocks."""
+    """Return the reasoning as message members: its text, and detailed blocks."""
     text = next((summary_text for name in _REASONING if (summary_text := string(message, name)).strip()), "")
     details = _parse(place, message, _DETAILS) or [*map(_item, objects(_parse(place, message, _ITEMS)))]
     thoughts = {"reasoning_content": text} if text else {}
@@ -83,7 +83,7 @@ def _thoughts(place: str, message: Object) -> Object:
 
 
 def _item(item: Object) -> Object:
-    """Convert an item of OpenAI Responses to a reasoning block."""
+    """Convert an OpenAI Responses item to a reasoning block."""
     summary_text = "\n\n".join(text for each in objects(item.get("summary")) if (text := string(each, "text")))
     known = {"id": item.get("id"), "data": item.get("encrypted_content"), "summary": summary_text or None}
     return {"type": "reasoning.encrypted", "format": "openai-responses-v1", **without(known)}
@@ -96,7 +96,7 @@ def _call(call: Object) -> Object:
 
 
 def _parse(place: str, message: Object, name: str) -> Json:
-    """Return a member, which may be a JSON text."""
+    """Return the value of a member, which may be a JSON string."""
     value = message.get(name)
     if not isinstance(value, str) or not value:
         return value
@@ -111,7 +111,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _is_escaped(text: str) -> bool:
-    """Return whether all surrogates in a text are escaped invalid bytes, as opposed to JSON escapes."""
+    """Return whether all surrogates in a text represent invalid bytes, rather than come from JSON escapes."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -120,13 +120,13 @@ def _is_escaped(text: str) -> bool:
 
 
 def identity(message: Object, *, with_time: bool = True) -> bytes:
-    """Return a key for a message that is equal for copies of it."""
+    """Return a key for a message, which its copies share."""
     names = ("role", "content", "tool_call_id", "tool_calls", "tool_name", *(["timestamp"] if with_time else []))
     return compact([message.get(name) for name in names]).encode("utf-8", "surrogatepass")
 
 
 def checked_message(place: str, message: Json) -> Object:
-    """Return a message; raises ``TurnError`` for any other value."""
+    """Return a value that must be a message; raises ``TurnError`` for other values."""
     checked_message = expect_object(message, f"{place} is")
     if not isinstance(checked_message.get("role"), str):
         raise TurnError(f"{place} has no role")

@@ -1,4 +1,4 @@
-"""Convert sessions of Hermes to conversations, including the parts replaced by compressions, and link them."""
+"""Convert Hermes sessions to linked conversations, including the parts that compressions replaced."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _FamilySession(NamedTuple):
 
 
 def conversations(entries: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
-    """Return the conversations of each family, those of its last main session first."""
-    # An export of a chain of compressions repeats the messages of all its segments.
+    """Return the conversations of each family, starting with its last main session."""
+    # The export of a compression chain repeats the messages of all its segments.
     values = ((place, line, part) for place, line, each in entries for part in objects(each.get("segments")) or [each])
     sessions = [_read_session(*each) for each in values]
     known = places([each.link for each in sessions])
@@ -48,7 +48,7 @@ def conversations(entries: list[tuple[int, int, Object]], unread: Unread) -> lis
 
 
 def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
-    """Return a sort key: main sessions and continuations first, latest first; then branches and delegates."""
+    """Return a sort key: main sessions and continuations from last to first, then branches and delegates."""
     started = session.link.started
     is_secondary = place.kind in ("branch", "subagent")
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
@@ -76,7 +76,7 @@ def _link(value: Object) -> SessionLink:
 def _conversations(
     sessions: list[_FamilySession], known: list[SessionPlace], number: int, unread: Unread
 ) -> list[Conversation]:
-    """Return what the model saw in a session: at its end, before in-place compressions, in branches and reviews."""
+    """Return the conversations of a session: at its end, before in-place compressions, in branches and in reviews."""
     session, place = sessions[number], known[number]
     unread.count_members("session", session.value, *_SESSION)
     above = sessions[place.parent] if place.parent >= 0 else None
@@ -125,7 +125,8 @@ class PlacedMessage(NamedTuple):
 
     @property
     def is_active(self) -> bool:
-        """Whether it is still sent; older versions have no flag and send all messages."""
+        """Whether it is still sent to the model."""
+        # Older versions have no flag and send all messages.
         return self.message.get("active") in (None, 1, True)
 
     @property
@@ -135,21 +136,21 @@ class PlacedMessage(NamedTuple):
 
 
 class ModelView(NamedTuple):
-    """The rows that the model saw at one point in time."""
+    """The rows that the model saw at a point in time."""
 
     kind: ConversationKind | None
-    """``None`` for the kind of the session."""
+    """The kind of the conversation; ``None`` if it is the kind of the session."""
     number: int
     """The number of the era, starting at 0."""
     rows: list[PlacedMessage]
     copied_places: frozenset[int]
-    """The indexes of rows that are copies of rows before a summary."""
+    """The indices of rows that are copies of rows before a summary."""
 
 
 def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, unread: Unread) -> list[ModelView]:
     """Return the last view, then those before compressions, then branches of removed rows, then reviews.
 
-    ``before`` are the rows of the parent session, if this one is the result of its compression.
+    ``before`` contains the rows of the parent session if this session is the result of its compression.
     """
     visible = list[PlacedMessage]()
     for row in rows:
@@ -166,7 +167,7 @@ def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, u
         is_last = number == len(spans) - 1
         seen = [row for row in span if (row.is_active if is_last else row.is_compacted or id(row) in later)]
         replaced_rows = spans[number - 1] if number else before
-        removed += _taken_back(number, span, {id(row) for row in seen} | later, replaced_rows)
+        removed += _removed_runs(number, span, {id(row) for row in seen} | later, replaced_rows)
         views += _with_reviews(number, seen, replaced_rows, budget, unread)
     order = sorted((each for each in views if each.kind is None), key=lambda each: -each.number)
     return [*order, *_branches(removed, rewinds, budget, unread), *(each for each in views if each.kind)]
@@ -176,7 +177,7 @@ def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, u
 
 
 def _spans(rows: list[PlacedMessage]) -> list[list[PlacedMessage]]:
-    """Split the rows at compressions in place."""
+    """Split the rows at in-place compressions."""
     if all(row.is_active for row in rows):
         return [rows]
     bounds = [0, *(place for place in _starts(rows) if place), len(rows)]
@@ -188,7 +189,7 @@ def _spans(rows: list[PlacedMessage]) -> list[list[PlacedMessage]]:
 
 
 def _starts(rows: list[PlacedMessage]) -> list[int]:
-    """Return the places where a replacement begins: a summary, or copies of earlier rows."""
+    """Return the places at which a replacement begins, with a summary or with copies of earlier rows."""
     known = set[bytes]()
     starts = list[int]()
     start = 0
@@ -197,13 +198,13 @@ def _starts(rows: list[PlacedMessage]) -> list[int]:
         if own not in known:
             if is_summary(row.message):
                 starts.append(start)
-            start = place + 1  # where copies may follow
+            start = place + 1  # copies may start here
         known.add(own)
     return starts
 
 
 def _later(spans: list[list[PlacedMessage]]) -> set[int]:
-    """Return the ids (as of ``id()``) of rows that are not sent any more but have copies that are."""
+    """Return the ids (from ``id()``) of rows that are no longer sent, but that have later copies."""
     later, known = set[int](), set[bytes]()
     for span in reversed(spans):
         for row in reversed(span):
@@ -217,7 +218,7 @@ def _later(spans: list[list[PlacedMessage]]) -> set[int]:
 def _with_reviews(
     number: int, rows: list[PlacedMessage], before: list[PlacedMessage], budget: EntryBudget, unread: Unread
 ) -> list[ModelView]:
-    """Return the rows without reviews, and each review together with the rows that it is about."""
+    """Return a view of the rows without reviews, and a view of each review with the rows that it is about."""
     seen: list[PlacedMessage] = []
     reviews: list[ModelView] = []
     at = 0
@@ -240,7 +241,7 @@ def _with_reviews(
 
 
 def _copied_places(rows: list[PlacedMessage], before: list[PlacedMessage]) -> frozenset[int]:
-    """Return the indexes of replies at the beginning that are copies of replies before the summary."""
+    """Return the indices of replies at the beginning that are copies of replies before the summary."""
     known = {identity(row.message, with_time=False) for row in before}
     places_of = []
     for place, row in enumerate(rows):
@@ -256,23 +257,23 @@ def _copied_places(rows: list[PlacedMessage], before: list[PlacedMessage]) -> fr
 
 
 class _RemovedRows(NamedTuple):
-    """Rows that were removed together."""
+    """A run of removed rows."""
 
     number: int
     """The number of the era."""
     before: list[PlacedMessage]
-    """The rows before them, possibly followed by later ones."""
+    """The rows before the run, possibly followed by later rows."""
     prefix: int
-    """The number of rows in ``before`` that precede them."""
+    """The number of rows in ``before`` that precede the run."""
     rows: list[PlacedMessage]
     summarized_rows: list[PlacedMessage]
-    """The rows replaced by the summary at the beginning of the era."""
+    """The rows that the summary at the beginning of the era replaced."""
 
 
-def _taken_back(
+def _removed_runs(
     number: int, span: list[PlacedMessage], kept_ids: set[int], replaced_rows: list[PlacedMessage]
 ) -> list[_RemovedRows]:
-    """Return the runs of removed rows, each with the rows before it."""
+    """Return the runs of removed rows with the rows before them."""
     runs: list[_RemovedRows] = []
     before: list[PlacedMessage] = []
     is_open = False
@@ -289,7 +290,7 @@ def _taken_back(
 
 
 def _branches(runs: list[_RemovedRows], rewinds: int, budget: EntryBudget, unread: Unread) -> list[ModelView]:
-    """Return removed runs with a reply as branches, unless a run may combine the rows of several rewinds."""
+    """Return the removed runs with a reply as branches, unless a run may combine the rows of several rewinds."""
     branches: list[ModelView] = []
     for run in runs:
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)

@@ -33,7 +33,7 @@ _LISTS = ("messages", "events", "calls", "attachments")
 
 
 def fits(documents: list[Json]) -> str | None:
-    """Check for a log with a version, a status and an evaluation, or for samples of a zip file."""
+    """Check for a log with an evaluation, samples and a status, or for samples from a zip file."""
     logs = values.objects(documents)
     if not logs or len(logs) != len(documents):
         return None
@@ -45,12 +45,12 @@ def fits(documents: list[Json]) -> str | None:
 
 
 def may_split(head: bytes) -> bool:
-    """Return whether a file that begins like this may be a zip file."""
+    """Return whether a file with these first bytes may be a zip file."""
     return head.startswith(_ZIP_BEGINS)
 
 
 def split(file: BinaryIO) -> list[bytes] | None:
-    """Return the names of the samples in a zip file; ``None`` for any other file."""
+    """Return the names of the samples in a zip file; ``None`` for other files."""
     entries_of = _directory(file)
     if entries_of is None or not any(name in entries_of for name in _HEADERS):
         return None
@@ -62,7 +62,7 @@ def split(file: BinaryIO) -> list[bytes] | None:
 
 
 def objects(file: BinaryIO, unit: bytes) -> list[Json]:
-    """Return a sample of a zip file with its evaluation."""
+    """Return a sample from a zip file with its evaluation."""
     return [_sample(file, unit)]
 
 
@@ -84,7 +84,7 @@ def _sample(file: BinaryIO, unit: bytes) -> Object:
         chunks.sort(key=partial(_start, prefix=prefix))
         read = [_json(file, entries_of, entry) for entry in chunks]
         pieces[list_name] = [item for value in read if isinstance(value, list) for item in value]
-    return {"eval": members(at(header, "eval")), "sample": _put_together(sample, pieces)}
+    return {"eval": members(at(header, "eval")), "sample": _assemble(sample, pieces)}
 
 
 def _start(name: str, prefix: str) -> int:
@@ -99,7 +99,7 @@ def _json(file: BinaryIO, entries_of: Json, name: str) -> Json:
         raise TurnError(f"{name} is not valid JSON") from None
 
 
-def _put_together(sample: Object, pieces: Object) -> Object:
+def _assemble(sample: Object, pieces: Object) -> Object:
     """Assemble a sample whose lists are stored in chunks."""
     result = dict(sample)
     result.setdefault("messages", pieces["messages"])
@@ -112,7 +112,7 @@ def _put_together(sample: Object, pieces: Object) -> Object:
 
 
 def conversations(documents: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the messages of each sample, then compacted turns and sub-agents, which only events contain."""
+    """Return the final messages of each sample, then branches and sub-agents, which only events contain."""
     unread, converted = Unread(), list[Conversation]()
     for place, (line, value) in enumerate(zip(line_numbers(documents, lines), documents, strict=True), 1):
         samples = [at(value, "sample")] if "sample" in members(value) else at(value, "samples")
@@ -129,15 +129,15 @@ def conversations(documents: list[Json], lines: list[int] | None = None) -> list
 _ZIP_BEGINS = b"PK\3\4"
 """The magic bytes of a zip file and of each local header."""
 _LOCAL = struct.Struct("<4s22xHH")
-"""The header of an entry: the magic bytes, and the lengths of its name and its extra field."""
+"""The header of an entry: the magic bytes, and the lengths of the name and the extra field."""
 _UNCOMPRESSED, _DEFLATED, _ZSTD = 0, 8, 93
 _LONGEST = 256 << 20
-"""The maximum size of an entry in bytes, decompressed."""
+"""The maximum size of a decompressed entry in bytes."""
 _ZIP_ERRORS = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
 
 
 def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
-    """Return the entries of a zip file by name; ``None`` for any other file.
+    """Return the entries of a zip file by name; ``None`` for other files.
 
     Raises:
         TurnError: if the zip file is damaged
@@ -153,8 +153,8 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
 
 
 def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """Return the contents of an entry; raises ``TurnError`` if it is damaged, encrypted or too large."""
-    # Read without zipfile, which does not support zstd before Python 3.14.
+    """Return the content of an entry; raises ``TurnError`` if it is damaged, encrypted or too large."""
+    # The ``zipfile`` module does not support zstd before Python 3.14.
     file.seek(info.header_offset)
     head = file.read(_LOCAL.size)
     if len(head) < _LOCAL.size or not head.startswith(_ZIP_BEGINS) or info.flag_bits & 1:

@@ -1,4 +1,4 @@
-"""Convert a sample: its final messages, and replies that only occur in model events."""
+"""Convert a sample: its final messages, and replies that occur only in model events."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SAMPLE = ("id", "epoch", "messages", "output", "scores", "events", "attachments
 _MESSAGE = ("id", "role", "content", "source", "tool_calls", "tool_call_id", "function", "error", "model")
 _ATTACHMENT = "attachment://"
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""Inspect's letter grades as numbers."""
+"""The numbers for Inspect's letter grades."""
 _DEEPEST = 50
 
 
 class _SampleFacts(NamedTuple):
-    """Data for the replies of a sample: the model, its events by message id, and attachments."""
+    """The data for the replies of a sample: its model, the events by reply id, and attachments."""
 
     model: str | None
     outputs: dict[str, Object]
     attachments: Object
-    """Texts and media that are stored separately, by name."""
+    """The text and media that are stored separately, by name."""
 
 
 def conversations_of(sample: Json, where: str, line: int, model: str | None, unread: Unread) -> list[Conversation]:
@@ -41,10 +41,10 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
     messages = expect_list(sample.get("messages"), f"{where} has messages that are")
     session: Object = {"session_id": _name(sample), **_reward(sample.get("scores"))}
     main = _turns(messages, where, line, known, unread)
-    seen = {_id(each) for each in objects(messages)}
-    own = [each for each in events if _answer_id(each) in seen] or events
+    final_ids = {_id(each) for each in objects(messages)}
+    own = [each for each in events if _answer_id(each) in final_ids] or events
     tools = _tools(own[-1].get("tools")) if own else []
-    others = _others(events, sample, seen, unread)
+    others = _others(events, sample, final_ids, unread)
     converted = list[Conversation]()
     several = bool(others)
     if main:
@@ -73,30 +73,31 @@ def _answer_id(event: Object) -> str | None:
 
 
 def _others(
-    events: list[Object], sample: Object, seen: set[str | None], unread: Unread
+    events: list[Object], sample: Object, final_ids: set[str | None], unread: Unread
 ) -> list[tuple[ConversationKind, list[Json], Object]]:
-    """Return the conversations of replies that are missing from the final messages, each with its longest input."""
+    """Return the conversations of replies that are missing from the final messages."""
     pool = as_list(at(sample, "events_data", "messages"))
     budget = EntryBudget(len(pool) + sum(len(as_list(each.get("input"))) + 1 for each in events))
-    others, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
+    others, continued_ids = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
+    # Later events have longer inputs, which include the replies of earlier events.
     for event in reversed(events):
         own, spans = _answer_id(event), _spans(event, len(pool))
-        is_new = own is not None and own not in seen and own not in gone_on
+        is_new = own is not None and own not in final_ids and own not in continued_ids
         if not budget.take(sum(map(len, spans))):
             unread.count("event over the limit")
             continue
         messages = [pool[place] for span in spans for place in span] or as_list(event.get("input"))
-        gone_on |= {own, *map(_id, objects(messages))}
+        continued_ids |= {own, *map(_id, objects(messages))}
         if is_new:
             answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
             first = [_id(each) for each in objects(messages)[:2]]
-            kind: ConversationKind = "branch" if any(each in seen for each in first if each) else "subagent"
+            kind: ConversationKind = "branch" if any(each in final_ids for each in first if each) else "subagent"
             others.append((kind, [*messages, answer], event))
     return others[::-1]
 
 
 def _spans(event: Object, most: int) -> list[range]:
-    """Return ranges of shared messages that the model received; empty if the event contains its messages."""
+    """Return the ranges of an event's input in the shared messages; empty if the event contains its input."""
     pairs = [each for each in as_list(event.get("input_refs")) if isinstance(each, list) and len(each) == 2]
     spans = [each for each in pairs if all(type(place) is int and place >= 0 for place in each)]
     return [range(min(start, most), min(stop, most)) for start, stop in spans]
@@ -131,7 +132,7 @@ def _evidence(message: Object, line: int, known: _SampleFacts) -> Evidence:
 
 
 def _with_attachments(value: Json, attachments: Object, depth: int) -> Json:
-    """Replace the names of attachments in a value by their content."""
+    """Replace the names of attachments in a value with their content."""
     if isinstance(value, str):
         value_of = attachments.get(value[len(_ATTACHMENT) :]) if value.startswith(_ATTACHMENT) else None
         return value_of if isinstance(value_of, str) else value

@@ -49,7 +49,7 @@ def _is_message(value: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model sees of each session, then what it saw before compactions, then undone parts.
+    """Return the conversation at the end of each session, then those before compactions, then undone parts.
 
     Neither the system prompt nor the tools are stored, except additions to the prompt by clients.
     """
@@ -73,14 +73,14 @@ _MARKS = {
     "part": (*_OLDER["part"], "data"),
     _NEWER: ("id", "session_id", "type", "data"),
 }
-"""The columns by which each table is recognised."""
+"""The columns that identify each table."""
 SESSIONS = ("session", "session_v2")
 """The tables with sessions."""
 _EXPORT_NAMES = {"parent_id": "parentID", "project_id": "projectID"}
 _JSON = ("revert",)
-"""Columns of a session that contain JSON and are read."""
+"""The JSON columns of a session that are read."""
 _LATER = 10 * 10**9
-"""The minimum nanoseconds between the last change of older rows and newer rows that are more than copies of them."""
+"""The minimum time in nanoseconds from the last change of older rows to newer rows that are not only copies."""
 
 Rows = dict[str, list[Object]]
 
@@ -100,7 +100,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group each session with those that its calls started, by time; messages without a session are dropped."""
+    """Group each session with the sessions that its calls started, in order of time; drop messages without a session."""
     sessions = [(name, row) for name in SESSIONS for row in index.get(name, [])]
     sessions.sort(key=lambda each: (order(each[1][3]), order(each[1][1])))
     parents: dict[object, object] = {}
@@ -125,10 +125,8 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def _with_forks(above: dict[object, object], index: dict[str, list[tuple[Any, ...]]]) -> dict[object, object]:
-    """Return the roots of sessions; a fork gets the root of its parent, whose first message has the same time.
-
-    In a common family, shared messages can be distinguished from new ones by content and time.
-    """
+    """Return the roots of sessions; the root of a fork is its parent's, whose first message has the same time."""
+    # In the same family, messages that a fork shares with its parent are detected based on content and time.
     first: dict[object, object] = {}
     for _, _, session, time in index.get("message", []):
         name = key(session)
@@ -152,9 +150,9 @@ def _put(families_by_root: dict[object, dict[str, list[int]]], family: object, t
 
 
 def from_rows(rows: Rows) -> list[Json]:
-    """Return the sessions of a family in the form of exports; raises ``TurnError`` for a row that is not valid JSON.
+    """Return the sessions of a family in the form of exports; raises ``TurnError`` for rows that are not valid JSON.
 
-    If a session is in the tables of both generations, the rows of the unused ones are counted in the export.
+    If a session is in the tables of both generations, the export contains the count of unused rows.
     """
     parts = _by(rows.get("part", []), "message_id")
     older, newer = (_by(rows.get(table, []), "session_id") for table in ("message", _NEWER))
@@ -180,11 +178,9 @@ def _by(rows: list[Object], column: str) -> dict[object, list[Object]]:
 
 
 def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool:
-    """Return whether the newer rows of a session continue the older ones.
-
-    Some releases of version 1 also wrote the newer table from some message on; version 2 copied the older rows, which
-    do not change afterwards.
-    """
+    """Return whether the newer rows of a session continue the older rows."""
+    # Some releases of version 1 also wrote newer rows, but only for later messages.  Version 2 copied the older rows,
+    # which do not change afterwards.
     new_messages = [row for row in new if row.get("type") in ("user", "assistant")]
     if not old or not new_messages:
         return not old
@@ -193,13 +189,13 @@ def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool
 
 
 def _time(row: Object, *columns: str) -> int:
-    """Return the time in the first of these columns that has one; 0 without any."""
+    """Return the first time in these columns; 0 if there is none."""
     times = (moment(row.get(column)) for column in columns)
     return next((each.at for each in times if each), 0)
 
 
 def _header(row: Object) -> Object:
-    """Return the header of a session in the form of an export."""
+    """Return the header of a session in the form of exports."""
     place = row_label(row, "session")
     header: Object = {}
     for column, value in row.items():
@@ -232,34 +228,34 @@ _PART_FILE = re.compile(r"(?:.*/)?storage/(?:message/ses_[^/]+/msg_|part/msg_[^/
 
 
 def is_session(value: Json) -> bool:
-    """Return whether a value is the content of a session file."""
+    """Return whether a value comes from a session file."""
     is_named = string(value, "id").startswith("ses_") and isinstance(at(value, "time"), dict)
     return is_named and isinstance(value["id"], str) and isinstance(value.get("projectID"), str)
 
 
 def companions(name: str) -> str | None:
-    """Return globs for the messages of a session, in the folder with its id, and for their parts."""
+    """Return globs for the messages of a session, whose folder has the session's id, and for their parts."""
     match = _SESSION_FILE.fullmatch(name)
     return f"../../message/{match[1]}/msg_*.json{EACH}../../part/{EACH}/prt_*.json" if match else None
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return the file of the session that started a sub-agent, which is in the same folder."""
+    """Return a glob for the file of the session that started a sub-agent, which is in the same folder."""
     folder, _, name = path.rpartition("/")
     is_known = _SESSION_FILE.fullmatch(name) and is_plain_name(origin.parent)
     return f"{escape(folder)}/{origin.parent}.json" if is_known else None
 
 
 def owner(path: str) -> str | None:
-    """Return the folder of sessions for a file with a message or a part."""
+    """Return the session folder that a message or part file belongs to."""
     path = path.replace("\\", "/")
     return f"{path[: path.rindex('storage/')]}storage/session" if _PART_FILE.fullmatch(path) else None
 
 
-def as_export(session: Object, beside_files: Json, unread: Unread) -> Object:
-    """Convert a session file to the form of an export; ``beside_files`` are its messages and parts in any order."""
+def as_export(session: Object, companion_files: Json, unread: Unread) -> Object:
+    """Convert a session file to the form of exports; ``companion_files`` are its messages and parts in any order."""
     messages, parts = list[Object](), dict[str, list[Object]]()
-    for value in beside_files if isinstance(beside_files, list) else []:
+    for value in companion_files if isinstance(companion_files, list) else []:
         if isinstance(value, dict) and isinstance(value.get("role"), str):
             messages.append(value)
         elif isinstance(value, dict) and isinstance(value.get("messageID"), str):

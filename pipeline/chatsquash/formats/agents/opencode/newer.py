@@ -1,4 +1,4 @@
-"""Messages of version 2: one per reply of the model, with calls and their results as parts of the content."""
+"""Version 2 messages: one per model reply, with calls and their results as parts of the content."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ _PROVIDERS = {
     "reasoningEncryptedContent": "openai",
     "itemId": "openai",
 }
-"""The provider of each provider-specific member."""
+"""The providers by provider-specific member."""
 _TEXTS = ("text/plain", "application/x-directory")
 
 
 def is_boundary(item: SessionMessage) -> bool:
-    """Return whether a message replaces everything before it; encrypted summaries by the provider do not count."""
+    """Return whether a message replaces all earlier messages; false for encrypted summaries by the provider."""
     value = item.value
     is_done = value.get("type") == COMPACTION and value.get("status") in (None, "completed")
     return is_done and not value.get("providerContext")
 
 
 def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    """Return the turns of a message as the model sees them."""
+    """Convert a message to the turns that the model sees."""
     message_type = item.value.get("type")
     if not isinstance(message_type, str):
         raise TurnError(f"{item.place} has a type that is {kind(message_type)}, not a text")
@@ -86,7 +86,7 @@ def _request_parts(item: SessionMessage, message_type: str, unread: Unread) -> l
 
 
 def _files(value: Object, unread: Unread) -> list[Json]:
-    """Return the texts and images attached by the user; other files are not sent."""
+    """Return the text and images that the user attached; other files are not sent."""
     content = list[Json]()
     for file in objects(value.get("files")):
         mime, data, name = (string(file, member) for member in ("mime", "data", "name"))
@@ -144,7 +144,7 @@ def _content(item: SessionMessage) -> list[Object]:
 
 
 def member_text(part: Object, where: str) -> str:
-    """Return the text of a part, which may be empty; raises ``TurnError`` if it is not a text."""
+    """Return the text of a part, which may be empty; raises ``TurnError`` if it is not a string."""
     value = part.get("text")
     if not isinstance(value, str):
         raise TurnError(f"{where} has a text that is {kind(value)}")
@@ -177,7 +177,7 @@ def _call_and_result(part: Object, where: str, provider: str) -> tuple[Object, C
 
 
 def _answer(state: Object) -> CallResult | None:
-    """Return the result of a finished call."""
+    """Return the result of a call; ``None`` if the call is not finished."""
     content = objects(state.get("content"))
     words = "\n".join(string(each, "text") for each in content if each.get("type") == "text")
     files = [

@@ -1,4 +1,4 @@
-"""Messages of version 1: the parts of one message may be several replies of the model, with the results inside."""
+"""Version 1 messages: a message may contain several model replies, with results as parts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _READ = {
     COMPACTION: ("auto", "tail_start_id"),
     "subtask": (),
 }
-"""The types of parts, with the members that are read."""
+"""The members that are read, by part type."""
 _STATE = ("status", "input", "raw", "output", "error", "attachments", "time")
 _MESSAGE = ("id", "sessionID", "role", "time", "parentID", "system", "modelID", "tokens", "finish")
 _STEPS = ("step-start", "step-finish")
 _OWN = (EXECUTED, "codeMode")
-"""Members of a call's metadata that are not provider-specific."""
+"""The members of call metadata that are not provider-specific."""
 _TEXT_FILES = ("text/plain", "application/x-directory")
-"""The types of files whose text is a separate part of the message."""
+"""The media types of files whose text is a separate part of the message."""
 _ABORTED = "MessageAbortedError"
 _INTERRUPTED = "[Tool execution was interrupted]"
 _REPLACEMENTS = {COMPACTION: "What did we do so far?", "subtask": "The following tool was executed by the user"}
-"""The texts that opencode sends for parts without a text."""
+"""The text that opencode sends for parts without text, by part type."""
 
 
 def info(item: SessionMessage) -> Object:
@@ -50,7 +50,7 @@ def parts(item: SessionMessage) -> list[Object]:
 
 
 def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    """Return the turns of a message as the model sees them."""
+    """Convert a message to the turns that the model sees."""
     header = info(item)
     role = header.get("role")
     if role not in ("user", "assistant"):
@@ -70,9 +70,9 @@ def is_failed(item: SessionMessage) -> bool:
 
 
 def _is_kept(error: Object, message_parts: list[Object]) -> bool:
-    """Return whether a reply with an error is still sent: only if it had content when the user aborted it."""
-    is_said = any(part["type"] not in ("step-start", "reasoning") for part in message_parts)
-    return string(error, "name") == _ABORTED and is_said
+    """Return whether a reply with an error is still sent: it had content, and the user aborted it."""
+    has_content = any(part["type"] not in ("step-start", "reasoning") for part in message_parts)
+    return string(error, "name") == _ABORTED and has_content
 
 
 def _count(item: SessionMessage, unread: Unread) -> None:
@@ -186,7 +186,7 @@ def _call_and_result(part: Object, where: str, unread: Unread) -> tuple[Object, 
 
 
 def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
-    """Return the result of a call; results of the tool ``invalid`` are error messages about another call."""
+    """Return the result of a call."""
     match state:
         case {"status": "completed"}:
             output = string(state, "output")
@@ -195,12 +195,13 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
                 for each in objects(state.get("attachments"))
             ]
             cleared = moment(at(state, "time", "compacted"))
+            # The results of the tool ``invalid`` are error messages about other calls.
             result = turns.error_output(output) if tool == "invalid" else turns.texts_and_files(output, files)
             return CallResult(result, cleared.at if cleared else 0)
         case {"status": "error"}:
             metadata = state.get("metadata")
-            until_then = at(metadata, "output") if at(metadata, "interrupted") is True else None
-            result = turns.error_output(until_then if isinstance(until_then, str) else string(state, "error"))
+            partial_output = at(metadata, "output") if at(metadata, "interrupted") is True else None
+            result = turns.error_output(partial_output if isinstance(partial_output, str) else string(state, "error"))
             return CallResult(result)
         case {"status": "pending" | "running"}:
             pass
@@ -210,7 +211,7 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
 
 
 def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
-    """Return the evidence for a reply; the usage of the message is that of its last reply."""
+    """Return the evidence for a reply."""
     header = info(item)
     starts = (at(part, "time", "start") or at(part, "state", "time", "start") for part in step)
     started = next(filter(None, starts), at(header, "time", "created"))
@@ -221,6 +222,7 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
     reason = string(end, "reason")
     reason = reason or (string(header, "finish") if is_last else "")
     is_complete = not is_last or not (header.get("error") or at(header, "time", "completed") is None)
+    # The usage of a message is the usage of its last reply.
     usage = end.get("tokens", header.get("tokens") if is_last else None)
     model = string(header, "modelID") or None
     return Evidence(
@@ -229,7 +231,8 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:
-    """Return whether a model produced a reply; calls by the user's commands have neither steps nor tokens."""
+    """Return whether a model produced a reply."""
+    # Calls from the user's commands have neither steps nor tokens.
     usage = turns.tokens(header.get("tokens"))
     return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(
         usage.prompt or usage.completion

@@ -18,38 +18,38 @@ _SESSION = ("id", "parentID", "time", "revert")
 
 
 class SessionView(NamedTuple):
-    """The turns of one conversation."""
+    """The turns of a conversation."""
 
     turns: list[ModelTurn]
     kind: ConversationKind | None = None
-    """``None`` for the kind of the session."""
+    """The kind of the conversation; ``None`` if it is the kind of the session."""
     before: int = 0
     """The index of its parent among the conversations of the session."""
     is_cleared: bool = False
 
 
 class SessionViews(NamedTuple):
-    """The conversations of a session, in the order in which they started."""
+    """The conversations of a session, in the order in which they began."""
 
     id: str
     header: Object
     views: list[SessionView]
     current: int
-    """The index of the current one."""
+    """The index of the current conversation."""
 
     def name(self, place: int) -> str:
-        """Return the id of a conversation; the first one has the id of the session."""
+        """Return the id of a conversation; the first conversation has the id of the session."""
         return f"{self.id}.{place + 1}" if place else self.id
 
     def shown_places(self) -> list[int]:
-        """Return the indexes of the current conversation and of the others with a reply."""
+        """Return the indices of the current conversation and of the other conversations with a reply."""
         replied = (any(each.evidence.is_sampled for each in view.turns) for view in self.views)
         others = [place for place, has_reply in enumerate(replied) if has_reply and place != self.current]
         return [self.current, *others]
 
 
 class SessionReader:
-    """Collects the sessions of a file."""
+    """A reader for the sessions of a file."""
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
@@ -57,7 +57,7 @@ class SessionReader:
         self._systems: dict[str, None] = {}
 
     def add(self, value: Object, place: str, line: int) -> None:
-        """Read one session."""
+        """Read a session."""
         header = members(value.get("info"))
         messages = expect_list(value.get("messages"), f"{place} has messages that are")
         self._count(value, header)
@@ -91,7 +91,7 @@ class SessionReader:
     def _undone_views(
         self, items: list[SessionMessage], turns_by_item: list[list[ModelTurn]], views: list[SessionView]
     ) -> list[SessionView]:
-        """Return the conversations that contain undone messages, if a model produced any of them."""
+        """Return the conversations with undone replies: a branch, and its continuations after compactions."""
         known = {id(each.turn) for view in views for each in view.turns}
         all_eras = [[each for at in era for each in turns_by_item[at]] for era in eras(items, Unread())]
         fresh = [
@@ -101,7 +101,7 @@ class SessionReader:
         return branches + [SessionView(era, "compacted", len(views) + number) for number, era in enumerate(fresh[1:])]
 
     def conversations(self) -> list[Conversation]:
-        """Return for each session the current conversation, then earlier ones, then undone ones."""
+        """Return, for each session, the current conversation, then earlier conversations, then undone ones."""
         converted = list[Conversation]()
         links = self._links()
         used_systems = set[str]()
@@ -154,7 +154,7 @@ class SessionReader:
         return known
 
     def _last(self, parent: str) -> str:
-        """Return the id of the current conversation of a session, if the file contains the session."""
+        """Return the id of a session's current conversation, or the session's id if the file does not contain it."""
         return next((each.name(each.current) for each in self.sessions if each.id == parent), parent)
 
 
@@ -169,7 +169,7 @@ def _convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 
 
 def _views(turns_by_era: list[list[ModelTurn]]) -> list[SessionView]:
-    """Return the turns between compactions, each before and after results were cleared."""
+    """Return the conversations between compactions, and the conversations before results were cleared."""
     views = list[SessionView]()
     for number, era in enumerate(turns_by_era):
         kind: ConversationKind | None = "compacted" if number else None
@@ -186,7 +186,7 @@ def _views(turns_by_era: list[list[ModelTurn]]) -> list[SessionView]:
 
 
 def _turns_shown(view: SessionView) -> list[tuple[Object, Evidence]]:
-    """Return the turns of a conversation; an interrupted call at its end has no result yet."""
+    """Return the turns that the model saw; interrupted calls at the end have no result yet."""
     turns = [(each.cleared if view.is_cleared and each.cleared else each.turn, each.evidence) for each in view.turns]
     if view.turns and (last := view.turns[-1].last):
         turns[-1:] = [(last, view.turns[-1].evidence)] if last["content"] else []
@@ -197,11 +197,11 @@ class Cut(NamedTuple):
     """A compaction."""
 
     end: int
-    """The end of the conversation before it."""
+    """The index at which the conversation before it ends."""
     head: tuple[range, ...]
     """The messages at the beginning of the conversation after it."""
     resume: int
-    """The first of the messages that follow these."""
+    """The index of the first message after these messages."""
 
 
 def is_older(item: SessionMessage) -> bool:
@@ -215,7 +215,7 @@ def name(item: SessionMessage) -> str:
 
 
 def eras(items: list[SessionMessage], unread: Unread) -> list[list[int]]:
-    """Split the messages at compactions; each part contains the indexes of the messages that were sent."""
+    """Split the messages at compactions; each part contains the indices of the messages that were sent."""
     spans: list[list[int]] = [[]]
     place = 0
     for cut in cuts(items, unread):
@@ -247,14 +247,14 @@ def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
 
 
 def _cut(items: list[SessionMessage], place: int, places: dict[str, int]) -> Cut | None:
-    """Return the compaction that ends with a summary; older versions do not store the request for it."""
+    """Return the compaction whose summary is at a place, or ``None``."""
     header = older.info(items[place])
     is_summary = header.get("role") == "assistant" and header.get("summary") is True
     if not is_summary or older.is_failed(items[place]):
         return None
     request = places.get(string(header, "parentID"))
     part = _compaction(items[request]) if request is not None and request < place and is_older(items[request]) else None
-    if request is None or part is None:
+    if request is None or part is None:  # older versions do not store the request for a compaction
         has_text = any(part["type"] == "text" for part in older.parts(items[place]))
         return Cut(place, (range(place, place + 1),), place + 1) if has_text else None
     if not header.get("finish"):
@@ -264,14 +264,14 @@ def _cut(items: list[SessionMessage], place: int, places: dict[str, int]) -> Cut
 
 
 def _compaction(item: SessionMessage) -> Object | None:
-    """Return the part of a message that requests a compaction."""
+    """Return the part of a message that requests a compaction, or ``None``."""
     if older.info(item).get("role") != "user":
         return None
     return next((part for part in older.parts(item) if part["type"] == older.COMPACTION), None)
 
 
 def remaining(items: list[SessionMessage], header: Object, unread: Unread) -> list[SessionMessage] | None:
-    """Return the messages that remain after an undo; ``None`` if nothing was undone."""
+    """Return the messages that remain after messages were undone; ``None`` if none were undone."""
     message_id, part = (string(header.get("revert"), member) for member in ("messageID", "partID"))
     if not message_id:
         return None

@@ -1,4 +1,4 @@
-"""Turns, parts, results and tokens: helpers for both versions of opencode's messages."""
+"""Helpers for turns, parts, results and tokens, shared by both versions of opencode's messages."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, at, count, kind, objects, string
 
 UNKNOWN = "unknown"
-"""The finish reason of a reply whose stream ended without one."""
+"""The finish reason of replies whose streams ended without a finish reason."""
 OPTIONS = "providerOptions"
 EXECUTED = "providerExecuted"
 CLEARED = "[Old tool result content cleared]"
-"""The text that opencode sends instead of a cleared result."""
+"""The text that opencode sends instead of cleared results."""
 
 
 class SessionMessage(NamedTuple):
-    """A message of a session and its place."""
+    """A message of a session, and its place."""
 
     place: str
     line: int
@@ -32,13 +32,13 @@ class ModelTurn(NamedTuple):
     turn: Object
     evidence: Evidence
     cleared: Object | None = None
-    """The turn without the results that were cleared later."""
+    """The turn after some of its results were cleared."""
     cleared_at: int = 0
-    """The time of the last clearing, in nanoseconds since the epoch; 0 without one."""
+    """The time at which results were last cleared, in nanoseconds since the epoch; 0 if they were not."""
     last: Object | None = None
-    """The turn at the end of a conversation, where interrupted calls have no result yet."""
+    """The turn if it ends a conversation, in which interrupted calls have no result yet."""
     calls_by_session: dict[str, str] = {}  # noqa: RUF012 - never changed
-    """The call ids of the sub-agents that it started, by session id."""
+    """The ids of the calls that started sub-agents, by session id."""
     system: str = ""
     """The text that the user's client added to the system prompt."""
 
@@ -63,7 +63,7 @@ def error_output(value: str) -> Object:
 
 
 def texts_and_files(words: str, files: list[Object]) -> Object:
-    """Build the output of a tool that returned a text and possibly files."""
+    """Build the output of a tool that returned text and possibly files."""
     if not files:
         return {**text(words), "value": words}
     return {"type": "content", "value": [*([text(words)] if words else []), *files]}
@@ -75,7 +75,7 @@ def file_part(file_type: str, mime: str, url: Json, name: str) -> Object:
 
 
 def result_parts(part: Object, answer: CallResult) -> tuple[Object, Object, bool]:
-    """Return a result, its form after clearing, and whether it is a placeholder."""
+    """Return a result, the result after it was cleared, and whether it is a placeholder."""
     original = {**part, "output": answer.output}
     after_clearing = {**part, "output": {"type": "text", "value": CLEARED}} if answer.cleared_at else original
     return original, after_clearing, answer.is_made_up
@@ -90,7 +90,7 @@ def reply(
 ) -> list[ModelTurn]:
     """Return the turns of a reply and of the results of its calls; empty for an empty reply.
 
-    ``cleared`` is the time of the last clearing, or 0.
+    ``cleared`` is the time at which results were last cleared, or 0.
     """
     if not any(part["type"] not in ("text", "reasoning") or part["text"] != "" or OPTIONS in part for part in content):
         return []
@@ -112,14 +112,14 @@ def _results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cle
 
 
 def finish_reason(reason: str, *, is_complete: bool) -> str | None:
-    """Return the finish reason of a reply; failed or interrupted replies without one are truncated."""
+    """Return the finish reason of a reply; failed or interrupted replies without a finish reason are truncated."""
     if reason == UNKNOWN or (not reason and not is_complete):
         return TRUNCATED
     return reason or None
 
 
 def member(holder: Object, name: str, place: str) -> str:
-    """Return a member that must be a non-empty text; raises ``TurnError`` otherwise."""
+    """Return a member that must be a non-empty string; raises ``TurnError`` for other values."""
     value = holder.get(name)
     if not isinstance(value, str) or not value:
         problem = f"no {name}" if value == "" else f"a {name} that is {kind(value)}, not a text"
@@ -128,21 +128,21 @@ def member(holder: Object, name: str, place: str) -> str:
 
 
 def subagent_session(state: Json) -> str:
-    """Return the session id of the sub-agent that a call started, from the call's state; empty without one."""
+    """Return the session id of the sub-agent that a call started, from the call's state, or an empty string."""
     holders = objects([state.get(name) for name in ("metadata", "structured")]) if isinstance(state, dict) else []
     session_ids = (string(holder, name) for holder in holders for name in ("sessionId", "sessionID"))
     return next(filter(None, session_ids), "")
 
 
 def tokens(usage: Json, *, is_split: bool = False) -> Tokens:
-    """Return the tokens sent (including cached ones) and received; none if all are zero.
+    """Return the counts of prompt tokens, including cached tokens, and completion tokens; empty if both are zero.
 
-    Reasoning is counted separately from the output (``is_split``), or as part of it in older versions, which can be
-    detected by the total.
+    ``is_split`` means that the output count does not include reasoning.
     """
     input_counts = [count(at(usage, *path)) for path in (("input",), ("cache", "read"), ("cache", "write"))]
     output, reasoning, total = (count(at(usage, name)) for name in ("output", "reasoning", "total"))
     prompt = sum(each or 0 for each in input_counts) if input_counts[0] is not None else None
+    # In older versions, only the total shows whether the output includes reasoning.
     is_split = is_split or (total is not None and total != (prompt or 0) + (output or 0))
     completion = output + (reasoning or 0) if is_split and output is not None else output
     return Tokens(prompt, completion) if prompt or completion else Tokens()

@@ -1,4 +1,4 @@
-"""OpenHands' events of both generations.  Its logs of completions are exchanges and are not read here."""
+"""OpenHands' events of both generations.  Its completion logs are exchanges, which other formats read."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MEMBERS = ("source", "history", "trajectory", "execution_status")
 
 _STATE, _EVENTS = "base_state.json", "events"
 _INSTANCE = "instance_id"
-"""The member with the task of a run in an evaluation."""
+"""The member for the task of an evaluation run."""
 _EVENT_LISTS = ("history", "trajectory")
-"""Members that may contain the events of a run, in objects that also contain its outcome."""
+"""The members that may contain the events of a run, in objects that also contain its outcome."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most objects are events, or all contain lists of events."""
+    """Check whether most objects are events, or contain lists of events."""
     if _is_state(values):
         return "agent.llm and execution_status"
     runs = [_events(each) for each in values]
@@ -40,12 +40,12 @@ def fits(values: list[Json]) -> str | None:
 
 
 def companions(name: str) -> str | None:
-    """Return a glob for the events of a session, each in its own file."""
+    """Return a glob for the event files of a session."""
     return f"{_EVENTS}/event-*.json" if name == _STATE else None
 
 
 def owner(path: str) -> str | None:
-    """Return the state file of the session that an event belongs to."""
+    """Return the state file of the session that an event file belongs to."""
     folder, _, name = path.rpartition("/")
     is_event = name.startswith("event-") and name.endswith(".json")
     above = folder.removesuffix(_EVENTS)
@@ -53,7 +53,7 @@ def owner(path: str) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return the conversation of each run; its events are the objects, in each object, or in companion files."""
+    """Return the conversation of each run, whose events are the objects, inside each object, or in companion files."""
     unread, runs = Unread(), list[_EventRun]()
     if _is_state(values):
         return _of_state(values[0], meta if isinstance(meta, list) else [], unread)
@@ -73,7 +73,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Conversation]:
-    """Return the conversation of a session whose events are in separate files; invalid files are skipped."""
+    """Return the conversation of a session whose events are in separate files; unreadable files are skipped."""
     events = [event for event in events_read if event is not None]
     unread.count_members("state", state, "id", "agent", "stats")
     for _ in range(len(events_read) - len(events)):
@@ -84,12 +84,12 @@ def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Co
 
 
 def _is_state(values: list[Json]) -> bool:
-    """Return whether a file contains the state of a session."""
+    """Return whether the values are the state of a session."""
     return len(values) == 1 and isinstance(at(values[0], "agent", "llm"), dict) and "execution_status" in values[0]
 
 
 class _EventRun(NamedTuple):
-    """The events of one run, and the value that contains them."""
+    """The events of a run, and the value that contains them."""
 
     value: Json
     events: list[Json]
@@ -97,7 +97,7 @@ class _EventRun(NamedTuple):
 
 
 def _events(value: Json) -> list[Json] | None:
-    """Return the events in a list or an object; ``None`` for an event or anything else."""
+    """Return the events in a list or an object; ``None`` for events and other values."""
     if isinstance(value, list):
         return value
     if isinstance(value, dict) and "source" not in value:

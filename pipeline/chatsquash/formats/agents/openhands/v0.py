@@ -1,4 +1,4 @@
-"""Events of the first generation: actions and observations, each with the response of the model."""
+"""Events of the first generation: actions and observations, which repeat the model's response."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from chatsquash.formats.values import Object, as_list, at, compact, count, objec
 _SOURCES = ("agent", "user", "environment")
 _STATES = ("null", "change_agent_state", "agent_state_changed", "recall", "pause", "resume", "start", "stop")
 _CONDENSING = ("condensation", "condensation_request", "condense", "loop_recovery")
-_UNSAID = (*_STATES, *_CONDENSING)
-"""Actions and observations of the client that are not sent to the model."""
+_UNSENT = (*_STATES, *_CONDENSING)
+"""The actions and observations that are not sent to the model."""
 _DONE = ("action", "observation", "args", "content", "cause", "tool_call_metadata")
 _OUTCOMES = {"error": "failed", "user_rejected": "denied"}
 _READ = ("id", "timestamp", "source", "message", *_DONE)
 _MESSAGE_MEMBERS = ("content", "tool_calls", "refusal", *reasoning.MEMBERS)
 _SETTINGS = ("thought", "confirmation_state", "security_risk", "hidden", "blocking", "is_input", "is_confirmed")
-"""Arguments that the client adds."""
+"""The arguments that the client adds to actions."""
 
 
 def is_event(value: Json) -> bool:
@@ -34,7 +34,7 @@ def is_event(value: Json) -> bool:
 
 
 def conversation(events: list[Event], model: str | None, unread: Unread) -> Conversation:
-    """Return the messages, calls and observations of a run."""
+    """Return the conversation of a run."""
     run = _RunReader(model, unread)
     for place, (line, event) in enumerate(events):
         run.add(f"event {place}", line, event)
@@ -49,27 +49,27 @@ class _RunReader:
     turns: list[LoggedTurn] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     responses: set[str] = field(default_factory=set)
-    """The ids of responses that are already converted; each action of a response repeats it."""
+    """The ids of responses that are already converted; each action of a response repeats the response."""
     calls: dict[str, str] = field(default_factory=dict)
-    """The names of actions without a call of the model, by event id."""
+    """The names of actions without a logged call, by event id."""
 
     def add(self, where: str, line: int, event: Object) -> None:
         self.unread.count_members("event", event, *_READ)
         action, observation = string(event, "action"), string(event, "observation")
-        if action and action not in _UNSAID:
+        if action and action not in _UNSENT:
             turn = self.act(action, event)
-        elif observation and observation not in _UNSAID:
+        elif observation and observation not in _UNSENT:
             turn = self.observe(observation, event)
         else:
             self.unread.count(f"event {action or observation or 'without an action'}")
             turn = None
         if turn:
             known = Evidence(line, moment(event.get("timestamp")))
-            known = _of_model(event, known, self.model) if turn["role"] == "assistant" else known
+            known = _reply_evidence(event, known, self.model) if turn["role"] == "assistant" else known
             self.turns.append(LoggedTurn(where, turn, known))
 
     def act(self, action: str, event: Object) -> Object | None:
-        """Return the turn of an action: a message or a call; an action without a call of the model becomes a call."""
+        """Return the turn of an action: a message or a call; actions without a logged call become calls."""
         args, source = event.get("args"), event.get("source")
         if action == "system":
             self.tools = self.tools or openai_chat.tools(at(args, "tools")).functions
@@ -90,7 +90,7 @@ class _RunReader:
         return _call_message(event, {}, action)
 
     def call(self, event: Object) -> Object | None:
-        """Return the response of an action, only once per response; without a response, the call of the action."""
+        """Return the response of an action, unless it is repeated; without a response, the call of the action."""
         metadata = event["tool_call_metadata"]
         response = metadata.get("model_response")
         choices = objects(at(response, "choices"))
@@ -108,7 +108,7 @@ class _RunReader:
         }
 
     def observe(self, observation: str, event: Object) -> Object:
-        """Return the turn of an observation: the result of a call, or a message in the user's name."""
+        """Return the turn of an observation: the result of a call, or a user message."""
         metadata, content = event.get("tool_call_metadata"), string(event, "content")
         call_id = string(metadata, "tool_call_id")
         name = string(metadata, "function_name") or self.calls.get(str(event.get("cause")), "")
@@ -119,8 +119,8 @@ class _RunReader:
         return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content, **outcomes}
 
 
-def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
-    """Return the evidence for a reply from the response of its action."""
+def _reply_evidence(event: Object, known: Evidence, model: str | None) -> Evidence:
+    """Return the evidence for a reply, based on the response of its action."""
     response = at(event, "tool_call_metadata", "model_response")
     usage, choices = at(response, "usage"), objects(at(response, "choices"))
     return known._replace(
@@ -134,7 +134,7 @@ def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
 
 
 def _call_message(event: Object, call: Object, name: str) -> Object:
-    """Convert an action to a message with one call; its thought becomes the content."""
+    """Convert an action to a message with a call; its thought becomes the content."""
     args = event.get("args")
     arguments = compact(without(args, *_SETTINGS)) if isinstance(args, dict) else "{}"
     call_with_function = {**call, "function": {"name": name, "arguments": arguments}}

@@ -1,4 +1,4 @@
-"""Events of the second generation, whose kinds distinguish input and output of the model."""
+"""Events of the second generation, whose kinds distinguish the input and output of the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLIPPED = (
     "<response clipped><NOTE>Due to the max output limit, only part of the full response has been shown to you.</NOTE>"
 )
 _LONGEST = 30_000
-"""The maximum length of terminal output in characters; the middle of longer output is not sent."""
+"""The maximum length of terminal output in characters; OpenHands does not send the middle of longer output."""
 
 
 def is_event(value: Json) -> bool:
@@ -39,21 +39,21 @@ def is_event(value: Json) -> bool:
 
 
 class Event(NamedTuple):
-    """An event and its line."""
+    """An event, and its line."""
 
     line: int
     event: Object
 
 
 class ModelUsage(NamedTuple):
-    """The model of a session, its limit, and the token counts of its responses by their ids."""
+    """The model of a session, its output limit, and its token counts by response id."""
 
     model: str | None
     limit: int | None = None
     counts: Mapping[str, tuple[int | None, int | None]] = MappingProxyType({})
 
     def evidence(self, known: Evidence, event: Object) -> Evidence:
-        """Return the evidence for a reply; a reply that reached the limit was stopped by it."""
+        """Return the evidence for a reply; a reply that reached the output limit was stopped by it."""
         answer = string(event, "llm_response_id") or None
         prompt, completion = self.counts.get(answer or "", (None, None))
         return known._replace(
@@ -67,7 +67,7 @@ class ModelUsage(NamedTuple):
 
 
 def usage(state: Json) -> ModelUsage:
-    """Return the model, its limit and the token counts from a session's state; older states have no token counts."""
+    """Return the model, its output limit and its token counts in a session's state; older states have no counts."""
     settings = at(state, "agent", "llm")
     metrics = at(state, "stats", "usage_to_metrics", string(settings, "usage_id") or "agent")
     counts = {
@@ -79,7 +79,7 @@ def usage(state: Json) -> ModelUsage:
 
 
 def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conversation:
-    """Return what the model saw; the actions of one response form one message, and condensed events are kept."""
+    """Return the conversation of a run, including condensed events; the actions of a response form one message."""
     turns: dict[str, tuple[str, Object]] = {}
     evidence: dict[str, Evidence] = {}
     tools: list[Tool] = []
@@ -93,8 +93,8 @@ def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conv
                 tools = tools or openai_chat.tools([_tool(tool) for tool in objects(event.get("tools"))]).functions
             case "MessageEvent":
                 turns[where] = (where, _message(event, where))
-                is_said = at(event, "llm_message", "role") == "assistant" and event.get("source") == "agent"
-                known = model.evidence(known, event) if is_said else known
+                is_reply = at(event, "llm_message", "role") == "assistant" and event.get("source") == "agent"
+                known = model.evidence(known, event) if is_reply else known
             case "ActionEvent":
                 key = string(event, "llm_response_id") or where
                 before = turns[key][1] if key in turns else {}
@@ -112,7 +112,7 @@ def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conv
 
 
 def _with_content(turn: Object) -> Object:
-    """Return a turn with its parts as content."""
+    """Return a turn with its parts converted to content."""
     content = turn["content"]
     if not isinstance(content, list):
         return turn
@@ -120,7 +120,7 @@ def _with_content(turn: Object) -> Object:
 
 
 def _parts(content: Json) -> list[Json]:
-    """Convert contents to parts of OpenAI chat."""
+    """Convert content to OpenAI chat parts."""
     parts_of: list[Json] = []
     for part in as_list(content):
         match part:
@@ -136,7 +136,7 @@ def _parts(content: Json) -> list[Json]:
 
 
 def _message(event: Object, where: str) -> Object:
-    """Convert a message, including the context that was added to it."""
+    """Convert a message, including the context that OpenHands added."""
     message = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
     content = [*_parts(message.get("content")), *_parts(event.get("extended_content"))]
     calls = [_call(call) for call in objects(message.get("tool_calls"))]
@@ -147,7 +147,7 @@ def _message(event: Object, where: str) -> Object:
 
 
 def _call(call: Object) -> Object:
-    """Convert a call; its name is next to its id, or in ``function`` as in OpenAI chat."""
+    """Convert a call, whose name is next to its id or in ``function``, as in OpenAI chat."""
     function = call.get("function")
     if not isinstance(function, dict):
         function = {key: call[key] for key in ("name", "arguments") if key in call}
@@ -155,7 +155,7 @@ def _call(call: Object) -> Object:
 
 
 def _thought(holder: Object) -> Object:
-    """Return the reasoning of a message or an action; an item of OpenAI Responses becomes one of the details."""
+    """Return the reasoning of a message or an action; an OpenAI Responses item is added to the details."""
     thoughts = {name: holder[name] for name in MEMBERS if holder.get(name)}
     item = holder.get("responses_reasoning_item")
     if isinstance(item, dict):
@@ -169,7 +169,7 @@ def _thought(holder: Object) -> Object:
 
 
 def _action(event: Object, before: Object, where: str) -> Object:
-    """Add the call of an action to the message of its response; the first action contains the thoughts."""
+    """Add the call of an action to the message of its response, whose first action contains the reasoning."""
     call = expect_object(event.get("tool_call"), f"{where} has a tool_call that is")
     content = [*before.get("content", []), *_parts(event.get("thought"))]
     thoughts = {name: before[name] for name in MEMBERS if name in before} or _thought(event)
@@ -186,13 +186,13 @@ def _answer(event: Object) -> Object:
         return tool_message(call_id, f"Action rejected: {string(event, 'rejection_reason')}", "denied", name)
     observed = event.get("observation")
     extra_parts = _parts(event.get("extended_content"))
-    content = _observed(observed)
+    content = _observation_content(observed)
     outcome = "failed" if at(observed, "is_error") is True else ""
     return tool_message(call_id, [*_parts(content), *extra_parts] if extra_parts else content, outcome, name)
 
 
-def _observed(observed: Json) -> Json:
-    """Return the output of a tool: its content, its output (older versions), or the complete observation."""
+def _observation_content(observed: Json) -> Json:
+    """Return the content of an observation, its output (in older versions), or the complete observation."""
     if not isinstance(observed, dict):
         return observed if observed is not None else ""
     content = observed.get("content")
@@ -205,7 +205,7 @@ def _observed(observed: Json) -> Json:
 
 
 def _with_metadata(content: list[Json], metadata: Json) -> list[Json]:
-    """Add the metadata to terminal output in the same way as the terminal tool of the SDK 1.2."""
+    """Add the metadata to terminal output in the same way as the terminal tool in version 1.2 of the SDK."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get("suffix"), str):
         return content
     pieces = [string(metadata, "prefix"), *texts(content), metadata["suffix"]]
@@ -219,7 +219,7 @@ def _with_metadata(content: list[Json], metadata: Json) -> list[Json]:
 
 
 def _clip(output: str) -> str:
-    """Return a text without its middle if it is too long."""
+    """Return a text, without its middle if it is too long."""
     if len(output) <= _LONGEST:
         return output
     remaining = _LONGEST - len(_CLIPPED)
@@ -227,7 +227,7 @@ def _clip(output: str) -> str:
 
 
 def _tool(tool: Object) -> Json:
-    """Convert a tool of a system prompt to OpenAI's form; OpenHands' own tools have no schema."""
+    """Convert the tool of a system prompt to OpenAI's form."""
     mcp = tool.get("mcp_tool")
     own = mcp if isinstance(mcp, dict) else tool
     if "function" in own or not string(own, "name"):

@@ -22,9 +22,9 @@ LOSES = """
 developer role, developer mid, audio, video, approval, orphan result, reasoning, reasoning+call, reasoning of two
 blocks, reasoning between, openai encrypted, refusal, custom tool call, source
 """
-"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
+"""The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = "instructions, file id of OpenAI, result json obj, result json list, denied result, gemini call sig"
-"""The kinds that lose only their place, boundaries or marks."""
+"""The kinds of content that lose only their place, boundaries or marks."""
 
 __all__ = [
     "PROVIDER",

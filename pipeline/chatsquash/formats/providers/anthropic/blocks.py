@@ -28,13 +28,13 @@ from chatsquash.formats.writing import KEY
 
 PROVIDER = "anthropic"
 WRAPPER, WITHIN = "wrapper", "within"
-"""Native members of blocks inside a document or a search result: of the first block, and of the others."""
+"""Native members of the first block and of the other blocks inside a document or a search result."""
 DOCUMENT = "document"
-"""The native member of a text that was a document; contains the document without the text."""
+"""The native member of text that was a document; contains the document without the text."""
 _SIMPLE = ("text", "image")
 """The types of blocks that documents and search results may contain."""
 _OPENROUTER_PREFIX = "openrouter.reasoning:"
-"""The prefix of plain reasoning that OpenRouter sends as if it were encrypted."""
+"""The prefix of plain reasoning that OpenRouter sends as encrypted reasoning."""
 _RESULT = "_tool_result"
 REQUIRED = ("cited_text", "title", "document_title", "url", "source", "server_name")
 """Members of citations and calls that are required even if they are null or empty."""
@@ -54,7 +54,7 @@ def block_of(block: Json, call_number: int | None = None) -> Blocks:
 
     Args:
         block: the block as logged
-        call_number: the number of the next call without an id, in assistant turns; others have no calls or reasoning
+        call_number: the number of the next call without an id; ``None`` in turns without calls and reasoning
     """
     if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
         return (Text(block["text"]),) if block["text"] else ()  # the usual case, without further checks
@@ -73,7 +73,7 @@ def block_of(block: Json, call_number: int | None = None) -> Blocks:
 
 
 def result_content(content: Json) -> ResultContent:
-    """Load the content of a tool result; a value without text and media becomes JSON."""
+    """Load the content of a tool result; values that contain neither text nor media become JSON."""
     if content is None or isinstance(content, str):
         return ResultContent((Text(content),) if content else ())
     if isinstance(content, list):
@@ -90,7 +90,7 @@ def result_content(content: Json) -> ResultContent:
 
 
 def _is_unknown(blocks: Blocks) -> bool:
-    """Return whether a block is specific to Anthropic; an empty text was loaded as no block at all."""
+    """Return whether a block is specific to Anthropic; empty text has no blocks, so it is not."""
     return any(type(block) is Other for block in blocks)
 
 
@@ -147,7 +147,7 @@ def _hosted_result(block: Object, of: str) -> HostedResult:
 
 
 def _media_block(block: Json) -> Blocks | None:
-    """Load a text, an image, a document or a search result; ``None`` for any other block."""
+    """Load text, an image, a document or a search result; ``None`` for any other block."""
     match block:
         case str(text):
             return (Text(text),) if text else ()
@@ -203,7 +203,7 @@ def _more(block: Object, source: Object, read: tuple[str, ...], *title_members: 
 
 
 def _wrapper_parts(wrapper: Object, content: Json) -> Blocks | None:
-    """Load the texts and images in a wrapper; the first contains the wrapper's members, the others a mark."""
+    """Load the text and images in a wrapper; the first block contains the wrapper's members, the others a mark."""
     inner = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(inner, list) or any(not isinstance(b, dict) or b.get("type") not in _SIMPLE for b in inner):
         return None

@@ -1,6 +1,6 @@
-"""Changes to a request by Anthropic's service before the model saw it: summaries, cleared results and thinking.
+"""Changes that Anthropic's service makes to requests before the model sees them: summaries and cleared content.
 
-The shapes are those of ``BetaCompactionBlock``, ``BetaContextManagementResponse`` and ``BetaInputTransformation`` in
+The structures are ``BetaCompactionBlock``, ``BetaContextManagementResponse`` and ``BetaInputTransformation`` in
 Anthropic's Python SDK.
 """
 
@@ -21,22 +21,17 @@ def is_compaction(turn: Json) -> bool:
 
 
 def _place(content: list[Json]) -> int | None:
-    """Return the index of the last summary among blocks.
-
-    A summary without a text is the result of a failed compaction, which replaced nothing.
-    """
+    """Return the index of the last summary among blocks, or ``None``."""
     for at in range(len(content) - 1, -1, -1):
         block = content[at]
+        # A failed compaction has a summary without text and replaces nothing.
         if type(block) is dict and block.get("type") == "compaction" and string(block, "content").strip():
             return at
     return None
 
 
 def visible_turns(turns: list[Json]) -> ShownTurns:
-    """Return the last summary as a user turn, and the turns after it; the service ignores those before it.
-
-    A system prompt that a gateway logged as a turn is not ignored.
-    """
+    """Return the last summary as a user turn, and the turns after it; the service ignores earlier turns."""
     at = max(at for at, turn in enumerate(turns) if is_compaction(turn))
     turn = turns[at]
     content = turn["content"]
@@ -44,6 +39,7 @@ def visible_turns(turns: list[Json]) -> ShownTurns:
     assert place is not None
     summary = string(content[place], "content")
     rest = [{**turn, "content": content[place + 1 :]}] if content[place + 1 :] else []
+    # Gateways may log the system prompt as a turn; it was never ignored.
     prompts = [each for each in turns[:at] if isinstance(each, dict) and each.get("role") == "system"]
     earlier = [each for each in turns[:at] if each not in prompts] if prompts else turns[:at]
     summarized_turns = [*earlier, *([{**turn, "content": content[:place]}] if place else [])]
@@ -53,7 +49,7 @@ def visible_turns(turns: list[Json]) -> ShownTurns:
 
 
 def split_summary(content: list[Json]) -> tuple[Json, list[Json]]:
-    """Return the summary at the beginning of a reply as a turn, or ``None``, and the other blocks of the reply."""
+    """Return the summary at the beginning of a reply as a turn (or ``None``), and the other blocks of the reply."""
     place = _place(content)
     if place is None:
         return None, content
@@ -64,7 +60,7 @@ def split_summary(content: list[Json]) -> tuple[Json, list[Json]]:
 
 
 def summary_of(content: list[Json]) -> str:
-    """Return the summary in a reply, or an empty text."""
+    """Return the summary in a reply, or an empty string."""
     place = _place(content)
     return string(content[place], "content") if place is not None else ""
 

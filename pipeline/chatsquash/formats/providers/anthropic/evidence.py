@@ -1,4 +1,4 @@
-"""The evidence for Anthropic."""
+"""The evidence for Anthropic Messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DATE_SUFFIX = re.compile(r"_\d{8}\Z")
 
 
 def _may_fit(body: Object) -> bool:
-    """Return whether a request has a list of turns, without turns and tools that are specific to OpenAI."""
+    """Return whether a request has a list of turns, and neither turns nor tools that are specific to OpenAI."""
     turns = body.get("messages")
     return isinstance(turns, list) and not (
         any(turn.get("tool_calls") or turn.get("role") in ("tool", "function", "developer") for turn in objects(turns))
@@ -45,7 +45,7 @@ def _may_fit(body: Object) -> bool:
 
 
 def accepts(body: Object) -> bool:
-    """Return whether a request has only turns of Anthropic, without blocks of other formats."""
+    """Return whether a request has no turns or blocks that are specific to other formats."""
     blocks = (block for turn in objects(body.get("messages")) for block in objects(turn.get("content")))
     is_other = any("type" not in block or (type(of := block["type"]) is str and of in _OTHER_TYPES) for block in blocks)
     return _may_fit(body) and not is_other and not any(map(_is_extended, objects(body.get("messages"))))

@@ -1,4 +1,4 @@
-"""Convert a turn that depends on no other turn to messages: common shapes directly, others by loading the turn."""
+"""Convert turns that depend on no other turn to messages, with shortcuts for the most common structures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plain(turn: Json) -> list[Message] | None:
 
 
 def _simple_message(turn: Object) -> Message | None:
-    """Convert a turn that is a text, one result, or an assistant's reasoning, text and calls."""
+    """Convert a turn with plain text, a single result, or an assistant's reasoning, text and calls."""
     role, content = turn.get("role"), turn.get("content")
     if type(content) is str:
         return {"role": role, "content": content} if role in ("user", "assistant") else None
@@ -51,13 +51,13 @@ def _user_message(block: Object) -> Message | None:
 
 
 def _text(block: Object) -> str | None:
-    """Return the text of a block without other members."""
+    """Return the text of a text block without other members; ``None`` for other blocks."""
     text = block.get("text")
     return text if len(block) == 2 and block.get("type") == "text" and type(text) is str else None
 
 
 def _result_message(block: Object) -> Message | None:
-    """Convert a successful result that is a text."""
+    """Convert a successful result with plain text."""
     own, content = block.get("tool_use_id"), block.get("content")
     if len(block) > 3 and not (len(block) == 4 and block.get("is_error") is False):
         return None
@@ -69,7 +69,7 @@ def _result_message(block: Object) -> Message | None:
 
 
 def _assistant_message(content: list[Json]) -> Message | None:
-    """Convert an assistant's blocks if they contain at most one text, before all calls."""
+    """Convert an assistant's blocks if they contain at most one text block, before all calls."""
     blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
     text: str | None = None
     for each in content:

@@ -26,7 +26,7 @@ _FUNCTION = {"name": "name", "description": "description", "input_schema": "para
 
 
 def system(value: Json) -> list[Turn]:
-    """Load a system prompt as one turn, or several if only some blocks are marked as instructions; none if empty."""
+    """Load a system prompt as turns: one, or several if only some blocks are marked as instructions; none if empty."""
     if value is None or value in ("", []):
         return []
     if not isinstance(value, str | list):
@@ -92,7 +92,7 @@ def _is_result(block: Json) -> bool:
 
 
 def _load_results(content: list[Json], state: State) -> LoadedTurn:
-    """Load results and the content between and after them; content before the first results is moved after them."""
+    """Load results and other content; content before the first run of results is moved after it."""
     if all(map(_is_result, content)):  # the usual case
         ids, state = _call_ids(content, state)
         return LoadedTurn([Turn("tool", tuple(map(_result, content, ids)))], state)
@@ -108,8 +108,9 @@ def _load_results(content: list[Json], state: State) -> LoadedTurn:
 
 
 def _call_ids(results: list[Object], state: State) -> tuple[Iterator[str], State]:
-    """Return the ids of the calls that results answer; results without an id answer calls that have no other result."""
+    """Return the ids of the calls that results answer, and the next state."""
     logged_ids = [string(block, "tool_use_id") for block in results]
+    # Calls with a result of this turn are removed first, so results without an id answer only the remaining calls.
     state = state.without(set(logged_ids)) if state.open else state
     if all(logged_ids):  # the usual case
         return iter(logged_ids), state
@@ -140,7 +141,7 @@ def _result(block: Object, call_id: str) -> Result:
 
 
 def tools(value: Json) -> Tools:
-    """Load definitions with a schema, and those of Anthropic's tools that the client runs; all others are hosted."""
+    """Load definitions with a schema, and those of Anthropic's client tools; all other tools are hosted."""
     functions, hosted = list[Tool](), list[Json]()
     for tool in as_list(value):
         converted = function_tool(tool) if _is_openai(tool) else _function(tool) if _is_function(tool) else None
@@ -149,7 +150,8 @@ def tools(value: Json) -> Tools:
 
 
 def _is_openai(tool: Json) -> bool:
-    """Return whether a definition has OpenAI's members, which clients send to gateways that translate them."""
+    """Return whether a definition has OpenAI's members."""
+    # Clients send such definitions to gateways that translate them.
     return isinstance(tool, dict) and "input_schema" not in tool and isinstance(tool.get("parameters"), dict)
 
 

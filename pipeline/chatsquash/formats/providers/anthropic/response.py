@@ -1,4 +1,4 @@
-"""Load the reply in a response of Anthropic."""
+"""Load the reply in an Anthropic response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limits of Anthropic's service for requests."""
+"""The constraints of Anthropic's service on requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MEMBERS = {
     "image": ("source", "cache_control"),
     "document": ("source", "title", "context", "citations", "cache_control"),
 }
-"""The allowed members of each type of block, in addition to ``type``; hosted calls and results are not listed."""
+"""The allowed members of each block type, in addition to ``type``; hosted calls and results are not listed."""
 _SOURCES = {
     "base64": ("media_type", "data"),
     "text": ("media_type", "data"),
@@ -28,7 +28,7 @@ _SOURCES = {
     "file": ("file_id",),
     "content": ("content",),
 }
-"""The allowed members of each type of source of an image or a document."""
+"""The allowed members of each source type of images and documents."""
 
 _HOSTED_TOOLS = (
     *("web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution"),
@@ -38,12 +38,12 @@ _HOSTED_TOOLS = (
 
 
 def _is_hosted(block: HostedCall | HostedResult) -> bool:
-    """Return whether a call or a result belongs to a tool of the service or of an MCP server that it called."""
+    """Return whether a call or a result belongs to a tool of the service, or of an MCP server called by the service."""
     if block.provider != PROVIDER:
         return False
     if isinstance(block, HostedCall):
         return block.name in _HOSTED_TOOLS or native(block, PROVIDER).get("type") == "mcp_tool_use"
-    names = (*_HOSTED_TOOLS, "mcp", "tool_search_tool")  # the names in results of MCP servers and of both tool searches
+    names = (*_HOSTED_TOOLS, "mcp", "tool_search_tool")  # results of MCP servers and of both tool searches
     return block.name in names and isinstance(block.value, dict | list)
 
 
@@ -63,7 +63,7 @@ def _strict_body(body: Json) -> Json:
 
 
 def _strip_last(content: Json) -> Json:
-    """Strip white space from the end of a final assistant turn, where the service rejects it."""
+    """Strip trailing white space, which the service rejects at the end of a final assistant turn."""
     if isinstance(content, str):
         return content.rstrip()
     if isinstance(content, list) and isinstance(content[-1].get("text"), str):

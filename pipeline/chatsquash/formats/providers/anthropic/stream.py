@@ -1,4 +1,4 @@
-"""Assemble a response of Anthropic from its events."""
+"""Assemble an Anthropic response from its events."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from chatsquash.formats.base import Stream
 from chatsquash.formats.values import Object, index, objects, string, without
 
 _TEXT_MEMBERS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
-"""The member of each type of delta that contains a piece of text."""
+"""The member of each delta type that contains a piece of text."""
 _SERVICE_MEMBERS = ("context_management", "input_transformations")
-"""The members that report changes of the request by the service."""
+"""The members that report changes to the request by the service."""
 _BLOCK_TYPES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "tool_use"}
-"""The type of the block of a delta, if the start of the block is missing."""
+"""The block type for each delta type, if the start of the block is missing."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class _Message:
             self.blocks.append(self.open[place])
 
     def end(self, delta: Json, usage: Json) -> None:
-        """Add the final members; null values are ignored, and counts replace earlier ones since they are totals."""
+        """Add the final members, except nulls; token counts are totals, so they replace earlier counts."""
         if isinstance(delta, dict):
             self.body |= without(delta)
         before = self.body.get("usage")
@@ -117,7 +117,7 @@ def _identity(block: Object) -> tuple[str | None, ...]:
 
 
 def _parse_input(raw: str) -> Json:
-    """Parse the joined pieces of a call's input; the text itself if it is not JSON, or is a JSON string or null."""
+    """Parse the joined pieces of a call's input; invalid JSON, JSON strings and null are returned unparsed."""
     try:
         value = jsonio.loads(raw)
     except (ValueError, RecursionError):

@@ -47,8 +47,8 @@ _TOOL_MEMBERS = (
 def dump(conversation: Conversation) -> Json:
     """Write the members of a request that contain the conversation.
 
-    Leading system prompts are joined, developer prompts become system prompts, and refusals become texts.  Reasoning
-    without Anthropic's signature, audio, tool names of results and the mark of JSON results cannot be expressed.
+    Leading system prompts are joined, developer prompts become system prompts, and refusals become text.  Reasoning
+    without Anthropic's signature, audio, the tool names of results and the mark of JSON results cannot be expressed.
     """
     prompt, turns = list[Object](), list[Object]()
     for group in join_results(turns_of(conversation)):
@@ -67,7 +67,7 @@ def dump(conversation: Conversation) -> Json:
 
 
 def _prompt_texts(turn: Turn) -> list[Object] | None:
-    """Return the text blocks of a system prompt; ``None`` for any other turn, and for a prompt with other content."""
+    """Return the text blocks of a system prompt; ``None`` for other turns, and for prompts with other content."""
     if turn.role not in PROMPTS:
         return None
     blocks = [{**block, **instructions_mark(turn)} for block in _blocks(turn.blocks)]
@@ -75,7 +75,7 @@ def _prompt_texts(turn: Turn) -> list[Object] | None:
 
 
 def _turn(group: list[Turn]) -> Object | None:
-    """Write a group of turns as one, results first; ``None`` if Anthropic supports none of its content."""
+    """Write a group of turns as one turn, results first; ``None`` if Anthropic supports none of its content."""
     first = group[0]
     role = _ROLES.get(first.role)
     if role is None:
@@ -94,7 +94,7 @@ def _turn(group: list[Turn]) -> Object | None:
 
 
 def _only_text(blocks: tuple[Block, ...]) -> str | None:
-    """Return the text if the only block is a text without native members."""
+    """Return the text if the only block is a text block without native members."""
     return blocks[0].text if len(blocks) == 1 and type(blocks[0]) is Text and not blocks[0].native else None
 
 
@@ -154,7 +154,7 @@ def _text(text: str, own: Object) -> Object:
 
 
 def _with(block: Object | None, own: Object) -> Object | None:
-    """Add native members to a medium and its source."""
+    """Add native members to a media block and its source."""
     if block is None or not own:
         return block
     source = {**block["source"], **own.get("source", {})}
@@ -162,7 +162,7 @@ def _with(block: Object | None, own: Object) -> Object | None:
 
 
 def _wrapper(own: Object, inner: Object | None) -> Object:
-    """Write the document or the search result that begins with a block."""
+    """Write the document or search result that begins with a block."""
     wrapper = {key: value for key, value in own[WRAPPER].items() if key != "is_text"}
     content: Json = inner["text"] if inner and own[WRAPPER].get("is_text") else [inner] if inner else []
     if "source" in wrapper and isinstance(wrapper["source"], dict):
@@ -171,7 +171,7 @@ def _wrapper(own: Object, inner: Object | None) -> Object:
 
 
 def _fill(wrapper: Object, block: Block) -> None:
-    """Append a block to the document or the search result that contained it."""
+    """Append a block to the document or search result that contained it."""
     holder = wrapper["source"] if isinstance(wrapper.get("source"), dict) else wrapper
     inner = _text(block.text, {}) if type(block) is Text else _medium(block) if type(block) is Media else None
     if inner and isinstance(holder.get("content"), list):
@@ -179,7 +179,7 @@ def _fill(wrapper: Object, block: Block) -> None:
 
 
 def _cite(items: list[Object], source: Source, own: Object) -> None:
-    """Add a citation to the text before it, if it came from Anthropic."""
+    """Add a citation that came from Anthropic to the text before it."""
     if own.get("type") and items and items[-1].get("type") == "text":
         title_member = "title" if source.url else "document_title"
         citation = {"url": source.url} if source.url else {}
@@ -219,7 +219,7 @@ def _source(media: Media) -> Object | None:
 
 
 def _reasoning(block: Reasoning, own: Object) -> Object | None:
-    """Write reasoning that Anthropic signed or encrypted; ``None`` for any other, which the service rejects."""
+    """Write reasoning that Anthropic signed or encrypted; ``None`` for other reasoning, which the service rejects."""
     if isinstance(own.get("data"), str):
         return {"type": "redacted_thinking", "data": own["data"]}
     if block.signer != PROVIDER:
@@ -250,7 +250,7 @@ def _content(block: Result) -> Json:
 
 @once_per_definition
 def _tool(tool: Tool) -> Object | None:
-    """Write a definition; without a schema it accepts any object, and a custom tool accepts a text."""
+    """Write a definition; tools without a schema accept any object, and custom tools accept a string."""
     function = definition(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None

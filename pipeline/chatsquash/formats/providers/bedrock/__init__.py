@@ -26,7 +26,7 @@ _OPTIONS = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "gu
 
 
 def accepts(body: Object) -> bool:
-    """Return whether all turns have lists of untyped blocks and there is no ``tools``: Converse uses ``toolConfig``."""
+    """Return whether all turns have lists of untyped blocks, and the tools are not in ``tools``."""
     turns = objects(body.get(TURNS))
     contents = [turn.get("content") for turn in turns]
     has_types = any("type" in block for content in contents for block in objects(content))
@@ -65,7 +65,7 @@ def _function(spec: Object) -> Object:
 
 
 def _has_blocks(body: Object) -> bool:
-    """Return whether there are blocks, none with a type, and at least one with a member of Converse."""
+    """Return whether no block has a type, and at least one has a member of Converse."""
     blocks = [block for turn in objects(body.get("messages")) for block in objects(turn.get("content"))]
     return (
         bool(blocks) and all("type" not in block for block in blocks) and any(block.keys() & BLOCKS for block in blocks)

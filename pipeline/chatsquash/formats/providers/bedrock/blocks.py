@@ -1,4 +1,4 @@
-"""Convert blocks of Converse to Anthropic's."""
+"""Convert Converse blocks to Anthropic's."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _DOCUMENTS = {"pdf": "application/pdf", "txt": "text/plain", "csv": "text/csv", 
 
 
 def blocks(content: Json) -> list[Json]:
-    """Convert the blocks of a content; cache points are skipped."""
+    """Convert a block or a list of blocks; cache points are skipped."""
     return [converted for block in as_list(content) if (converted := block_of(block)) is not None]
 
 
 def block_of(block: Json) -> Json:  # noqa: PLR0911 - one for each kind
-    """Convert a block; unknown blocks are returned unchanged, and ``None`` for a cache point."""
+    """Convert a block; unknown blocks are returned unchanged, and cache points become ``None``."""
     match block:
         case {"text": str(text)}:
             return {"type": "text", "text": text}
@@ -44,7 +44,7 @@ def _result(result: Object) -> Object:
 
 
 def _result_block(block: Json) -> Json:
-    """Convert a block of a result, which may be JSON."""
+    """Convert a block of a result; JSON becomes text."""
     if isinstance(block, dict) and "json" in block:
         return {"type": "text", "text": compact(block["json"])}
     return block_of(block)

@@ -1,4 +1,4 @@
-"""Load complete and streamed responses of Converse by converting them to Anthropic's."""
+"""Load complete and streamed Converse responses by converting them to Anthropic's."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ LOSES = """
 developer role, developer mid, file id of OpenAI, file id of Anthropic, approval, refusal, custom tool call, hosted
 call, hosted call alone, source
 """
-"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
+"""The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = """
 instructions, system mid, result parts, denied result, anthropic signature, anthropic redacted, openai encrypted,
 native members
 """
-"""The kinds that lose only their place, boundaries or marks."""
+"""The kinds of content that lose only their place, boundaries or marks."""
 
 __all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

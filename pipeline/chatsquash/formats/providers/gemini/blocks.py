@@ -1,4 +1,4 @@
-"""Load the parts of Gemini's contents as blocks."""
+"""Load the parts of Gemini turns as blocks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from chatsquash.formats.values import Object, as_list, at, compact, string
 PROVIDER = "google"
 SIGNATURE = "thoughtSignature"
 CODE = "code_execution"
-"""The tool that runs code, which has its own kinds of parts."""
+"""The code execution tool, which has its own kinds of parts."""
 TOOLS = {"GOOGLE_SEARCH_WEB": "web_search", "URL_CONTEXT": "web_fetch", "FILE_SEARCH": "file_search"}
-"""Canonical names of other tools that Gemini runs; tools that are not listed keep their names."""
+"""The canonical names of other tools that Gemini runs; tools that are not listed keep their names."""
 WAS_SYSTEM = {"role": "system"}
-"""The metadata that marks parts of a system prompt among the contents, where Gemini has no system role."""
+"""The metadata that marks parts of a system prompt among the turns, because Gemini turns have no system role."""
 _NAMES = """blockReason boolValue citationMetadata codeExecutionResult createTime displayName executableCode fileData
 fileUri finishReason functionCall functionDeclarations functionResponse groundingChunks groundingMetadata inlineData
 jsonPath mediaResolution mimeType modelVersion nullValue numberValue parametersJsonSchema partMetadata partialArgs
@@ -44,7 +44,7 @@ def camel(value: Json) -> Object:
 def blocks_of(content: list[Json], role: str) -> Blocks:
     """Load parts; only the assistant has reasoning and calls, and only the user has results.
 
-    Results keep the id that was logged, which may be empty.
+    Results keep their logged ids, which may be empty.
     """
     readers = _BY_ROLE[role]
     blocks: Blocks = []
@@ -83,7 +83,7 @@ def _is_empty(value: Json) -> bool:
 
 
 def _rest(more: Object, kind: str, value: Object, *read: str) -> Native:
-    """Return the members of a part that are not loaded otherwise, and those of its value under its kind."""
+    """Return the members of a part that are not loaded elsewhere, and those of its value under its kind."""
     texts = [name for name in _TEXTS.get(kind, ()) if isinstance(value.get(name), str)]
     inner = {key: each for key, each in value.items() if key not in (*read, *texts) and not _is_empty(each)}
     members = {**more, kind: inner} if inner else more
@@ -100,7 +100,7 @@ def _text(value: Json, more: Object, _: str) -> Blocks | None:
 
 
 def _assistant_text(value: Json, more: Object, of: str) -> Blocks | None:
-    """Load a text or a thought; an empty text may only carry a signature."""
+    """Load text or a thought; empty text may have a signature."""
     is_thought, signature = more.get("thought") is True, string(more, SIGNATURE)
     if not isinstance(value, str) or not (is_thought or (signature and not value)):
         return _text(value, more, of)
@@ -134,8 +134,8 @@ def _result(value: Json, more: Object, of: str) -> Blocks | None:
 def output(value: Json, name: str) -> tuple[ResultContent, bool]:
     """Load the response of a tool, and whether the tool failed.
 
-    Gemini documents ``{"output": ...}`` and ``{"error": "..."}``; OpenAF writes ``{"name": ..., "content": ...}``.
-    Any other value becomes JSON.
+    The forms are ``{"output": ...}`` and ``{"error": "..."}`` according to Gemini's documentation, and ``{"name": ...,
+    "content": ...}`` in OpenAF.  Any other value becomes JSON.
 
     Args:
         value: the response as logged
@@ -155,10 +155,7 @@ def output(value: Json, name: str) -> tuple[ResultContent, bool]:
 
 
 def _medium(value: Json, more: Object, of: str) -> Blocks | None:
-    """Load an image, audio, a video or a file; ``None`` if it belongs to a thought.
-
-    Names of audio and of linked media stay native members, since messages have no place for them.
-    """
+    """Load an image, audio, a video or a file; ``None`` if it belongs to a thought."""
     known, is_inline = camel(value), of == "inlineData"
     where = "data" if is_inline else "fileUri"
     mime, place = known.get("mimeType", ""), string(known, where)
@@ -166,6 +163,7 @@ def _medium(value: Json, more: Object, of: str) -> Blocks | None:
         return None
     family = mime.partition("/")[0]
     kind: Any = family if family in ("image", "audio", "video") else "file"
+    # Messages cannot express the names of audio and of linked media, so these names stay native members.
     name = string(known, "displayName") if is_inline and kind != "audio" else ""
     rest = _rest(more, of, known, where, "mimeType", "displayName" if name else "")
     mime = "" if mime.endswith("/*") else parts.canonical_type(mime)
@@ -192,7 +190,7 @@ def _hosted(value: Json, more: Object, of: str) -> Blocks | None:
         and len(hosted_value) == 1
         and not isinstance(hosted_value.get("output"), dict | None)
     ):
-        hosted_value = hosted_value["output"]  # other values than objects are written this way
+        hosted_value = hosted_value["output"]  # values other than objects are wrapped when written
     failed = at(hosted_value, "outcome") in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
     return [
         HostedResult(logged_id, TOOLS.get(name, name), hosted_value, "failed" if failed else "success", PROVIDER, rest)
@@ -201,9 +199,9 @@ def _hosted(value: Json, more: Object, of: str) -> Blocks | None:
 
 _ID, _ID_AND_NAME = ("id",), ("id", "name")
 _TEXTS = {"functionCall": _ID_AND_NAME, "functionResponse": _ID_AND_NAME, "toolCall": _ID, "toolResponse": _ID}
-"""The members of a part's value that are loaded if they are texts."""
+"""The members of a part's value that are loaded if they are strings."""
 _HOSTED = {"executableCode": "", "codeExecutionResult": "", "toolCall": "args", "toolResponse": "response"}
-"""The kinds of parts for hosted calls and results, with the member for the arguments or the result."""
+"""The kinds of parts for hosted calls and results, with the members for the arguments or the result."""
 _Reader = Callable[[Json, Object, str], Blocks | None]
 _CONTENT_READERS: dict[str, _Reader] = {"text": _text, "inlineData": _medium, "fileData": _medium}
 _BY_ROLE: dict[str, dict[str, _Reader]] = {

@@ -51,7 +51,7 @@ def _function(declared: Object) -> Tool:
 
 def _lowercase_types(schema: Json) -> Json:
     """Return a schema with its types in lower case, as in JSON Schema."""
-    root = [schema]  # not recursive, since logged schemas may be nested deeply
+    root = [schema]  # a loop instead of recursion, because logged schemas may be deeply nested
     pending: list[tuple[Any, Any]] = [(root, 0)]
     while pending:
         holder, key = pending.pop()

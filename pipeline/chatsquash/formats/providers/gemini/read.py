@@ -1,4 +1,4 @@
-"""Load the system instruction and the contents of requests to Gemini."""
+"""Load the system instruction and the turns of requests to Gemini."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from chatsquash.formats.writing import are_instructions
 
 START = State()
 HOSTED = "hosted_{}"
-"""The id of a hosted call that was logged without one; contains its number in the turn."""
+"""The id of a hosted call that was logged without an id, with its number in the turn."""
 
 _SYSTEM_ROLES = ("system", "user", "", None)
-"""Roles that are ignored in a system instruction, since it needs none."""
+"""Roles that are ignored in a system instruction, which requires none."""
 _USER_ROLES = ("user", "function", "tool", "")
 
 
 def system(value: Json) -> list[Turn]:
-    """Load the system instruction, which is a content or a text; raises ``TurnError``."""
+    """Load the system instruction, which is an object with parts or a string; raises ``TurnError``."""
     if value is None:
         return []
     turn = value if isinstance(value, dict) and "parts" in value else {"parts": value}
@@ -46,7 +46,7 @@ def _are_instructions(part: Json) -> bool:
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """Load a turn; a turn that is not the model's becomes one turn per run of results or of other parts."""
+    """Load a turn; turns of other roles than the model become one turn per run of results or of other parts."""
     if not isinstance(turn, dict):
         raise TurnError("is not an object")
     parts = open_turn(turn)
@@ -90,7 +90,7 @@ def assistant_turn(parts: list[Json], number: int) -> Turn:
 
 
 def _with_ids(blocks: Blocks) -> Iterator[Block]:
-    """Return blocks with ids for hosted calls that were logged without one, and for the results after them."""
+    """Yield blocks with generated ids for hosted calls that were logged without ids, and for their results."""
     count = 0
     for block in blocks:
         count += type(block) is HostedCall
@@ -102,7 +102,7 @@ def _with_ids(blocks: Blocks) -> Iterator[Block]:
 
 
 def _marked_prompt(parts: list[Json]) -> list[Json]:
-    """Return the parts of a system prompt among the contents, without their tags; empty if the turn is not marked."""
+    """Return the parts of a system prompt among the turns, without their tags; empty if the turn is not marked."""
     if not parts or not isinstance(parts[0], dict) or len(parts[0]) == 1:  # the usual case
         return []
     known = [camel(part) for part in parts]
@@ -115,7 +115,7 @@ def _marked_prompt(parts: list[Json]) -> list[Json]:
 
 
 def _results_first(parts: list[Json], state: State) -> tuple[list[Turn], State]:
-    """Load results and other parts; parts before the first results are moved after them."""
+    """Load results and other parts; parts before the first run of results are moved after it."""
     blocks = blocks_of(parts, "user")
     if not any(type(block) is Result for block in blocks):
         return [Turn("user", tuple(blocks))], state.evolve(by_assistant=False)
@@ -140,7 +140,7 @@ def _with_call_id(block: Block, call_id: str) -> Block:
 
 
 def match_calls(links: list[tuple[str, str]], state: State) -> tuple[list[str], State]:
-    """Match results with open calls: first those with an id, then those with the name of a call, then the rest.
+    """Match results with open calls: first results with an id, then those with the name of a call, then the rest.
 
     Args:
         links: the id and the tool name of each result

@@ -1,4 +1,4 @@
-"""Load the reply in a response of Gemini."""
+"""Load the reply in a Gemini response."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REASONS = {
     **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_RECITATION", "IMAGE_PROHIBITED_CONTENT"), "content_filter"),
 }
 CITATION_MEMBERS = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
-"""Members of a candidate, next to its content, that turns in requests do not have."""
+"""Members of candidates that turns in requests do not have."""
 
 
 def reply(body: Json) -> Response:
@@ -69,7 +69,7 @@ def _answer(candidate: Object, count: int) -> Response:
 
 
 def _sources(candidate: Object) -> Iterator[Source]:
-    """Return the web pages that a candidate cites."""
+    """Yield the web pages that a candidate cites."""
     for chunk in objects(camel(candidate.get("groundingMetadata")).get("groundingChunks")):
         if address := string(chunk.get("web"), "uri"):
             yield Source(address, string(chunk["web"], "title"))

@@ -1,4 +1,4 @@
-"""The limits of Gemini's service for requests."""
+"""The constraints of Gemini's service on requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PART = (
 
 
 def _strict_body(body: Json) -> Json:
-    """Return a request without empty contents and without members that the service does not accept."""
+    """Return a request without empty turns and without members that the service does not accept."""
     contents = [{"role": turn["role"], "parts": list(_parts(turn["parts"]))} for turn in body["contents"]]
     return {**body, "contents": [turn for turn in contents if turn["parts"]]}
 

@@ -1,4 +1,4 @@
-"""Assemble a response of Gemini from its chunks."""
+"""Assemble a Gemini response from its chunks."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def _close(candidate: Object) -> Object:
 
 
 class _Texts(list[str]):
-    """The pieces of a text that may continue."""
+    """The pieces of text that may continue."""
 
 
 def _fold_parts(parts: list[Json]) -> list[Json]:
-    """Join adjacent texts of the same kind, and the parts of calls whose arguments were streamed."""
+    """Join adjacent text of the same kind, and the parts of calls whose arguments were streamed."""
     result_parts: list[Json] = []
     for part in parts:
         new_part = camel(part)
@@ -77,7 +77,7 @@ def _fold_parts(parts: list[Json]) -> list[Json]:
 
 
 def _continues(last: Object, new_part: Object) -> bool:
-    """Return whether a part continues the last text; a second signature starts a new text."""
+    """Return whether a part continues the last text; a second signature starts a new part."""
     signatures = "thoughtSignature" in last and "thoughtSignature" in new_part
     is_same_kind = bool(last.get("thought")) == bool(new_part.get("thought"))
     return isinstance(last.get("text"), _Texts) and is_same_kind and not signatures
@@ -101,7 +101,7 @@ def _fold_call(result_parts: list[Json], last: Object, new_part: Object) -> None
 
 
 def _with_arguments(call: Object, value: Object) -> Object:
-    """Add pieces of arguments to a call; those with an unusable path stay in ``partialArgs``."""
+    """Add pieces of arguments to a call; pieces with an unusable path stay in ``partialArgs``."""
     bits = as_list(value.get("partialArgs"))
     args = dict(call.get("args", {})) | (value["args"] if isinstance(value.get("args"), dict) else {})
     unplaced_bits = list(call.get("partialArgs", []))
@@ -115,7 +115,7 @@ def _with_arguments(call: Object, value: Object) -> Object:
 
 
 def _place_bit(args: Object, bit: Object) -> Object | None:
-    """Insert a piece into arguments at its path; strings at one path are joined; ``None`` for an unusable path."""
+    """Insert a piece into arguments at its path, after a string that is already there; ``None`` for unusable paths."""
     path = string(bit, "jsonPath")
     steps = list(_STEP.finditer(path))
     names = [name for name in ("stringValue", "numberValue", "boolValue", "nullValue") if name in bit]
@@ -134,7 +134,7 @@ def _place_bit(args: Object, bit: Object) -> Object | None:
 
 
 def _fits(holder: Json, key: int | str) -> bool:
-    """Return whether a container has a place for this key; a list is extended if the key is its next index."""
+    """Return whether a container has a place for a key; if the key is a list's next index, extend the list."""
     if isinstance(holder, list) and isinstance(key, int):
         holder += [None] * (key == len(holder))
         return key < len(holder)
@@ -146,6 +146,6 @@ def _concatenate(before: Json, value: Json) -> Json:
 
 
 def _container_at(value: Json, next_key: int | str) -> Json:
-    """Return a copy of the container at a step of a path, or a new one of the required type."""
+    """Return a copy of the container at a step of a path, or a new container of the required type."""
     kind = list if isinstance(next_key, int) else dict
     return kind(value) if isinstance(value, kind) else kind()

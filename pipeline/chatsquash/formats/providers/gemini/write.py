@@ -1,4 +1,4 @@
-"""Write a conversation as a request to Gemini: the system instruction, contents and tools."""
+"""Write a conversation as a request to Gemini: the system instruction, turns and tools."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def dump(conversation: Conversation) -> Json:
     """Write the members of a request that contain the conversation.
 
     Leading system prompts are joined; later ones become marked user turns.  Developer prompts become system prompts,
-    refusals become texts, and the texts of a result are joined.  Signatures, encrypted reasoning and hosted calls of
-    other providers, and sources, cannot be expressed.
+    refusals become text, and the text blocks of a result are joined.  Sources, and signatures, encrypted reasoning and
+    hosted calls of other providers, cannot be expressed.
     """
     turns, tool_names = with_tool_names(turns_of(conversation))
     turns = tuple(turn for turn in turns if turn.role in _ROLES)
@@ -83,7 +83,7 @@ def _prompt_parts(turn: Turn) -> Iterator[Any]:
 
 
 class _Writer:
-    """Write contents in order; generated ids are omitted if reading the request generates the same ids."""
+    """A writer for turns in order; generated ids are omitted if reading the request generates the same ids."""
 
     def __init__(self, turns: tuple[Turn, ...], names: dict[str, str]) -> None:
         self.state: State = START
@@ -92,7 +92,7 @@ class _Writer:
         self.with_tool_names = {block.id for block in results if not block.made_up}
 
     def content(self, group: list[Turn]) -> Object | None:
-        """Write a group of turns as one content; ``None`` if Gemini supports nothing in it."""
+        """Write a group of turns as one turn; ``None`` if Gemini supports none of its content."""
         first, before = group[0], self.state
         is_model = first.role == "assistant"
         blocks = [block for turn in group for block in turn.blocks if type(block) is not (Result if is_model else Call)]
@@ -108,7 +108,7 @@ class _Writer:
         return {"role": "model" if is_model else "user", "parts": content_parts, **own}
 
     def _call_ids(self, blocks: list[Block]) -> list[str]:
-        """Return the ids of calls; empty for those that are omitted."""
+        """Return the ids of calls; omitted ids are empty."""
         number, calls = self.state.call, list[Call]()
         for block in blocks:
             if type(block) is Call:
@@ -119,7 +119,7 @@ class _Writer:
         return ["" if call.made_up else call.id for call in calls]
 
     def _result_ids(self, blocks: list[Block]) -> list[str]:
-        """Return the ids of results; generated ids are omitted if results match the same calls without them."""
+        """Return the ids of results; generated ids are empty if the results match the same calls without them."""
         results = [block for block in blocks if type(block) is Result]
         expected_ids = [block.id for block in results]
         names = [block.name or self.names.get(block.id, "") for block in results]
@@ -166,11 +166,12 @@ def _parts(blocks: Iterable[Block], ids: Iterator[str], tool_names: dict[str, st
 
 
 def _part(kind: str, value: Json, own: Object) -> Object:
-    """Write a part with its native members; the SDK accepts signatures only in base64."""
+    """Write a part with its native members."""
     if not own:
         return {kind: value}
     inner = own.get(kind)
     members = {**value, **inner} if isinstance(value, dict) and isinstance(inner, dict) else value
+    # The SDK accepts signatures only in base64.
     excluded_keys = (kind, *CITATION_MEMBERS, *(() if _is_signature(own.get(SIGNATURE)) else (SIGNATURE,)))
     return {kind: members, **{key: each for key, each in own.items() if key not in excluded_keys}}
 
@@ -180,7 +181,7 @@ def _is_signature(value: Json) -> bool:
 
 
 def _reasoning_part(block: Reasoning, own: Object) -> Object | None:
-    """Write reasoning; a signature without reasoning becomes an empty text, as in streams."""
+    """Write reasoning; a signature without reasoning becomes an empty text part, as in streams."""
     is_signed = block.signer == PROVIDER and _is_signature(block.signature)
     if not (block.text or is_signed):
         return None
@@ -189,7 +190,7 @@ def _reasoning_part(block: Reasoning, own: Object) -> Object | None:
 
 
 def _medium(media: Media) -> tuple[str, Object] | None:
-    """Write media; ``None`` without data and URL."""
+    """Write media; ``None`` if neither data nor an address is available."""
     mime = "audio/mp3" if media.mime == "audio/mpeg" else media.mime  # Gemini's name for the type
     if media.data:
         name_member = {"displayName": media.name} if media.name and media.kind != "audio" else {}
@@ -204,9 +205,9 @@ def _medium(media: Media) -> tuple[str, Object] | None:
 
 
 def _hosted(block: HostedCall | HostedResult, made_up: str) -> tuple[str, Object] | None:
-    """Write a call that Gemini ran, or its result; an id that equals the generated one is omitted.
+    """Write a call that Gemini ran, or its result; an id that equals the generated id is omitted.
 
-    ``None`` for a code execution without code, which has no other representation.
+    The result is ``None`` for a code execution without code, which has no other representation.
     """
     members = {} if block.id == made_up else {"id": block.id}
     of = {"toolType": _TYPES.get(block.name, block.name)}
@@ -223,7 +224,7 @@ def _hosted(block: HostedCall | HostedResult, made_up: str) -> tuple[str, Object
 
 
 def _mark(part: Json) -> Json:
-    """Mark a part of a system prompt among the contents, which have no system role."""
+    """Mark a part of a system prompt among the turns, which have no system role."""
     if not isinstance(part, dict):
         return part
     text = {"text": f"<system>{part['text']}</system>"} if isinstance(part.get("text"), str) else {}
@@ -231,7 +232,7 @@ def _mark(part: Json) -> Json:
 
 
 def _result(block: Result, call_id: str, tool_names: dict[str, str]) -> Object:
-    """Write a result with its texts joined and its media as separate parts."""
+    """Write a result with its text joined and its media as separate parts."""
     name = block.name or tool_names.get(block.id, "")
     inner = list(_parts([each for each in block.content if not isinstance(each, Text | Refusal)], iter(()), {}))
     response = {"id": call_id, "name": name, "response": _response(block, name), "parts": inner}
@@ -239,7 +240,7 @@ def _result(block: Result, call_id: str, tool_names: dict[str, str]) -> Object:
 
 
 def _response(block: Result, name: str) -> Object:
-    """Write the content of a result as an object; JSON stays JSON if reading it yields the same text."""
+    """Write the content of a result as an object; JSON is written unquoted if reading it yields the same text."""
     text = text_of(block.content)
     if block.outcome in FAILED:
         return {"error": text}
@@ -255,7 +256,7 @@ def _response(block: Result, name: str) -> Object:
 
 @once_per_definition
 def _declaration(tool: Tool) -> Object | None:
-    """Write a function declaration; a custom tool becomes a function with one text argument."""
+    """Write a function declaration; a custom tool becomes a function with a string argument."""
     function = definition(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None

@@ -11,7 +11,8 @@ _STATUSES = ("completed", "requires_action", "in_progress", "incomplete", "budge
 
 
 def accepts(body: Object) -> bool:
-    """Return whether all items are steps; those of OpenAI Responses are messages with roles and calls with call ids."""
+    """Return whether all items may be steps."""
+    # The items of OpenAI Responses are messages with roles, and calls with call ids.
     items = body.get("input")
     if not isinstance(items, list):
         return True
@@ -24,10 +25,8 @@ def _has_call_ids(items: list[object]) -> bool:
 
 
 def _has_steps(body: Object) -> bool:
-    """Return whether the input consists of steps.
-
-    The type is not sufficient: OpenAI also has calls of a tool search, among messages with roles.
-    """
+    """Return whether the input consists of steps."""
+    # A known type is not sufficient, because OpenAI Responses also has tool search calls, among messages with roles.
     has_any = any(type(of := step.get("type")) is str and of in TYPES for step in objects(body.get("input")))
     return has_any and accepts(body)
 

@@ -18,14 +18,14 @@ from chatsquash.formats.unanswered_calls import append_run
 from chatsquash.formats.values import Object, as_list, at, string
 
 _RUN = 50
-"""The number of open steps in a run; more would be slow, since a run is copied for each step."""
+"""The maximum number of open steps in a run; a run is copied for each step, so longer runs would be slow."""
 
 
 class State(NamedTuple):
     """The state between two steps."""
 
     side: str = ""
-    """The side of the open steps."""
+    """The author of the open steps."""
     open: tuple[Item, ...] = ()
     """The latest steps that are not part of a turn yet."""
     calls: Calls = gemini.START
@@ -38,7 +38,8 @@ START = State()
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """Load a step; steps stay open until one of another side, since thoughts, texts and calls are separate steps."""
+    """Load a step; steps stay open until a step of another author."""
+    # Thoughts, text and calls of a turn are separate steps.
     side = steps.side(turn)
     if side == state.side and not _begins(turn, state):
         return LoadedTurn([], _add(state, Item(turn)))
@@ -47,7 +48,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 
 def _begins(step: Json, state: State) -> bool:
-    """Return whether a step begins another turn of the same side; contents outside of steps form one turn."""
+    """Return whether a step begins another turn of the same author; content outside of steps forms one turn."""
     return state.side == "user" and "user_input" in (string(step, "type"), string(state.open[-1].value, "type"))
 
 

@@ -28,12 +28,12 @@ _FAILURES = ("failed", "cancelled")
 
 
 def reply(body: Json) -> Response:
-    """Load the steps of the model as one message, without steps of the request, which an interaction may repeat."""
+    """Load the steps of the model as one message, without the steps of the request, which interactions may repeat."""
     return missing_reply(body) or _answer(body)
 
 
 def reply_turns(body: Object) -> list[Json]:
-    """Return the steps from the first one of the model on, which later requests continue."""
+    """Return the steps of an interaction, starting with the model's first step; later requests continue them."""
     all_steps = body.get("steps")
     return list(dropwhile(_is_input, all_steps)) if isinstance(all_steps, list) else []
 

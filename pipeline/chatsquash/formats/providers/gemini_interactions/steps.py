@@ -11,9 +11,9 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object, as_list, kind, objects, string
 
 FORMAT = "gemini_interactions"
-"""The provider of blocks that ``generateContent`` does not have."""
+"""The provider of blocks that ``generateContent`` does not support."""
 CONTENTS = ("text", "image", "audio", "document", "video")
-"""The types of contents, which requests may also contain outside of steps."""
+"""The types of content, which requests may also contain outside of steps."""
 OF_USER = ("user_input", "function_result")
 """The types of steps that a request adds."""
 _HOSTED_TOOLS = (
@@ -21,7 +21,7 @@ _HOSTED_TOOLS = (
     *("processing", "retrieval", "tool_search", "url_context"),
 )
 HOSTED = tuple(f"{tool}_{half}" for tool in _HOSTED_TOOLS for half in ("call", "result"))
-"""The types of steps of tools that Google runs."""
+"""The types of steps for tools that Google runs."""
 TYPES = frozenset((*OF_USER, "model_output", "thought", *HOSTED))
 """The types of steps, except calls, which have the same type in OpenAI Responses."""
 CALL = "function_call"
@@ -29,7 +29,7 @@ Side = Literal["model", "user", "tool"]
 
 
 def side(step: Json) -> Side:
-    """Return the author of a step or a content; raises ``TurnError`` for any other value."""
+    """Return the author of a step or of content outside of steps; raises ``TurnError`` for other values."""
     if isinstance(step, str):
         return "user"
     if not isinstance(step, dict):
@@ -43,7 +43,7 @@ def side(step: Json) -> Side:
 
 
 def parts(step: Json) -> list[Any]:
-    """Convert a step or a content to parts."""
+    """Convert a step, or content outside of steps, to parts."""
     if isinstance(step, str):
         return [{"text": step}]
     of = step["type"]
@@ -58,13 +58,13 @@ def parts(step: Json) -> list[Any]:
 
 
 def errors(step: Json) -> list[Block]:
-    """Return the error of a failed model step as a native block, since other formats cannot express it."""
+    """Return the error of a failed model step as a native block, because other formats cannot express it."""
     error = step.get("error") if string(step, "type") == "model_output" else None
     return [Other(FORMAT, {"error": error})] if error else []
 
 
 def _part(content: Json) -> Json:
-    """Convert a text or media; any other content is returned unchanged."""
+    """Convert text or media; other content is returned unchanged."""
     of = string(content, "type")
     if of == "text" and isinstance(content.get("text"), str):
         return {"text": content["text"]}
@@ -93,7 +93,7 @@ def _signature(step: Object) -> Object:
 
 
 def _result(step: Object) -> Object:
-    """Convert a result; the texts of a list are joined with newlines, and its media become parts."""
+    """Convert a result; the text in a list is joined with newlines, and its media become parts."""
     output = step.get("result")
     call_members = {ours: step[theirs] for ours, theirs in (("id", "call_id"), ("name", "name")) if theirs in step}
     media_parts: list[Json] = []

@@ -13,7 +13,7 @@ _ENDS = ("interaction.completed", "interaction.cancelled")
 
 
 def assemble(events: list[Json]) -> Stream:
-    """Assemble an interaction from the last event that contains one and the streamed steps."""
+    """Assemble an interaction from the events that contain it and the streamed steps."""
     body: Object = {}
     steps_by_index: dict[int, _Step] = {}
     is_complete, error = False, None

@@ -19,12 +19,12 @@ LOSES = """
 developer role, developer mid, image url, audio, video, pdf, file id of OpenAI, file id of Anthropic, result file,
 approval, refusal, custom tool call, hosted call, hosted call alone, source
 """
-"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
+"""The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = """
 instructions, text part bounds, image between text, text after call, result json obj, result json list, result
 parts, is_error, denied result, reasoning of two blocks, reasoning between, anthropic signature, anthropic redacted,
 openai encrypted, gemini call sig, native members
 """
-"""The kinds that lose only their place, boundaries or marks."""
+"""The kinds of content that lose only their place, boundaries or marks."""
 
 __all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

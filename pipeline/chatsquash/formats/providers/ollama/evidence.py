@@ -10,7 +10,7 @@ from chatsquash.formats.values import Object, objects
 
 
 def _turns(body: Object) -> list[Object]:
-    """Return the turns of a request; empty if the content of one is a list, which Ollama rejects."""
+    """Return the turns of a request; empty if the content of any turn is a list, which Ollama rejects."""
     turns = objects(body.get("messages"))
     return [] if any(isinstance(turn.get("content"), list) for turn in turns) else turns
 
@@ -25,7 +25,7 @@ def _has_images(turn: Object) -> bool:
 
 
 def _calls_with_objects(body: Object) -> bool:
-    """Return whether all arguments are objects, and there are either no ids or indexes inside the functions."""
+    """Return whether all arguments are objects, and the calls have no ids or have indexes inside their functions."""
     lists = [turn["tool_calls"] for turn in _turns(body) if isinstance(turn.get("tool_calls"), list)]
     calls = [call for each in lists for call in each]
     if not calls or not all(isinstance(call, dict) and isinstance(call.get("function"), dict) for call in calls):

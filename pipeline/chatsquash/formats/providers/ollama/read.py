@@ -19,9 +19,9 @@ START = State()
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _RESULT_MEMBERS = frozenset(("role", "content", "images", "tool_name", "tool_call_id"))
-"""The members of a result that are loaded."""
+"""The members of results that are loaded."""
 _ASSISTANT_MEMBERS = frozenset(("role", "content", "images", "thinking", "tool_calls"))
-"""The members of an assistant message that are loaded."""
+"""The members of assistant messages that are loaded."""
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
@@ -51,13 +51,13 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 
 def _images(turn: Object) -> Iterator[Block]:
-    """Load images; those of an unknown kind become native blocks."""
+    """Load images; images of unknown types become native blocks."""
     for image in as_list(turn.get("images")):
         yield _image(image) or Other(PROVIDER, {"images": image})
 
 
 def _image(image: Json) -> Media | None:
-    """Load an image from a URL, or from data whose first bytes are those of an image; ``None`` otherwise."""
+    """Load an image from a data URL, or from base64 with the first bytes of a known type; ``None`` for other values."""
     if not isinstance(image, str):
         return None
     if image.startswith("data:image/"):
@@ -96,7 +96,7 @@ def _assistant_turn(turn: Object, number: int) -> Turn:
 
 
 def _call(logged_call: Json, number: int) -> Block:
-    """Load a call; ids that are not texts, and the index, which repeats the position, are ignored."""
+    """Load a call, without its index, which repeats its position, and without ids that are not strings."""
     function = logged_call.get("function") if isinstance(logged_call, dict) else None
     if not isinstance(function, dict):
         return Other(PROVIDER, {"tool_calls": logged_call})
@@ -116,7 +116,7 @@ def _call(logged_call: Json, number: int) -> Block:
 
 
 def _result(turn: Object, state: State) -> LoadedTurn:
-    """Load a result and match it with a call: by id, or else by tool name, or else the first open call."""
+    """Load a result and match it with a call based on its id or tool name; otherwise, with the first open call."""
     logged_id, name = string(turn, "tool_call_id"), string(turn, "tool_name") or string(turn, "name")
     call_id, state = state.answer(logged_id, name)
     value, more = turn.get("content"), Native()
@@ -135,7 +135,7 @@ def _result(turn: Object, state: State) -> LoadedTurn:
 
 
 def tools(value: Json) -> Tools:
-    """Load function definitions, which have OpenAI's shape; all other tools count as hosted."""
+    """Load function definitions, which have the same form as in OpenAI chat; all other tools are treated as hosted."""
     functions = [
         tool if "type" in tool else {"type": "function", **tool} for tool in as_list(value) if _is_function(tool)
     ]

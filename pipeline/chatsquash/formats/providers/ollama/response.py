@@ -1,4 +1,4 @@
-"""Load the reply in a response of Ollama, and assemble streamed responses."""
+"""Load the reply in an Ollama response, and assemble streamed responses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _answer(body: Object, message: Json) -> Response:
 
 
 def assemble(events: list[Json]) -> Stream:
-    """Assemble a response: texts, calls and images are joined; the last value of any other member is used."""
+    """Assemble a response: text, calls and images are joined; for other members, the last value is used."""
     body: Object = {}
     message: Object = {}
     texts: dict[str, list[str]] = {}
@@ -57,7 +57,7 @@ def assemble(events: list[Json]) -> Stream:
 def _extend(message: Object, texts: dict[str, list[str]], new_members: Object) -> None:
     for key, value in new_members.items():
         if key in ("content", "thinking") and isinstance(value, str):
-            message[key] = ""  # keeps the order of the members
+            message[key] = ""  # preserves the order of the members
             texts.setdefault(key, []).append(value)
         elif key in ("tool_calls", "images") and isinstance(value, list):
             message[key] = [*as_list(message.get(key)), *value]
@@ -66,6 +66,6 @@ def _extend(message: Object, texts: dict[str, list[str]], new_members: Object) -
 
 
 def is_chunk(body: Object) -> bool:
-    """Return whether this is a complete response or a chunk, which have the same shape."""
+    """Return whether an object is a complete response or a chunk, which have the same form."""
     message = body.get("message")
     return isinstance(body.get("done"), bool) and isinstance(message, dict) and isinstance(message.get("role"), str)

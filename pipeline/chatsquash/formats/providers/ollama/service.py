@@ -1,4 +1,4 @@
-"""The limits of Ollama's server for requests: it accepts any name, any id and any reasoning."""
+"""The constraints of Ollama's server on requests; any name, id and reasoning is accepted."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ _EMPTY = {"role": "assistant", "content": ""}
 def dump(conversation: Conversation) -> Json:
     """Write the members of a request that contain the conversation.
 
-    The texts of a turn are joined, including refusals, and images are separate from them.  Linked images, audio, files
-    and signatures cannot be expressed.
+    Text and refusals of a turn are joined, and images are separate.  Linked images, audio, files and signatures cannot
+    be expressed.
     """
     body: dict[str, Any] = {"messages": list(_Writer(turns_of(conversation)).messages())}
     if tools := list(map(_tool, named_tools(conversation.tools))):
@@ -35,7 +35,7 @@ def dump(conversation: Conversation) -> Json:
 
 
 class _Writer:
-    """Write messages in order; generated ids are omitted if reading the request generates the same ids."""
+    """A writer for messages in order; generated ids are omitted if reading the request generates the same ids."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
         self.turns, self.names = with_tool_names(turns)
@@ -44,7 +44,7 @@ class _Writer:
         self.logged_ids = {block.id for block in results if not block.made_up}
 
     def messages(self) -> Iterator[Object]:
-        """Write the messages of turns; turns whose content Ollama does not support are skipped, empty ones are not."""
+        """Write the messages of turns; turns with only unsupported content are skipped, empty turns are not."""
         for turn in self.turns:
             if turn.role == "tool":
                 yield from (self._result(block) for block in turn.blocks if type(block) is Result)
@@ -79,7 +79,7 @@ class _Writer:
         self.state = self.state.after_calls(numbered_calls, by_assistant=True)
 
     def _result(self, block: Result) -> Object:
-        """Write a result; its generated id is omitted if the result matches the same call without it."""
+        """Write a result; a generated id is omitted if the result matches the same call without it."""
         name = block.name or self.names.get(block.id, "")
         call_id, state = self.state.answer("", name)
         can_omit_id = block.made_up and call_id == block.id
@@ -104,7 +104,7 @@ def _call(block: Call, id_member: Object) -> Object:
 
 
 def _content(blocks: Iterable[Block], *, by_assistant: bool = False) -> Object:
-    """Write the joined texts and the images as members; a member without a value is omitted."""
+    """Write the joined text and the images as members; empty members are omitted."""
     blocks = list(blocks)
     if len(blocks) == 1 and type(blocks[0]) is Text:  # the usual case
         return {"content": blocks[0].text}
@@ -116,7 +116,7 @@ def _content(blocks: Iterable[Block], *, by_assistant: bool = False) -> Object:
 
 
 def _is_supported(block: Media) -> bool:
-    """Return whether this is an image with data."""
+    """Return whether a media block is an image with valid data."""
     return block.kind == "image" and block.mime.startswith("image/") and bool(parts.decode_base64(block.data))
 
 
@@ -127,7 +127,7 @@ def _others(blocks: Iterable[Block], member: str) -> list[Json]:
 
 
 def _tool(tool: Tool) -> Object:
-    """Write a definition; a custom tool becomes a function with one text argument."""
+    """Write a definition; a custom tool becomes a function with a string argument."""
     if not is_custom(tool):
         return without_private(tool)
     function = {key: value for key in ("name", "description") if (value := string(tool["custom"], key))}

@@ -25,7 +25,7 @@ def accepts(request: Object) -> bool:
 
 
 def system(value: Json) -> list[Turn]:
-    """Load a system prompt outside the messages, as logged by translating gateways; see ``anthropic.read``."""
+    """Load a system prompt outside the messages, as logged by gateways that translate; see ``anthropic.read``."""
     from chatsquash.formats.providers.anthropic import read  # late, since plain chat does not need it
 
     return read.system(value)
@@ -46,11 +46,11 @@ def dump(conversation: Conversation) -> Json:
 
 
 LOSES = "video, result image, result file, approval, hosted call, hosted call alone"
-"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
+"""The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = """
 instructions, text after call, file id of Anthropic, result json obj, result json list, is_error, denied result,
 reasoning of two blocks, reasoning between, anthropic signature, anthropic redacted, openai encrypted, native members
 """
-"""The kinds that lose only their place, boundaries or marks."""
+"""The kinds of content that lose only their place, boundaries or marks."""
 
 __all__ = ["PROVIDER", "START", "SYSTEM", "close", "load", "marks", "reply", "tools", "variants"]

@@ -1,4 +1,4 @@
-"""Load calls in messages of OpenAI chat, in the spelling of any vendor."""
+"""Load the calls in OpenAI chat messages, in the form of any vendor."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SIGNATURES = (
 
 
 def logged_calls(turn: Object, unknown: list[Json]) -> list[Object]:
-    """Return the calls of a message, including a legacy call that does not repeat one of the others.
+    """Return the calls of a message, including a legacy call unless it repeats one of them.
 
     Args:
         turn: the message
-        unknown: a list to which values that are not calls are added
+        unknown: the list to which values that are not calls are added
     """
     calls_logged, legacy = turn.get("tool_calls"), turn.get("function_call")
     calls = [each for each in objects(calls_logged) if _is_call(each)]
@@ -39,7 +39,7 @@ def logged_calls(turn: Object, unknown: list[Json]) -> list[Object]:
 
 
 def _is_call(call: Json) -> bool:
-    """Return whether this is a call of a function or a custom tool."""
+    """Return whether a value is a call of a function or a custom tool."""
     return isinstance(call, dict) and ("function" in call or call.get("type") in _CALLS)
 
 
@@ -47,7 +47,7 @@ _CALLS = (None, "", "function", "custom")
 
 
 def read(logged_call: Object, number: int) -> Call:
-    """Load a call; the number is used for its id if none was logged."""
+    """Load a call; if no id was logged, its id is generated from the number."""
     of = logged_call.get("type")
     custom, function = logged_call.get("custom"), logged_call.get("function")
     is_custom_call = of == "custom", not is_empty(custom), not function
@@ -66,7 +66,7 @@ def read(logged_call: Object, number: int) -> Call:
 
 
 def _call_rest(logged_call: Object, holder: str, member: str) -> Native:
-    """Return the other members of a call; a signature of Google becomes a native member of Google."""
+    """Return the other members of a call; Google's signature becomes a native member of Google."""
     inner_members = logged_call[holder] if isinstance(logged_call.get(holder), dict) else None
     known = inner_members or {}
     signature = next((value for path in _SIGNATURES if isinstance(value := at(logged_call, *path), str) and value), "")
@@ -93,5 +93,5 @@ def _call_rest(logged_call: Object, holder: str, member: str) -> Native:
 
 
 def _only(holder: Object, member: str, value: Json) -> list[str]:
-    """Return the member as a list if it has exactly this value, else an empty list."""
+    """Return a list with the member if it has exactly this value, otherwise an empty list."""
     return [member] if holder.get(member) == value else []

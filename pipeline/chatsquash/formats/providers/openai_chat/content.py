@@ -1,4 +1,4 @@
-"""Load the content of messages of OpenAI chat, in the spelling of any vendor."""
+"""Load the content of OpenAI chat messages, in the form of any vendor."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from chatsquash.formats.calls import EMPTY, native
 from chatsquash.formats.values import Object, kind, string
 
 PROVIDER = "openai_chat"
-"""The key of native members of OpenAI chat; those that OpenAI Responses has as well are under ``openai``."""
+"""The key for native members of OpenAI chat; members that OpenAI Responses also has are under ``openai``."""
 COMMON_MEMBERS = ("detail", "prompt_cache_breakpoint")
-"""Members of parts that both formats have."""
+"""The members of parts that both formats have."""
 SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 """The media types of OpenAI's audio formats."""
 
 
 def blocks_of(content: Json) -> tuple[Any, ...]:
-    """Load content; raises ``TurnError`` if it is not a text or a list."""
+    """Load content; raises ``TurnError`` if it is not a string or a list."""
     if content is None or isinstance(content, str):
         return (Text(content),) if content else ()
     if not isinstance(content, list):
@@ -31,7 +31,7 @@ def blocks_of(content: Json) -> tuple[Any, ...]:
 
 
 def part_of(part: Json) -> tuple[Block, ...]:
-    """Load a part, in the spelling of any vendor."""
+    """Load a part, in the form of any vendor."""
     if isinstance(part, str):
         return (Text(part),) if part else ()
     of = part.get("type") or "text" if isinstance(part, dict) else None
@@ -62,7 +62,7 @@ _URL_KINDS: dict[str, Any] = {"image_url": "image", "video_url": "video", "docum
 
 
 def _more(part: Object, inner: Json, *read: str) -> Native:
-    """Return the members of a part and of its inner object that are not loaded otherwise."""
+    """Return the members of a part and of its inner object that are not loaded elsewhere."""
     members = {**part, **inner} if isinstance(inner, dict) else part
     common = {name: members[name] for name in COMMON_MEMBERS if members.get(name) not in EMPTY}
     return {**native(PROVIDER, members, "type", *COMMON_MEMBERS, *read), **({"openai": common} if common else {})}

@@ -18,7 +18,7 @@ def _in_choices(key: str) -> Callable[[Object], bool]:
 
 
 def _in_turns(test: Callable[[Object], bool]) -> Callable[[Object], bool]:
-    """Return a test of a request that passes if any turn passes a test, unless the turns are Ollama's."""
+    """Return a test of requests: whether any turn passes a test, unless the turns are Ollama's."""
 
     def in_turns(body: Object) -> bool:
         turns = objects(body.get("messages"))
@@ -28,7 +28,7 @@ def _in_turns(test: Callable[[Object], bool]) -> Callable[[Object], bool]:
 
 
 def _are_ollama_turns(turns: list[Object]) -> bool:
-    """Return whether turns have Ollama's members, or calls with object arguments and no id or with an index inside."""
+    """Return whether turns have the members or the calls of Ollama."""
     for turn in turns:
         images = turn.get("images")
         has_images = isinstance(images, list) and any(isinstance(image, str) for image in images)
@@ -36,6 +36,7 @@ def _are_ollama_turns(turns: list[Object]) -> bool:
             return True
     calls = [call for turn in turns for call in logged_calls(turn)]
     called_functions = [function for turn in turns for function in functions(turn)]
+    # Ollama's arguments are objects; its calls have no ids, or an index inside the function.
     has_no_ids = not any(call.get("id") for call in calls) or any("index" in function for function in called_functions)
     return (
         bool(called_functions)

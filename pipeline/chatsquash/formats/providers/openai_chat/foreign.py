@@ -1,7 +1,7 @@
-"""Detect messages of OpenAI chat with content of other formats, as written by tracers and frameworks.
+"""Detect OpenAI chat messages with content of other formats, as written by tracers and frameworks.
 
-Such messages have blocks of Anthropic, LangChain or the AI SDK in their content, or calls in another shape than
-OpenAI's. ``rewriting`` converts them to messages of OpenAI chat.
+Such messages contain blocks of Anthropic, LangChain or the AI SDK, or calls that differ from OpenAI's.  ``rewriting``
+converts them to OpenAI chat messages.
 """
 
 from __future__ import annotations
@@ -13,24 +13,22 @@ from chatsquash.core.model import Json
 from chatsquash.formats.values import Object, objects, string
 
 CALLS = frozenset(("tool_use", "tool_call", "tool-call", "function_call", "custom_tool_call", "invalid_tool_call"))
-"""The types of blocks that are calls: of Anthropic, LangChain, the AI SDK and OpenAI Responses."""
+"""The types of call blocks in Anthropic, LangChain, the AI SDK and OpenAI Responses."""
 RESULTS = frozenset(("tool_result", "tool-result", "tool_call_response", "function_call_output"))
-"""The types of blocks that are results of calls."""
+"""The types of result blocks."""
 _OTHERS = frozenset(("input_text", "output_text", "input_image", "input_file", "document"))
 TYPES = CALLS | RESULTS | _OTHERS
-"""The types of blocks that OpenAI chat does not have."""
+"""The types of blocks that OpenAI chat does not support."""
 _SUMMARY = "compaction"
-"""The type of blocks with a summary, which only Anthropic has."""
+"""The type of summary blocks, which only Anthropic has."""
 _MEDIA = frozenset(("image", "file", "audio", "video"))
 SYSTEM = ("system", "instructions")
-"""The members of a request that may have the system prompt of other formats."""
+"""The members of a request that may contain the system prompt in other formats."""
 
 
 def any_foreign(messages: Iterable[Any]) -> bool:
-    """Return whether any of the messages is foreign.
-
-    This runs for every message of every log, so those that have only a role and a text are skipped here.
-    """
+    """Return whether any of the messages is foreign."""
+    # This runs for every message of every log, so messages with only a role and a string are skipped here.
     for message in messages:
         if (len(message) > _ROLE_AND_TEXT or type(message.get("content")) is not str) and is_foreign(message):
             return True
@@ -41,7 +39,7 @@ _ROLE_AND_TEXT = 2
 
 
 def is_foreign(message: Any) -> bool:
-    """Return whether a message has calls, results, reasoning or media in another shape than OpenAI's."""
+    """Return whether a message has calls, results, reasoning or media in another form than OpenAI's."""
     content, calls = message.get("content"), message.get("tool_calls")
     if type(content) is list and any(map(_is_foreign_part, content)):
         return True
@@ -62,7 +60,7 @@ def _is_foreign_part(part: Json) -> bool:
 
 
 def _are_foreign_calls(calls: Any) -> bool:
-    """Return whether calls are a JSON text, or one has its name next to its arguments or contains another call."""
+    """Return whether calls are a JSON string, or a call has its name next to its arguments or contains another call."""
     if type(calls) is not list:
         return isinstance(calls, str) and calls[:1] == "["
     for call in calls:
@@ -75,7 +73,7 @@ def _are_foreign_calls(calls: Any) -> bool:
 
 
 def has_foreign(request: Object) -> bool:
-    """Return whether a request has such messages, definitions of another format or a separate system prompt."""
+    """Return whether a request has foreign messages, foreign definitions or a separate system prompt."""
     prompt = (request.get(name) for name in SYSTEM)
     return (
         any(isinstance(each, str | list) and each for each in prompt)
@@ -85,7 +83,7 @@ def has_foreign(request: Object) -> bool:
 
 
 def is_foreign_tool(tool: Any) -> bool:
-    """Return whether a definition has its schema in a member that OpenAI does not have."""
+    """Return whether a definition has its schema in a member of another format."""
     return (
         type(tool) is dict
         and "function" not in tool

@@ -1,4 +1,4 @@
-"""The members of a response, and helpers for the members of logged messages."""
+"""The members of responses, and helpers for the members of logged messages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ RESPONSE = (
     *("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"),
     *("citations", "prompt_filter_results", "prompt_logprobs", "provider", "stats", "time_info", "timings", "x_groq"),
 )
-"""Members of a complete response: those of OpenAI, and those of vendors whose responses have no other evidence."""
+"""The members of a complete response from OpenAI, and from vendors whose responses have no other evidence."""
 
 
 def is_empty(value: Json) -> bool:
-    """Return whether a member means the same as a missing one."""
+    """Return whether a member has the same meaning as a missing member."""
     return not value or (isinstance(value, dict) and not any(value.values()))
 
 

@@ -1,4 +1,4 @@
-"""Load the messages and the tools of requests of OpenAI chat."""
+"""Load the messages and the tools of OpenAI chat requests."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ from chatsquash.formats.writing import KEY, are_instructions, is_failed, parse_o
 START = State()
 
 _SIGNERS = {"anthropic": "anthropic", "google": "google", "openai": "openai", "azure": "openai", "xai": "xai"}
-"""The provider that signed or encrypted reasoning, by the prefix of its format."""
+"""The providers that sign or encrypt reasoning, by the prefix of the reasoning's format."""
 _FORMS = ("thinking", "redacted_thinking", "reasoning.text", "reasoning.encrypted", "text")
-"""Types of reasoning blocks that follow from the content of the block."""
+"""The types of reasoning blocks that can be derived from the content of the block."""
 _READ = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", KEY, PRIVATE)
 
 
 def turns_of(conversation: Conversation) -> tuple[Turn, ...]:
-    """Return the turns of a conversation, each an ordered list of blocks.
+    """Return the turns of a conversation, which are loaded from its messages if necessary.
 
     Raises:
-        TurnError: if its messages are not messages of OpenAI chat
+        TurnError: if its messages are not OpenAI chat messages
     """
     return turns_of_messages(conversation.messages) if conversation.turns is None else conversation.turns
 
 
 def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
-    """Load messages; a message that contains its turn yields this turn unchanged.  Raises ``TurnError``."""
+    """Load messages as turns; if a message contains its turn, this turn is used.  Raises ``TurnError``."""
     turns, state = list[Turn](), START
     for number, message in enumerate(messages):
         turn = chat.turn(message)
@@ -63,14 +63,14 @@ def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
             except TurnError as problem:
                 raise TurnError(f"messages[{number}] {problem}") from None
         elif turn.role == "assistant":
-            turn = renumber(turn, state.call)  # a reply was loaded without its request
+            turn = renumber(turn, state.call)  # replies are loaded without their requests, so their numbers start at 1
             state = state.after_calls(turn.blocks)
         turns.append(turn)
     return merge_results(turns)
 
 
 def merge_results(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Join consecutive turns with results."""
+    """Merge consecutive turns with results."""
     turns_merged = list[Turn]()
     for is_result, run in groupby(turns, lambda turn: turn.role == "tool"):
         first, *others = same_role = list(run)
@@ -83,7 +83,7 @@ def merge_results(turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
 
 def _merge_members(natives: Iterable[Native]) -> Native:
-    """Join the native members of several turns; the first value of a member is used, others go into ``OTHERS``."""
+    """Merge the native members of several turns; the first value of a member is used, and others go into ``OTHERS``."""
     merged, others = Native(), dict[str, list[Json]]()
     for provider, members in chain.from_iterable(map(dict.items, natives)):
         own = merged.setdefault(provider, {})
@@ -111,7 +111,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 
 def _rest(turn: Object, *read: str) -> Native:
-    """Return the members of a message that are not loaded otherwise, including the name of a speaker."""
+    """Return the members of a message that are not loaded elsewhere, including the name of a speaker."""
     more = native(PROVIDER, turn, *(name for name in _READ if name != "name" or turn.get("role") == "tool"), *read)
     foreign_value = turn.get(PRIVATE)
     if foreign_value is not None and not isinstance(foreign_value, chat.Private):
@@ -153,7 +153,7 @@ _USUAL = frozenset(("role", "content", "reasoning_content", "tool_calls"))
 
 
 def _simple_blocks(turn: Object) -> tuple[Block, ...] | None:
-    """Load the blocks of a message with only texts and OpenAI's usual calls; ``None`` for any other."""
+    """Load the blocks of a message with only strings and ordinary calls; ``None`` for other messages."""
     content, thought, tool_calls = turn.get("content"), turn.get("reasoning_content"), turn.get("tool_calls") or ()
     if not (
         isinstance(content, str | None) and isinstance(thought, str | None) and isinstance(tool_calls, list | tuple)
@@ -171,7 +171,7 @@ def _simple_blocks(turn: Object) -> tuple[Block, ...] | None:
 
 
 def _usual_call(call: Json) -> Call | None:
-    """Load a function call with exactly an id, a name and arguments as a text; ``None`` for any other."""
+    """Load a function call with only an id, a name and string arguments; ``None`` for other calls."""
     if not isinstance(call, dict) or len(call) != 3 or call.get("type") != "function":
         return None
     own, function = call.get("id"), call.get("function")
@@ -182,7 +182,7 @@ def _usual_call(call: Json) -> Call | None:
 
 
 def _thoughts_and_texts(turn: Object) -> Iterator[Block]:
-    """Load reasoning and content; reasoning parts keep their places, other reasoning comes first."""
+    """Load reasoning and content; reasoning parts keep their places, and other reasoning comes first."""
     content = turn.get("content")
     if any(turn.get(name) for name in reasoning.MEMBERS if name in turn):
         yield from _thoughts(turn)
@@ -201,7 +201,7 @@ def _thoughts_and_texts(turn: Object) -> Iterator[Block]:
 
 
 def _thoughts(turn: Object) -> Iterator[Block]:
-    """Load the reasoning of a message, in the spelling of any vendor."""
+    """Load the reasoning of a message, in the form of any vendor."""
     logged_reasoning = reasoning.pop(dict(turn))
     read = [_thought(block) for block in logged_reasoning.blocks]
     joined_text = "\n\n".join(each.text for each in read if each.text)
@@ -213,12 +213,12 @@ def _thoughts(turn: Object) -> Iterator[Block]:
 
 
 def _thought(block: Object) -> Reasoning:
-    """Load a block of reasoning; its signer follows from its format, or from the shape of Anthropic's blocks."""
+    """Load a block of reasoning, and derive its signer from its format or members."""
     redacted, signature = string(block, "redacted"), string(block, "signature")
     encrypted, format_name = redacted or string(block, "encrypted"), string(block, "format")
     more = native(PROVIDER, block, "text", "redacted", "encrypted", "id", "signature", "index").get(PROVIDER, {})
     signer = next((provider for prefix, provider in _SIGNERS.items() if format_name.startswith(prefix)), "")
-    if (redacted or signature) and not more:
+    if (redacted or signature) and not more:  # Anthropic's blocks have no format
         more, signer = {"type": "redacted_thinking" if redacted else "thinking"}, "anthropic"
     signer = signer if encrypted or signature else ""
     known = {"type": _FORMS, "format": (format_name if signer and format_name.startswith(signer) else "unknown",)}
@@ -241,7 +241,7 @@ def _sources(annotations: list[Json]) -> Iterator[Block]:
 
 
 def _result(turn: Object, state: State) -> LoadedTurn:
-    """Load a result; without an id, it answers the first open call with its name, or else the first open call."""
+    """Load a result; without an id, it answers the first open call of its tool, or else the first open call."""
     logged_id, name, content = identifier(turn.get("tool_call_id")) or "", turn.get("name"), turn.get("content")
     call_id, state = state.answer(logged_id, name)
     if len(turn) == 3 and logged_id and type(content) is str and content:  # the usual case
@@ -271,7 +271,7 @@ def _output(turn: Object) -> tuple[ResultContent, Outcome]:
 
 
 def _is_parts(content: Json) -> bool:
-    """Return whether a result's content is a list of parts; any other list is JSON that the tool returned."""
+    """Return whether a result's content is a list of parts; other lists are JSON that the tool returned."""
     if not isinstance(content, list):
         return False
     has_types = all(isinstance(p, str) or (isinstance(p, dict) and isinstance(p.get("type", ""), str)) for p in content)
@@ -282,7 +282,7 @@ def _is_parts(content: Json) -> bool:
 
 
 def tools(value: Json) -> Tools:
-    """Load function and custom tools in the spelling of any vendor; all other types are hosted."""
+    """Load function and custom tools in the form of any vendor; all other tools are hosted."""
     functions, hosted = list[Json](), list[Json]()
     for tool in as_list(value):
         converted = function_tool(tool)

@@ -1,4 +1,4 @@
-"""Load the reply in a response of OpenAI chat."""
+"""Load the reply in an OpenAI chat response."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FIELDS, _BLOCKS = "provider_specific_fields", "compaction_blocks"
 
 
 def reply(body: Json) -> Response:
-    """Load the message of the first choice as logged; a missing role is added."""
+    """Return the message of the first choice as logged, with its role added if it is missing."""
     return missing_reply(body) or _first(body.get("choices"))
 
 
 def response_body(message: Json, model: Json = None) -> Object:
-    """Build the body of a response with a message, and with the model if it is known."""
+    """Build a response body from a message, and the model if it is known."""
     body: Object = {"choices": [{"index": 0, "message": message}]}
     return {**body, "model": model} if isinstance(model, str) and model else body
 
@@ -62,13 +62,13 @@ def _load_message(message: Object, count: int, finish_reason: str | None) -> Res
 
 
 def has_service_fields(message: Object) -> bool:
-    """Return whether a message reports changes of its request by Anthropic's service."""
+    """Return whether a message reports changes to its request by Anthropic's service."""
     fields = message.get(FIELDS)
     return isinstance(fields, dict) and bool(fields.get(_BLOCKS) or fields.get("context_management"))
 
 
 def _service_changes(fields: Object) -> tuple[Json, str]:
-    """Return the changes of a request by Anthropic's service, as logged by LiteLLM: its summary, and a description."""
+    """Return the summary and a description of the changes to a request by Anthropic's service, as logged by LiteLLM."""
     from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary  # late, since few logs need it
 
     blocks = objects(fields.get(_BLOCKS))[-1:]

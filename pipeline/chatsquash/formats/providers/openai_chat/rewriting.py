@@ -1,4 +1,4 @@
-"""Rewrite messages with content of other formats as messages of OpenAI chat, in which each call occurs once."""
+"""Rewrite messages with content of other formats as OpenAI chat messages, without repeated calls."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ARGUMENTS = ("args", "arguments", "partial_json", "input")
 _RESULTS = ("content", "output", "result", "response")
 _READ = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")
 _FAILED = ("error-text", "error-json", "execution-denied")
-"""The types of outputs of the AI SDK that are errors."""
+"""The output types of the AI SDK for errors."""
 
 
 def messages(message: Json) -> list[Any]:
-    """Convert a message to messages of OpenAI chat: one per result, and one for its other content.
+    """Convert a message to OpenAI chat messages: one per result, and one for its other content.
 
     A message without content of other formats is returned unchanged.
     """
@@ -42,7 +42,7 @@ def messages(message: Json) -> list[Any]:
 
 
 def reply(message: Object) -> Object:
-    """Convert the message of a response to one of OpenAI chat."""
+    """Convert the message of a response to an OpenAI chat message."""
     return message if not is_foreign(message) else messages({**message, "role": "assistant"})[0]
 
 
@@ -50,7 +50,7 @@ def reply(message: Object) -> Object:
 
 
 def _assistant(message: Object, blocks: list[Json]) -> Object:
-    """Convert an assistant message: content, reasoning and calls, with the other members of OpenAI."""
+    """Convert the content, reasoning and calls of an assistant message, and copy its other members."""
     thoughts = [each for each in objects(blocks) if reasoning.is_part(each)]
     content_blocks = [
         each for each in blocks if not reasoning.is_part(each) and string(each, "type") not in CALLS | RESULTS
@@ -65,7 +65,7 @@ def _assistant(message: Object, blocks: list[Json]) -> Object:
 
 
 def _reasoning(message: Object, thoughts: list[Object]) -> Object:
-    """Return the reasoning in blocks or in ``additional_kwargs``, unless the message has reasoning already."""
+    """Return the reasoning in blocks or in ``additional_kwargs``, unless the message has OpenAI's reasoning members."""
     if any(message.get(name) for name in reasoning.MEMBERS):
         return {}
     extra_text = at(message.get("additional_kwargs"), "reasoning_content")
@@ -78,8 +78,9 @@ def _reasoning(message: Object, thoughts: list[Object]) -> Object:
 
 
 def _calls(message: Object, blocks: list[Json]) -> Iterator[Object]:
-    """Return the calls of a message, each once, preferably with its arguments exactly as sampled."""
+    """Return the calls of a message without repetitions, preferably with the arguments exactly as sampled."""
     extra = message.get("additional_kwargs")
+    # LangChain repeats a call in several members, in some of them with parsed arguments.
     merged = dict[Any, tuple[Object, bool]]()
     places = (
         _list(message.get("tool_calls")),
@@ -100,14 +101,14 @@ def _list(value: Json) -> list[Json]:
 
 
 def _content(call: Object) -> tuple[str, bytes]:
-    """Return a key for a call without an id: its name and its arguments."""
+    """Return a key for a call without an id, from its name and its arguments."""
     function = call.get("function")
     spelled = string(function, "arguments")
     return string(function, "name"), jsonio.dumps(jsonio.value(spelled, spelled), sort_keys=True)
 
 
 def _call(logged_call: Object) -> tuple[Object, bool]:
-    """Convert a call to OpenAI's shape, and return whether its arguments are the logged text."""
+    """Convert a call to OpenAI's form, and return whether its arguments are the logged string."""
     logged_call = logged_call["tool_call"] if isinstance(logged_call.get("tool_call"), dict) else logged_call
     function = logged_call.get("function")
     if isinstance(function, dict) or isinstance(logged_call.get("custom"), dict):
@@ -118,7 +119,7 @@ def _call(logged_call: Object) -> tuple[Object, bool]:
 
 
 def _first(holder: Object, *names: str) -> Json:
-    """Return the value of the first of these members that has one."""
+    """Return the first of these members that is not empty."""
     return next((holder[name] for name in names if holder.get(name)), None)
 
 
@@ -126,7 +127,7 @@ def _first(holder: Object, *names: str) -> Json:
 
 
 def _result(block: Object) -> Message:
-    """Convert a block with a result to a tool message."""
+    """Convert a result block to a tool message."""
     output = next((block[name] for name in _RESULTS if block.get(name) is not None), "")
     of = at(output, "type")
     has_failed = block.get("is_error") is True or block.get("isError") is True or of in _FAILED
@@ -141,7 +142,7 @@ def _result(block: Object) -> Message:
 
 
 def _output(output: Json) -> Json:
-    """Convert the output of a tool: a text, texts and media, or any other value as JSON."""
+    """Convert the output of a tool: strings are unchanged, blocks become parts, other values become JSON."""
     if isinstance(output, str):
         return output
     if isinstance(output, list) and all(isinstance(at(each, "type"), str) for each in output):
@@ -150,7 +151,7 @@ def _output(output: Json) -> Json:
 
 
 def _parts(blocks: Iterable[Json]) -> Iterator[Json]:
-    """Convert blocks to parts of OpenAI chat; unsupported blocks are returned unchanged."""
+    """Convert blocks to OpenAI chat parts; unsupported blocks are returned unchanged."""
     for block in blocks:
         match block:
             case {"type": "text" | "input_text" | "output_text", "text": str(text)} | str(text):
@@ -160,7 +161,7 @@ def _parts(blocks: Iterable[Json]) -> Iterator[Json]:
 
 
 def _medium(block: Json) -> Json:
-    """Convert an image, a document or a file of another format to a part; ``None`` for anything else."""
+    """Convert an image, a document or a file of another format to a part; ``None`` for other blocks."""
     if not isinstance(block, dict):
         return None
     match block:
@@ -177,7 +178,7 @@ def _medium(block: Json) -> Json:
 
 
 def _framework_medium(of: str, block: Object) -> Json:
-    """Convert media of LangChain or the AI SDK with data or a URL; ``None`` without both."""
+    """Convert a media block of LangChain or the AI SDK; ``None`` if it has neither data nor a URL."""
     mime = next((string(block, name) for name in ("mime_type", "mediaType", "mimeType") if string(block, name)), "")
     data = next((string(block, name) for name in ("base64", "data", "image") if string(block, name)), "")
     url = string(block, "url") or (data if ":" in data[:12] else "")

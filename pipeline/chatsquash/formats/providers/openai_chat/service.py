@@ -1,4 +1,4 @@
-"""The limits of OpenAI's service for chat completion requests."""
+"""The constraints of OpenAI's service on chat completion requests."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MEMBERS = {
     "assistant": ("role", "content", "name", "refusal", "audio", "tool_calls"),
     "tool": ("role", "tool_call_id", "content"),
 }
-"""The allowed members of a message of each role."""
+"""The allowed members of messages, by role."""
 _Members = dict[str, tuple[str, ...]]
 _NAMES = NameRule(re.compile(r"[\s<|\\/>]"), max_length=64)
-"""The rule for names of speakers."""
+"""The rule for speaker names."""
 _PARTS: _Members = {
     "text": (),
     "refusal": (),
@@ -26,7 +26,7 @@ _PARTS: _Members = {
     "input_audio": ("data", "format"),
     "file": ("file_data", "file_id", "filename"),
 }
-"""The allowed types of parts, with the members of their inner object; those without any are texts."""
+"""The allowed part types with the members of their inner objects; types without members contain a string instead."""
 _TOOLS: _Members = {
     "function": ("name", "description", "parameters", "strict"),
     "custom": ("name", "description", "format"),
@@ -67,7 +67,7 @@ def _is_part(part: Object) -> bool:
 
 
 def _typed_part(holder: Object, members: _Members) -> Object:
-    """Return a part, a call or a definition with only the allowed members under the name of its type."""
+    """Return a part, a call or a definition with only the allowed members inside and outside its inner object."""
     of = holder["type"]
     value = holder[of]
     own = only(value, members[of]) if isinstance(value, dict) else value

@@ -20,13 +20,13 @@ _CHUNK_MEMBERS = ("choices", "object", "obfuscation", "error")
 
 
 class _Text(Struct):
-    """A text under construction."""
+    """Text under construction."""
 
     pieces: list[str]
 
 
 class _Draft(Struct):
-    """A choice under construction; calls and reasoning details are stored with their indexes."""
+    """A choice under construction; calls and reasoning details are stored with their indices."""
 
     message: Object = field(default_factory=lambda: {"role": "assistant", "content": None})
     calls: list[tuple[int, Object]] = field(default_factory=list)
@@ -34,11 +34,11 @@ class _Draft(Struct):
     rest: Object = field(default_factory=dict)
 
     def add(self, choice: Object) -> None:
-        """Add a choice of one chunk; some servers send a complete message in it."""
+        """Add a choice from a chunk."""
         for key, value in choice.items():
             if key not in ("index", "delta", "message", "logprobs") and value not in (None, ""):
                 self.rest[key] = value
-        delta = choice.get("delta") or choice.get("message")
+        delta = choice.get("delta") or choice.get("message")  # some servers send a complete message in a chunk
         for key, value in delta.items() if isinstance(delta, dict) else ():
             self._add_member(key, value)
 
@@ -55,7 +55,7 @@ class _Draft(Struct):
             _grow(self.message, {key: value}, _GROWING)
 
     def choice(self, place: int) -> Object:
-        """Return the choice as in a response without streaming."""
+        """Return the choice in the form of a response without streaming."""
         message = _join_texts(self.message)
         if isinstance(message["content"], list):
             message["content"] = _join_neighbours(message["content"], _join_pair)
@@ -66,7 +66,7 @@ class _Draft(Struct):
 
 
 def assemble(events: list[Json]) -> Stream:
-    """Assemble a completion; it is complete with finish reasons, or with a usage chunk without choices."""
+    """Assemble a completion; it ends with finish reasons in all choices, or with a usage chunk without choices."""
     body: Object = {"object": "chat.completion"}
     drafts: dict[int, _Draft] = {}
     has_ended, error = False, None
@@ -91,7 +91,7 @@ def assemble(events: list[Json]) -> Stream:
 def _add_items(
     items_by_place: list[tuple[int, Object]], items: list[Json], is_new: Callable[[Object, Object], bool]
 ) -> None:
-    """Add each item to the last one with the same index, or position, unless it starts another one."""
+    """Merge each item into the last item with the same index (or else position), unless it starts a new item."""
     for position, item in enumerate(items):
         if isinstance(item, dict):
             place = index(item, position)
@@ -103,7 +103,7 @@ def _add_items(
 
 
 def _is_new_call(call: Object, delta: Object) -> bool:
-    """Return whether a delta starts another call: by another id, or without an id by another name after arguments."""
+    """Return whether a delta starts a new call, although it has the index of an existing call."""
     if delta.get("id") and call.get("id"):
         return bool(delta["id"] != call["id"])
     before, name = at(call, "function", "name"), at(delta, "function", "name")
@@ -112,13 +112,14 @@ def _is_new_call(call: Object, delta: Object) -> bool:
 
 
 def _is_new_detail(detail: Object, delta: Object) -> bool:
-    """Return whether a delta starts another detail: by a new type or id, or by encrypted data, which is never split."""
+    """Return whether a delta starts a new reasoning detail, although it has the index of an existing detail."""
+    # Encrypted data is never split between deltas.
     changed = any(delta.get(key) and detail.get(key) and delta[key] != detail[key] for key in ("type", "id"))
     return changed or bool(delta.get("data") and detail.get("data"))
 
 
 def _grow(target: Object, delta: Object, texts: tuple[str, ...]) -> None:
-    """Append texts and set other members; empty values do not replace others."""
+    """Append to text members and set other members; empty values do not replace existing values."""
     for key, value in delta.items():
         if key in ("function", "custom", "function_call", "audio") and isinstance(value, dict):
             if not isinstance(target.get(key), dict):
@@ -146,7 +147,7 @@ def _append(value: Object, key: str, piece: str) -> None:
 
 
 def _join_texts(item: Object) -> Object:
-    """Join the texts of an object and of the objects one level below."""
+    """Join the text pieces of an object and of the objects one level below."""
     inner = {key: {k: _text(v) for k, v in value.items()} for key, value in item.items() if isinstance(value, dict)}
     return {key: _text(value) for key, value in item.items()} | inner
 
@@ -156,7 +157,7 @@ def _text(value: Any) -> Json:
 
 
 def _parts(content: Any) -> list[Json]:
-    """Return earlier content as a list of parts."""
+    """Return content as a list of parts."""
     text = _text(content)
     if isinstance(text, str):
         return [parts.text(text)] if text else []
@@ -164,7 +165,7 @@ def _parts(content: Any) -> list[Json]:
 
 
 def _join_neighbours(pieces: list[Json], join: Callable[[Object, Object], Object | None]) -> list[Json]:
-    """Join adjacent parts where ``join`` allows it."""
+    """Join adjacent parts for which ``join`` does not return ``None``."""
     merged: list[Json] = []
     for part in pieces:
         both = isinstance(part, dict) and merged and isinstance(merged[-1], dict)
@@ -174,7 +175,7 @@ def _join_neighbours(pieces: list[Json], join: Callable[[Object, Object], Object
 
 
 def _join_pair(last: Object, part: Object) -> Object | None:
-    """Join two texts, or two thinking parts including their texts; ``None`` for anything else."""
+    """Join two text parts, or two thinking parts including their text; ``None`` for other parts."""
     if last.get("type") == part.get("type") == "thinking" and _has_only(last, part, "thinking", list):
         return {**last, "thinking": _join_neighbours([*last["thinking"], *part["thinking"]], _join_text_pair)}
     return _join_text_pair(last, part)
@@ -189,6 +190,6 @@ def _join_text_pair(last: Object, part: Object) -> Object | None:
 
 
 def _has_only(last: Object, part: Object, member: str, of: type) -> bool:
-    """Return whether two parts have a member of this type, and the second has no others."""
+    """Return whether two parts have a member of this type, and the second part has no other members."""
     is_only_member = part.keys() == {"type", member}
     return is_only_member and isinstance(last.get(member), of) and isinstance(part[member], of)

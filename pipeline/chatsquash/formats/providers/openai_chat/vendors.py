@@ -1,4 +1,4 @@
-"""The differences between logged messages and those of OpenAI."""
+"""The differences between logged messages and OpenAI's messages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from chatsquash.formats.values import Object
 
 
 def variants(message: Json) -> list[str]:
-    """Describe how a logged message differs from those that OpenAI writes today."""
+    """Describe how a logged message differs from messages that OpenAI writes today."""
     if not isinstance(message, dict) or _is_ordinary(message):
         return []
     return [words for words, test in _VARIANTS if test(message)]
 
 
 def _is_ordinary(message: Object) -> bool:
-    """Return whether a quick look shows that a message has no variants, as is the case for nearly all."""
+    """Return whether a few quick checks show that a message has no variants."""
+    # Nearly all messages are ordinary, so this saves the other checks.
     if type(message.get("content")) not in _TEXT or not UNUSUAL_MEMBERS.isdisjoint(message):
         return False
     role, calls = message.get("role"), message.get("tool_calls")
@@ -54,7 +55,7 @@ def _results(message: Object) -> list[Object]:
 
 _TEXT = (str, type(None))
 UNUSUAL_MEMBERS = frozenset({"function_call", "audio", *reasoning.MEMBERS[1:]})
-"""Members of messages that OpenAI does not write, or no longer writes."""
+"""The members of messages that OpenAI does not write, or no longer writes."""
 _VARIANTS: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("legacy function_call", _has("function_call")),
     ("legacy function role", lambda message: message.get("role") == "function"),

@@ -1,4 +1,4 @@
-"""Write conversations as requests to OpenAI chat: the schema's members, plus reasoning and tool names of results."""
+"""Write conversations as requests to OpenAI chat: the schema's members, plus reasoning and tool names in results."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _assistant_message(turn: Turn) -> Object:
 
 
 def _detail(block: Reasoning) -> Object:
-    """Write a block of reasoning in the shape of vendors that report its signer."""
+    """Write a block of reasoning in the form of vendors that report its signer."""
     own = {"type": "", **native(block, FORM).get(PROVIDER, {}), **native(block, PROVIDER)}
     is_summary = block.encrypted or own["type"] == "reasoning.summary"
     text_member = "thinking" if own["type"] == "thinking" else "summary" if is_summary else "text"
@@ -101,9 +101,9 @@ def _call(block: Call) -> Object:
 
 
 def _result(block: Result) -> Object:
-    """Write a result; a failure is marked at the beginning of its text, since there is no member for it."""
+    """Write a result; failures are marked at the beginning of the text, because there is no member for them."""
     message = {"role": "tool", "tool_call_id": block.id, **({"name": block.name} if block.name else {})}
-    # A list of parts without texts would be loaded as JSON.
+    # A list of parts without text would be loaded as JSON.
     has_texts = any(isinstance(each, Text | Refusal) for each in block.content)
     parts = list(_parts(block.content, media=False)) if has_texts else []
     if block.outcome in FAILED:
@@ -116,7 +116,7 @@ def _result(block: Result) -> Object:
 
 
 def _content(parts: list[Object]) -> Json:
-    """Return parts, or only the text if there is one text without other members."""
+    """Return the parts, or the text if there is only a text part without other members."""
     is_text = len(parts) == 1 and parts[0].keys() == {"type", "text"}
     return parts[0]["text"] if is_text else parts or ""
 
@@ -136,13 +136,13 @@ def _parts(blocks: Iterable[Block], *, media: bool) -> Iterator[Object]:
 
 
 def _own(block: Text | Refusal | Media) -> Object:
-    """Return the native members of a part, including those that both of OpenAI's formats have."""
+    """Return the native members of a part, including those shared by both OpenAI formats."""
     common = native(block, "openai")
     return {**{name: common[name] for name in COMMON_MEMBERS if name in common}, **native(block, PROVIDER)}
 
 
 _NEXT_TO_MEDIUM = ("prompt_cache_breakpoint",)
-"""Members of a part that are next to its inner object, not inside."""
+"""Members of a part that are outside its inner object."""
 
 
 def _medium(block: Media) -> Object | None:
@@ -175,7 +175,7 @@ def named_tools(loaded_tools: list[Tool]) -> list[Tool]:
 
 @once_per_definition
 def _tool(tool: Tool) -> Object:
-    """Write a definition; members of the schema with a wrong type are omitted, other members are kept."""
+    """Write a definition; schema members with a wrong type are omitted, and other members are kept."""
     of = "custom" if is_custom(tool) else "function"
     typed_members = {
         key: value for key, value in without(tool[of]).items() if isinstance(value, _TYPES.get(key, object))

@@ -26,12 +26,12 @@ LOSES = """
 audio, video, approval, asst asst, reasoning, reasoning+call, reasoning of two blocks, reasoning between, anthropic
 signature, refusal, hosted call, hosted call alone, source
 """
-"""The kinds of content that lose something when they are written, by their names in ``docs/formats.md``."""
+"""The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = """
 file id of Anthropic, result json obj, result json list, is_error, denied result, anthropic redacted, gemini call sig,
 native members
 """
-"""The kinds that lose only their place, boundaries or marks."""
+"""The kinds of content that lose only their place, boundaries or marks."""
 
 __all__ = [
     "PROVIDER",

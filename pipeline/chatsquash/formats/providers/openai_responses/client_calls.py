@@ -1,4 +1,4 @@
-"""Calls of OpenAI's built-in tools that the client runs: shells, patches, computer use and tool search."""
+"""Calls of built-in OpenAI tools that the client runs: shells, patches, computer use and tool search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Tool(NamedTuple):
     arguments: str
     """The member of a call that contains the arguments."""
     output: str
-    """The type of its results."""
+    """The type of its result items."""
 
 
 _TOOLS = {
@@ -32,25 +32,25 @@ _TOOLS = {
     "computer_call": _Tool("computer", "action", "computer_call_output"),
     "tool_search_call": _Tool("tool_search", "arguments", "tool_search_output"),
 }
-"""The tools by the types of their calls."""
+"""The tools by call type."""
 _CALLS = {tool.name: of for of, tool in _TOOLS.items()}
 _NAMES = {tool.output: tool.name for tool in _TOOLS.values()}
 OUTPUTS = tuple(_NAMES)
-"""The types of items that may be results of these calls."""
+"""The item types that may be results of these calls."""
 _DEFINITION_NAMES = {**{name: name for name in _CALLS}, "computer_use_preview": "computer"}
-"""The names of the functions by the type of a definition."""
+"""The function names by definition type."""
 _SEARCH, _COMPUTER, _SCREENSHOT = "tool_search", "computer", "computer_screenshot"
 _SEVERAL = "actions"
-"""The member of newer computer calls that contains several actions."""
+"""The member of newer computer calls, which contain several actions."""
 
 
 def _is_local(holder: Json) -> bool:
-    """Return whether a shell runs on the client, not in a container of OpenAI."""
+    """Return whether a shell runs on the client, not in an OpenAI container."""
     return string(at(holder, "environment"), "type") in ("", "local")
 
 
 def definition(tool: Object) -> Tool | None:
-    """Convert the definition of a built-in tool, which has no schema, to a function; ``None`` for any other."""
+    """Convert the definition of a built-in tool, which has no schema, to a function; ``None`` for other tools."""
     name = _DEFINITION_NAMES.get(string(tool, "type"))
     if name is None or not _is_local(tool) or (name == _SEARCH and tool.get("execution") != "client"):
         return None
@@ -60,7 +60,7 @@ def definition(tool: Object) -> Tool | None:
 
 
 def logged_definition(own: Object, function: Object) -> Object | None:
-    """Return the definition of a built-in tool as logged; ``None`` for any other."""
+    """Return the definition of a built-in tool as logged; ``None`` for other tools."""
     if string(own, "type") not in _DEFINITION_NAMES:
         return None
     return {**own, **{key: function[key] for key in ("description", "parameters") if key in function}}
@@ -81,7 +81,7 @@ def _has_actions(item: Object, tool: _Tool) -> bool:
 
 
 def call(item: Object) -> Call:
-    """Load a call, with the action or the operation as its arguments."""
+    """Load a call, with its action or operation as the arguments."""
     tool = _TOOLS[item["type"]]
     member = tool.arguments if isinstance(item.get(tool.arguments), dict) else _SEVERAL
     arguments = item[member] if member == tool.arguments else {_SEVERAL: item[_SEVERAL]}
@@ -91,13 +91,13 @@ def call(item: Object) -> Call:
 
 
 def logged_type(block: Call) -> str:
-    """Return the type of the item of a call; empty for a call of a function or a custom tool."""
+    """Return the item type of a call; empty for calls of functions and custom tools."""
     of = string(at(writing.native(block, PROVIDER), MORE), "type")
     return of if of in _TOOLS else ""
 
 
 def item(block: Call) -> Object | None:
-    """Write the item of a call; ``None`` for other calls, and if the arguments are not an object."""
+    """Write the item of a call; ``None`` for other calls, or if the arguments are not an object."""
     of, arguments = logged_type(block), parse_json(block.arguments)
     if not of or not isinstance(arguments, dict):
         return None
@@ -110,7 +110,7 @@ def item(block: Call) -> Object | None:
 
 
 def output_type(block: Call) -> str:
-    """Return the type of the results of a call; empty for a call of any other tool."""
+    """Return the type of a call's result items; empty for calls of other tools."""
     of = logged_type(block)
     return _TOOLS[of].output if of else ""
 
@@ -122,7 +122,7 @@ def is_result(item: Object) -> bool:
 
 
 def call_id(item: Object, open_items: Iterable[Object]) -> str:
-    """Return the id of the call among the open items that a result answers; empty if OpenAI ran the call."""
+    """Return the id of the open call that a result answers; empty if OpenAI ran the call."""
     logged_ids = {string(item, "call_id"), string(item, "id")} - {""}
     for each in open_items:
         if is_call(each) and _TOOLS[each["type"]].output == item["type"]:
@@ -133,7 +133,7 @@ def call_id(item: Object, open_items: Iterable[Object]) -> str:
 
 
 def result(item: Object, call_id: str) -> Object:
-    """Convert a result to the members of a function's result."""
+    """Convert a result item to the item of a function's result."""
     of, output = item["type"], item.get("output")
     rest = {key: value for key, value in item.items() if key not in ("output", "tools", "call_id")}
     if _NAMES[of] == _SEARCH:
@@ -144,7 +144,8 @@ def result(item: Object, call_id: str) -> Object:
 
 
 def outcome(item: Object) -> Outcome:
-    """Return the outcome of a call; only patches report a failure as their status."""
+    """Return the outcome of a call."""
+    # Only patches report failures in their status.
     return "failed" if item.get("type") == "apply_patch_call_output" and item.get("status") == "failed" else "success"
 
 

@@ -1,6 +1,6 @@
 """Compaction items of OpenAI Responses, with summaries that only the service can decrypt.
 
-The shapes are those of ``ResponseCompactionItem`` in OpenAI's Python SDK.
+The structure is ``ResponseCompactionItem`` in OpenAI's Python SDK.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ HIDDEN = "the history that a summary replaced"
 
 
 def is_compaction(item: Json) -> bool:
-    """Return whether an item is an encrypted summary, or requests one."""
+    """Return whether an item is an encrypted summary or requests a summary."""
     return isinstance(item, dict) and item.get("type") in _TYPES
 
 
@@ -24,5 +24,6 @@ def is_summary(item: Json) -> bool:
 
 
 def visible_turns(items: list[Json]) -> ShownTurns:
-    """Return the items without summaries, which cannot be part of records; replaced items that were sent remain."""
+    """Return the items without summaries; replaced items that were sent are included."""
+    # Summaries are encrypted, so they cannot be part of records.
     return ShownTurns([item for item in items if not is_compaction(item)], is_hidden=any(map(is_summary, items)))

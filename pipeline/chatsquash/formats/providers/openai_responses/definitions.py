@@ -1,4 +1,4 @@
-"""Load and write the tool definitions of OpenAI Responses, in requests and in items."""
+"""Load and write tool definitions in requests and items of OpenAI Responses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tools(value: Json) -> Tools:
 
 
 def _tool(tool: Json, space: Object) -> Tool | None:
-    """Convert a tool to a function or custom tool of OpenAI chat, which it may be already; ``None`` if hosted."""
+    """Convert a tool to OpenAI chat's form, which may already be its form; ``None`` for hosted tools."""
     kind = at(tool, "type")
     if isinstance(tool, dict) and (kind is None or "input_schema" in tool) and (converted := function_tool(tool)):
         return converted
@@ -51,12 +51,12 @@ def _tool(tool: Json, space: Object) -> Tool | None:
 
 def turn_tools(turn: Json) -> Tools:
     """Load the tools that an item adds during a conversation."""
-    brings = at(turn, "type") in ("additional_tools", "tool_search_output")
-    return tools(turn.get("tools") if brings else None)
+    has_tools = at(turn, "type") in ("additional_tools", "tool_search_output")
+    return tools(turn.get("tools") if has_tools else None)
 
 
 def dump(loaded_tools: list[Tool]) -> list[Object]:
-    """Write definitions; those of a namespace are nested inside it."""
+    """Write definitions; consecutive definitions of a namespace are nested inside it."""
     tools = list[Object]()
     for space, group in groupby(named_tools(loaded_tools), key=lambda tool: at(private(tool), PROVIDER, SPACE)):
         flat = [_flat(tool) for tool in group]
@@ -65,14 +65,14 @@ def dump(loaded_tools: list[Tool]) -> list[Object]:
 
 
 def _flat(tool: Tool) -> Object:
-    """Write a flat definition; OpenAI's library requires ``parameters`` and ``strict`` even if they are null."""
+    """Write a flat definition."""
     of = "function" if isinstance(tool.get("function"), dict) else "custom"
     inner, own = tool[of], private(tool).get(PROVIDER, {})
     if logged_definition := client_calls.logged_definition(own, inner):
         return logged_definition
     converted: Object = {"type": of, "name": bare_name(inner["name"], at(own, SPACE, "name"))}
     converted |= {"description": inner["description"]} if isinstance(inner.get("description"), str) else {}
-    if of == "function":
+    if of == "function":  # OpenAI's library requires both members, even if they are null
         for member, kind in (("parameters", dict), ("strict", bool)):
             converted[member] = inner[member] if isinstance(inner.get(member), kind) else None
     elif isinstance(form := inner.get("format"), dict):

@@ -9,7 +9,7 @@ from chatsquash.formats.values import Object, objects
 _EVENT = ("sequence_number", "response", "item", "delta", "item_id", "output_index")
 _OTHER_MEMBERS = ("instructions", "previous_response_id", "reasoning", "store", "max_output_tokens")
 _OTHER_APIS = ("messages", "encoding_format", "dimensions", "voice")
-"""Members of requests to other APIs with an ``input``, such as embeddings and speech."""
+"""The members of requests to other APIs with an ``input``, such as embeddings and speech."""
 _KINDS = (*CALLS, *RESULTS, "reasoning", "item_reference", "additional_tools", "compaction", "mcp_list_tools")
 _PARTS = ("input_text", "input_image", "input_file", "output_text")
 
@@ -20,7 +20,7 @@ def _is_item(turn: Object) -> bool:
 
 
 def _has_items(body: Object) -> bool:
-    """Return whether there are items, or an empty list without members of other APIs."""
+    """Return whether the input has items, or is empty in a request without other members than tools."""
     if any(key in body for key in _OTHER_APIS):
         return False
     has_turns = any(turn.get("role") in ROLES or _is_item(turn) for turn in objects(body.get("input")))

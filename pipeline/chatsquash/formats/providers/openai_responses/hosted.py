@@ -1,4 +1,4 @@
-"""Calls that the service runs itself: one item contains a call and its result."""
+"""Calls that the service runs itself: an item contains both a call and its result."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class _Tool(NamedTuple):
     """A hosted tool."""
 
     type: str
-    """The type of its items."""
+    """The item type of its calls."""
     argument_members: tuple[str, ...] = ()
     """The members of an item that form the arguments."""
     sole_member: str = ""
     """The member that contains all arguments, instead of several members."""
     output: str = ""
-    """The member with the result."""
+    """The member that contains the result."""
     is_required: bool = False
-    """Whether the member with the result is required, even if it is null."""
+    """Whether the result member is required, even if it is null."""
 
     def fits(self, value: Json) -> bool:
-        """Return whether arguments contain the required members of an item."""
+        """Return whether arguments have the members that an item requires."""
         if not isinstance(value, dict) or any(member not in value for member in self.argument_members):
             return False
         return not (self.sole_member and value) or isinstance(value.get("type"), str)
@@ -47,7 +47,7 @@ _NAMES = {tool.type: name for name, tool in _TOOLS.items()}
 
 
 def blocks_of(item: Object) -> _Blocks:
-    """Load the call in an item, and its result if there is one; empty for other items."""
+    """Load the call in an item, and its result if available; empty for other items."""
     of, ident = string(item, "type"), string(item, "id")
     if of == _MCP and ident:
         return _mcp_blocks(item, ident)
@@ -89,7 +89,7 @@ def results(blocks: Iterable[Block]) -> dict[str, HostedResult]:
 
 
 def item(call: Block, results: dict[str, HostedResult]) -> Object | None:
-    """Write the item of a hosted call; ``None`` for other blocks, and for a call without the required arguments."""
+    """Write the item of a hosted call; ``None`` for other blocks, and for calls without the required arguments."""
     if type(call) is not HostedCall or call.provider != PROVIDER:
         return None
     own, result = writing.native(call, PROVIDER), results.get(call.id)

@@ -1,4 +1,4 @@
-"""Items of OpenAI Responses: their types, and loading their content."""
+"""The item types of OpenAI Responses, and loading the content of items."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PART = "openai_responses"
 """The provider of content parts that only this format supports."""
 ROLES = ("user", "assistant", "system", "developer")
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""The types of calls, and the member of each with the arguments."""
+"""The call types, with the members that contain the arguments."""
 RESULTS = ("function_call_output", "custom_tool_call_output")
 ITEM, ANNOTATION = "item", "annotation"
-"""The members of native blocks with items and annotations that only this format supports."""
+"""The members of native blocks for items and annotations that only this format supports."""
 MORE = "more"
-"""The native member for members unknown in this format, so that they are not mistaken for OpenAI chat's."""
+"""The native member for unknown members, which keeps them separate from OpenAI chat's members."""
 _KNOWN = frozenset(
     (
         *("id", "status", "phase", "namespace", "caller", "summary", "content", "logprobs"),
@@ -30,16 +30,16 @@ _KNOWN = frozenset(
 )
 _READ = ("type", "role")
 SPACE = "namespace"
-"""The member with the namespace of a tool, such as its server; also the type of a definition with its tools."""
+"""The member for the namespace of a tool, such as its server; also the type of namespace definitions."""
 USUAL_DETAIL = "auto"
-"""The detail of an image if it is unknown, since the member is required."""
+"""The value for an unknown image detail, because the member is required."""
 _TEXTS = ("input_text", "output_text", "text")
 _PLACES = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "file_url", "file_id")}
-"""The members that may contain media, in order of preference."""
+"""The members that may contain media, by part type, in order of preference."""
 
 
 def type_of(item: Object) -> Json:
-    """Return the type of an item; without one, it is a message, or an item reference if it has only an id."""
+    """Return the type of an item; items without a type are messages, or item references if they have only an id."""
     kind = item.get("type")
     if kind is None:
         return "item_reference" if item.keys() - {"type"} == {"id"} else "message"
@@ -47,7 +47,7 @@ def type_of(item: Object) -> Json:
 
 
 def native_of(holder: Object, *read: str) -> Native:
-    """Return the members of an item or a part that are not loaded otherwise, as native members."""
+    """Return the members of an item or a part that are not loaded elsewhere, as native members."""
     members = rest_of(holder, *read)
     if _KNOWN.issuperset(members):
         return {PROVIDER: members} if members else {}
@@ -56,7 +56,7 @@ def native_of(holder: Object, *read: str) -> Native:
 
 
 def rest_of(holder: Object, *read: str) -> Object:
-    """Return the members that are not loaded otherwise, without empty ones and the status ``completed``."""
+    """Return the members that are not loaded elsewhere, except empty members and the status ``completed``."""
     members = {
         key: value for key, value in holder.items() if key not in read and key not in _READ and value not in EMPTY
     }
@@ -68,10 +68,8 @@ def rest_of(holder: Object, *read: str) -> Object:
 
 
 def qualified_name(name: Json, space: Json) -> Json:
-    """Return the name of a tool with its namespace, since two servers may have tools with the same name.
-
-    A function that a search loaded has its own name as namespace, as recorded from the API in 2026.
-    """
+    """Return the name of a tool with its namespace; two servers may have tools with the same name."""
+    # The namespace of a function loaded by a search is its own name, as recorded from the API in 2026.
     if not (space and name and isinstance(space, str) and isinstance(name, str)) or space == name:
         return name
     return name if name.startswith(prefix := _prefix(space)) else prefix + name
@@ -87,12 +85,12 @@ def _prefix(space: str) -> str:
 
 
 def is_own(item: Object) -> bool:
-    """Return whether an item is a message of the assistant, or without a role."""
+    """Return whether an item is a message from the assistant or without a role."""
     return type_of(item) == "message" and item.get("role") in (None, "assistant")
 
 
 def blocks_of(content: Json, *, by_assistant: bool = False) -> tuple[Any, ...]:
-    """Load content; the assistant only has texts and refusals."""
+    """Load content; assistant messages contain only text and refusals."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
     return tuple(block for part in as_list(content) for block in _part(part, by_assistant=by_assistant))
@@ -110,7 +108,7 @@ def _part(part: Json, *, by_assistant: bool) -> tuple[Block, ...]:
 
 
 def _text(part: Object, text: str) -> tuple[Block, ...]:
-    """Load a text, followed by its sources."""
+    """Load text and its sources."""
     if len(part) == 2:
         return (Text(text),) if text else ()
     annotations = part.get("annotations")
@@ -136,7 +134,7 @@ def _sources(annotations: list[Json]) -> Iterator[Block]:
 
 
 def _medium(part: Json) -> Media | None:
-    """Load media from data, a URL or an id; ``None`` without any of them."""
+    """Load media from data, a URL or an id; ``None`` if all are missing."""
     if not isinstance(part, dict):
         return None
     default_detail = ("detail",) if part.get("detail") == USUAL_DETAIL else ()

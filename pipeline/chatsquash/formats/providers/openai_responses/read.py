@@ -32,19 +32,19 @@ from chatsquash.formats.values import Object, as_list, at, compact, kind, string
 from chatsquash.formats.writing import KEY, is_failed, parse_outcome
 
 MESSAGE = "message"
-"""The native member of a message's first text for the other members of an assistant message."""
+"""The native member of an assistant message's first text, for the message's other members."""
 OF_MESSAGE = ("id", "status", "phase")
-"""Members of an assistant message that become native members of its first text."""
+"""The members of an assistant message that become native members of its first text."""
 _RUN = 50
-"""The number of open items in a run; more would be slow, since a run is copied for each item."""
+"""The maximum number of open items in a run; a run is copied for each item, so longer runs would be slow."""
 REASONING_TEXT = "reasoning_text"
-"""The type of a reasoning text that is not a summary."""
+"""The type of reasoning parts that are not summaries."""
 RAW = "json"
-"""The native member of a result whose output was not a text, although OpenAI's library requires one."""
+"""The native member of a result whose output was JSON, although OpenAI's library requires a string."""
 
 
 class Item:
-    """An item that equals only items with the same JSON, unlike with ``==``, where ``1 == True``."""
+    """An item that equals only items with the same JSON; with plain values, ``1 == True``."""
 
     __slots__ = ("value",)
     __hash__ = None  # type: ignore[assignment]
@@ -62,7 +62,7 @@ class State(NamedTuple):
     """The state between two items."""
 
     open: tuple[Item, ...] = ()
-    """The assistant's latest items that are not part of a turn yet."""
+    """The assistant's latest items, which are not part of a turn yet."""
     calls: Calls = Calls()
     """The calls of the turns before the open items."""
     before: tuple[tuple[Item, ...], ...] = ()
@@ -73,7 +73,7 @@ START = State()
 
 
 def system(value: Json) -> list[Turn]:
-    """Load instructions, which are a text or a list of items; none if they are null or empty."""
+    """Load instructions, which are a string or a list of items; no turns if they are null or empty."""
     if value is None or value == "":
         return []
     if not isinstance(value, str | list):
@@ -88,7 +88,7 @@ def system(value: Json) -> list[Turn]:
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """Load an item; the assistant's items stay open, any other item closes them and is a separate turn."""
+    """Load an item; the assistant's items stay open, and any other item closes them and becomes a separate turn."""
     item = {"role": "user", "content": turn} if isinstance(turn, str) else turn
     role = _role(item)
     if item.get("type") in client_calls.OUTPUTS and client_calls.is_result(item):
@@ -108,13 +108,13 @@ def _open_items(state: State) -> Iterator[Object]:
 
 
 def _open_call_id(item: Object, state: State) -> str:
-    """Return the id of a result if it is the id of an open call of an earlier turn."""
+    """Return the id of a result if an open call of an earlier turn has this id; otherwise an empty string."""
     names = (string(item, "call_id"), string(item, "id"))
     return next((name for name in names if name and state.calls.is_open(0, name)), "")
 
 
 def _append(state: State, item: Item) -> State:
-    """Return the state with one more item of the assistant; full runs are not copied again."""
+    """Return the state with one more assistant item; full runs are not copied again."""
     if len(state.open) < _RUN:
         return State((*state.open, item), state.calls, state.before)
     return State((item,), state.calls, append_run(state.before, state.open))
@@ -153,7 +153,7 @@ def _role(item: Json) -> str:
 
 
 def _input_turn(item: Object, role: str) -> Turn:
-    """Load a message that is not the assistant's, or an item of another type with such a role."""
+    """Load a message of another role than the assistant, or an item of another type with this role."""
     if type_of(item) != "message":
         return Turn(role, (Other(PROVIDER, {ITEM: item}),))
     blocks = blocks_of(item.get("content"))
@@ -165,7 +165,7 @@ def _input_turn(item: Object, role: str) -> Turn:
 
 
 def assistant_turn(items: list[Object], number: int) -> Turn:
-    """Load items of the assistant as one turn.
+    """Load assistant items as one turn.
 
     Args:
         items: the items, as logged
@@ -173,7 +173,7 @@ def assistant_turn(items: list[Object], number: int) -> Turn:
     """
     blocks = list[Block]()
     results = [item for item in items if item.get("type") in client_calls.OUTPUTS and client_calls.is_result(item)]
-    # Calls with results among the assistant's items were run by OpenAI, not by the client.
+    # If the result of a call is also an assistant item, OpenAI ran the call, not the client.
     answered_ids = {string(item, "call_id") for item in results}
     for item in items:
         of = type_of(item)
@@ -212,9 +212,9 @@ def _call(item: Object, of: str, number: int) -> Call:
 
 
 def _message_blocks(item: Object, before: Block | None) -> tuple[Block, ...]:
-    """Load a message; its other members become native members of its first text.
+    """Load a message; its members except the content become native members of its first text.
 
-    A message without a text becomes a native block.
+    A message without text becomes a native block.
     """
     blocks = blocks_of(item.get("content"), by_assistant=True)
     known = _of_message(item) if len(item) > 2 else {}
@@ -245,7 +245,7 @@ def _of_message(item: Object) -> Object:
 
 
 def _thoughts(item: Object) -> Iterator[Reasoning]:
-    """Load one block per text of the reasoning, or else of its summary; the first block has the other members."""
+    """Load one block per part of the reasoning, or else of its summary; the first block has the other members."""
     encrypted, ident = string(item, "encrypted_content"), string(item, "id")
     signer = PROVIDER if encrypted or ident else ""
     summary, content = item.get("summary"), item.get("content")
@@ -253,7 +253,7 @@ def _thoughts(item: Object) -> Iterator[Reasoning]:
     texts = _texts(content, REASONING_TEXT)
     if not texts:
         texts, read, own = [] if content not in EMPTY else _texts(summary, "summary_text"), ["summary"], {}
-    if not texts:  # texts in other shapes stay native members as well
+    if not texts:  # text in other forms is also kept as native members
         texts, read = ["\n\n".join(_any_texts(content) or _any_texts(summary))], []
     more = {**own, **native_of(item, "id", "encrypted_content", *read).get(PROVIDER, {})}
     if texts[0] or signer or more:
@@ -263,7 +263,7 @@ def _thoughts(item: Object) -> Iterator[Reasoning]:
 
 
 def _texts(value: Json, of: str) -> list[str]:
-    """Return the texts of a list of parts of one type; empty if the list contains anything else."""
+    """Return the text of each part in a list; empty if the list contains other values or types."""
     if not value or type(value) is not list:
         return []
     texts = [string(part, "text") for part in value]
@@ -271,7 +271,7 @@ def _texts(value: Json, of: str) -> list[str]:
 
 
 def _any_texts(value: Json) -> list[str]:
-    """Return the non-empty texts in a value that should be a list of parts."""
+    """Return the non-empty strings in a value that should be a list of parts."""
     texts = [part if isinstance(part, str) else string(part, "text") for part in as_list(value)]
     return list(filter(None, texts))
 
@@ -280,7 +280,7 @@ def _any_texts(value: Json) -> list[str]:
 
 
 def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
-    """Load a result; without an id, it answers the first open call, with its name if it has one."""
+    """Load a result; without an id, it answers the first open call, which must be of its tool if it has a name."""
     logged_id, output = string(item, "call_id"), item.get("output", "")
     name = str(qualified_name(string(item, "name"), item.get(SPACE)))
     calls = calls if logged_id else calls.searchable()
@@ -296,7 +296,7 @@ def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
 
 
 def _output(item: Object, output: Json) -> tuple[ResultContent, Outcome]:
-    """Load the output of a result: a text, parts, or any other value as JSON; chatsquash's mark is a failure."""
+    """Load the output of a result: a string, parts, or any other value as JSON; chatsquash's mark means failure."""
     are_parts = isinstance(output, list) and all(isinstance(at(part, "type"), str) for part in output)
     if not isinstance(output, str) and not are_parts:
         return ResultContent((Text(compact(output)),), json=True), "success"

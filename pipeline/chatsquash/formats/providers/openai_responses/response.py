@@ -1,4 +1,4 @@
-"""Load the reply in a response of OpenAI Responses."""
+"""Load the reply in an OpenAI Responses response."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from chatsquash.formats.providers.openai_responses.read import assistant_turn
 from chatsquash.formats.values import Object, at, kind
 
 INCOMPLETE = "incomplete"
-"""The finish reason of an incomplete reply if chat completions have no such reason."""
+"""The finish reason of incomplete replies if OpenAI chat has no equivalent."""
 _UNFINISHED = ("in_progress", "queued")
-"""The states of a response that was logged before its end, for example after a lost connection."""
+"""The statuses of responses that were logged before they ended, for example after a lost connection."""
 _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
@@ -31,7 +31,7 @@ def reply(body: Json) -> Response:
 
 
 def reply_turns(body: Object) -> list[Json]:
-    """Return the items of a response, which requests that refer to it continue."""
+    """Return the items of a response, which later requests continue."""
     output = body.get("output")
     return output if isinstance(output, list) else []
 
@@ -50,14 +50,11 @@ def _failure(body: Object) -> Response | None:
 
 
 def _finish(body: Object, message: Message) -> str | None:
-    """Return the finish reason in terms of chat completions; ``None`` for a response in progress.
-
-    Any other unfinished response is incomplete, whatever its status.
-    """
+    """Return the finish reason in OpenAI chat's terms; ``None`` for a response in progress."""
     status = body.get("status")
     if status in _UNFINISHED:
         return None
-    if status != "completed" and isinstance(status, str):
+    if status != "completed" and isinstance(status, str):  # responses with other statuses are incomplete
         reason = at(body, "incomplete_details", "reason") if status == INCOMPLETE else None
         return _INCOMPLETE.get(reason, INCOMPLETE) if isinstance(reason, str) else INCOMPLETE
     if message.get("tool_calls"):

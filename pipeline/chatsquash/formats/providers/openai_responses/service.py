@@ -1,4 +1,4 @@
-"""The limits of OpenAI's service for Responses requests."""
+"""The constraints of OpenAI's service on Responses requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ITEMS = {
     "function_call_output": (*_CALL, "output"),
     "custom_tool_call_output": ("id", "call_id", "caller", "output"),
 }
-"""The allowed members of each type of item, in addition to ``type``; hosted calls are not listed."""
+"""The allowed members of each item type, in addition to ``type``; hosted calls are not listed."""
 _IDS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 """The required prefixes of item ids."""
 _OF_MEDIA = ("detail", "file_id", "prompt_cache_breakpoint")

@@ -1,4 +1,4 @@
-"""Assemble a response of OpenAI Responses from its events."""
+"""Assemble an OpenAI Responses response from its events."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from chatsquash.formats.values import Object, at, index, members, objects, strin
 
 
 class _Delta(NamedTuple):
-    """The place of the text that events of one type contain."""
+    """The place for the text in events of a certain type."""
 
     item: str
     member: str
     part: str | None
-    """The type of the part with the text; ``None`` if the member itself is the text."""
+    """The type of the part that contains the text; ``None`` if the member itself is the text."""
     text: str
-    """The member with the complete text, in the last event and in the part."""
+    """The member for the complete text, in the last event and in the part."""
     counter: str = "content_index"
-    """The member of an event with the index of its part."""
+    """The member for the index of the part."""
 
 
 _TEXT = _Delta("message", "content", "output_text", "text")
@@ -39,7 +39,7 @@ ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
 def assemble(events: list[Json]) -> Stream:
-    """Assemble the response of the last event; an interrupted one contains the items received so far."""
+    """Assemble the response in the last event; an interrupted response contains the items received so far."""
     known_events = objects(events)
     place, error = next(
         ((place, error) for place, event in enumerate(known_events) if (error := _error(event))), (None, None)
@@ -57,7 +57,7 @@ def assemble(events: list[Json]) -> Stream:
 
 
 def _error(event: Object) -> Json:
-    """Return the error in an error event; ``None`` for any other event."""
+    """Return the error in an error event; ``None`` for other events."""
     if event.get("type") == "error" or (event.get("error") and "type" not in event):
         rest = {key: value for key, value in event.items() if key not in ("type", "sequence_number")}
         return event.get("error") or rest or True
@@ -65,13 +65,11 @@ def _error(event: Object) -> Json:
 
 
 def _items(events: list[Object]) -> list[Json]:
-    """Assemble the items in order.
-
-    Items are distinguished by index, since some services change ids within a stream.
-    """
+    """Assemble the items in order."""
     pieces: dict[tuple[float, str], list[Object]] = {}
     others: list[Object] = []
     for event in events:
+        # The index takes precedence, because some services change ids within a stream.
         place = index(event, None, "output_index")
         name = event.get("item_id") or at(event, "item", "id")
         if place is not None or isinstance(name, str):
@@ -84,7 +82,7 @@ def _items(events: list[Object]) -> list[Json]:
 
 
 def _audio_items(events: list[Object]) -> list[Json]:
-    """Assemble a message with audio and its transcript, which have events without an item."""
+    """Assemble a message with audio and its transcript, whose events do not refer to an item."""
     audio_members = {"response.audio.delta": "data", "response.audio.transcript.delta": "transcript"}
     pieces = dict[str, list[str]]()
     for event in events:
@@ -95,7 +93,7 @@ def _audio_items(events: list[Object]) -> list[Json]:
 
 
 def _item(events: list[Object]) -> Object:
-    """Assemble an item from the events received; complete values replace earlier pieces."""
+    """Assemble an item from its events; complete values replace earlier pieces."""
     items = {string(event, "type"): event["item"] for event in events if isinstance(event.get("item"), dict)}
     if "response.output_item.done" in items:
         return {**items["response.output_item.done"]}
@@ -122,7 +120,7 @@ def _item(events: list[Object]) -> Object:
 
 
 def _texts(events: list[Object]) -> dict[tuple[_Delta, int], list[str]]:
-    """Return the pieces of an item's texts by place."""
+    """Return the pieces of an item's text, by place."""
     texts = dict[tuple[_Delta, int], list[str]]()
     for event in events:
         stem, _, verb = string(event, "type").rpartition(".")
@@ -138,7 +136,7 @@ def _texts(events: list[Object]) -> dict[tuple[_Delta, int], list[str]]:
 
 
 def _annotations(events: list[Object]) -> dict[int, list[Json]]:
-    """Return annotations by the index of their part; the final event of a part contains all of them."""
+    """Return annotations by part index; the final event of a part contains all its annotations."""
     annotations = dict[int, dict[int, Json]]()
     for event in events:
         place, part_annotations = index(event, 0, "content_index"), at(event, "part", "annotations")

@@ -26,10 +26,10 @@ _CACHED = "prompt_cache_breakpoint"
 
 
 def dump(conversation: Conversation) -> Json:
-    """Write the input and the tools of a request; instructions that are one text stay instructions.
+    """Write the input and the tools of a request; instructions that are a single text block stay instructions.
 
-    Reasoning without an id or encrypted content of OpenAI, audio, video and unknown roles cannot be expressed.
-    Only assistant messages with an id have parts, refusals and sources; any other is a text.
+    Reasoning without an id or encrypted content from OpenAI, audio, video and unknown roles cannot be expressed.
+    Only assistant messages with an id have parts, refusals and sources; others are strings.
     """
     turns, body = list(turns_of(conversation)), dict[str, Any]()
     prompt_turn = next((turn for turn in writing.leading_prompts(turns) if _is_instructions(turn)), None)
@@ -62,7 +62,7 @@ def _items(turns: Iterable[Turn]) -> Iterator[Object]:
 
 
 def _own(holder: Any, *members: str) -> Object:
-    """Return these native members of OpenAI, and those that are unknown in this format."""
+    """Return these native members of OpenAI, and the members unknown in this format."""
     marks = writing.native(holder, PROVIDER)
     return only(marks, members) | _inner(marks, items.MORE) if marks else marks
 
@@ -75,7 +75,7 @@ def _inner(members: Object, member: str) -> Object:
 
 
 def _input_items(turn: Turn) -> Iterator[Object]:
-    """Write a message, and native items that were logged instead of one."""
+    """Write a message, and native items that were logged instead of a message."""
     yield from (item for block in turn.blocks if (item := _as_logged(block)))
     if content_parts := list(_parts(turn.blocks, detail=items.USUAL_DETAIL)):
         yield {"role": turn.role, "content": _content(content_parts), **_own(turn)}
@@ -88,11 +88,11 @@ def _as_logged(block: Block) -> Object | None:
 
 
 def _result(block: Result, of: str) -> Object:
-    """Write a result; a failure is marked in its text, since there is no member for it.
+    """Write a result; failures are marked in the text, because there is no member for them.
 
     Args:
         block: the result
-        of: the type of the item; results of custom calls have no name
+        of: the type of the item; result items of custom calls have no name
     """
     is_custom, is_client = of == items.RESULTS[1], of not in items.RESULTS
     own = _own(block, *_OF_CALLS)
@@ -110,7 +110,7 @@ def _result(block: Result, of: str) -> Object:
 
 
 def _content(content_parts: list[Json]) -> Json:
-    """Return parts, or only the text if there is one text without other members."""
+    """Return the parts, or the text if there is only a text part without other members."""
     is_text = (
         len(content_parts) == 1 and isinstance(content_parts[0], dict) and content_parts[0].keys() == {"type", "text"}
     )
@@ -170,7 +170,7 @@ def _assistant_items(turn: Turn) -> list[Object]:
 
 
 def _continues_message(block: Block, message: list[Block]) -> bool:
-    """Return whether a block continues the message; only a message with an id may mix texts and refusals."""
+    """Return whether a block continues the message; only messages with an id may mix text and refusals."""
     match block:
         case Source():
             return True
@@ -183,7 +183,7 @@ def _continues_message(block: Block, message: list[Block]) -> bool:
 
 
 def _message(blocks: list[Block]) -> list[Object]:
-    """Write a message with parts if it has an id, or else with a text as its content."""
+    """Write a message, with parts as its content if it has an id, and otherwise with a string."""
     known = _native_members(blocks[0])
     if "id" in known:
         message = {"type": "message", "role": "assistant", "status": "completed", "content": _assistant_parts(blocks)}
@@ -192,13 +192,13 @@ def _message(blocks: list[Block]) -> list[Object]:
 
 
 def _native_members(block: Block) -> Object:
-    """Return the members of a message that are stored in its first text."""
+    """Return the members of a message that are stored in its first text block."""
     own = writing.native(block, PROVIDER)
     return {name: own[name] for name in read.OF_MESSAGE if string(own, name)} | _inner(own, read.MESSAGE)
 
 
 def _assistant_parts(blocks: list[Block]) -> list[Json]:
-    """Write the parts of an assistant message, texts with their annotations."""
+    """Write the parts of an assistant message, with the annotations of text parts."""
     items, notes = list[Json](), list[Json]()
     for block in blocks:
         match block:
@@ -215,7 +215,7 @@ def _assistant_parts(blocks: list[Block]) -> list[Json]:
 
 
 def _annotation(block: Source) -> Object | None:
-    """Write a source as an annotation; ``None`` without the members that this format requires."""
+    """Write a source as an annotation; ``None`` if it lacks members that this format requires."""
     own = _own(block, *_OF_SOURCES)
     if block.url and own.keys() >= {"start_index", "end_index"}:
         return {"type": "url_citation", "url": block.url, "title": block.title, **own}
@@ -225,9 +225,9 @@ def _annotation(block: Source) -> Object | None:
 
 
 def _add_reasoning(items: list[Object], block: Reasoning, before: Block | None) -> None:
-    """Add reasoning if it is OpenAI's, since the service accepts no other.
+    """Add OpenAI's reasoning; the service accepts no other reasoning.
 
-    Reasoning with the id of the reasoning before it is added to the same item.
+    Reasoning with the same id as the preceding reasoning is added to the same item.
     """
     if block.signer != PROVIDER or not (block.id or block.encrypted):
         return
@@ -245,13 +245,13 @@ def _add_reasoning(items: list[Object], block: Reasoning, before: Block | None) 
 
 
 def _is_one(before: Reasoning, block: Reasoning, member: str) -> bool:
-    """Return whether reasoning belongs to the item of the reasoning before it, and has the same type of text."""
-    same = before.signer == block.signer and before.id == block.id != "" and _kind(before) == _kind(block)
-    return same and before.text != "" and member not in _own(before, member)
+    """Return whether reasoning belongs to the item of the preceding reasoning, and has the same part type."""
+    is_same = before.signer == block.signer and before.id == block.id != "" and _kind(before) == _kind(block)
+    return is_same and before.text != "" and member not in _own(before, member)
 
 
 def _kind(block: Reasoning) -> str:
-    """Return the type of a reasoning text."""
+    """Return the part type of a reasoning block."""
     return REASONING_TEXT if writing.native(block, PROVIDER).get("type") == REASONING_TEXT else "summary_text"
 
 
