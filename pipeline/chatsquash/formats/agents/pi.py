@@ -1,4 +1,4 @@
-"""Pi's session files: lines that form a tree of messages, compactions and summaries of branches."""
+"""Pi's session files: lines that form a tree of messages, compactions and branch summaries."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ LOCATIONS = (
 
 _HEADER = ("type", "version", "id", "timestamp", "parentSession", "cwd")
 _OPENCLAW = ("openclaw", "model-snapshot")
-"""Prefixes of the types of entries that only OpenClaw writes."""
+"""The type prefixes of entries that only OpenClaw writes."""
 _PREFIX = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,40}\] ")
-"""The time that OpenClaw inserts before user texts."""
+"""The time that OpenClaw inserts before the text of user messages."""
 _FIRST = 200
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for the header of a session that OpenClaw did not write."""
+    """Check for the header of a session that was not written by OpenClaw."""
     is_of_pi = is_session(values) and not is_of_openclaw(values) and not session_trace.fits(values)
     return "a line of the type session with cwd" if is_of_pi else None
 
@@ -81,7 +81,7 @@ def _is_of_openclaw(entry: Object) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees on the path to the last line, then the parts replaced by compactions, then branches.
+    """Return the conversation on the path to the last line, then the parts that compactions replaced, then branches.
 
     Neither the system prompt nor the tools are stored.
     """
@@ -103,7 +103,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _with_truncated(steps: list[ThreadEntry]) -> list[ThreadEntry]:
-    """Mark replies whose streams ended early without an error of the service; these have no token counts."""
+    """Mark replies without token counts as truncated; their streams ended early without an error from the service."""
     models = models_with_usage(turn for each in steps for turn in each.turns)
     return [
         each._replace(turns=tuple(mark_without_usage(turn, models) for turn in each.turns)) if each.is_sampled else each
@@ -118,11 +118,10 @@ _READ = {
     "branch_summary": ("summary", "fromId"),
     "custom_message": ("content", "customType", "display"),
 }
-"""The types of entries that the model sees, with the members that are read."""
+"""The members that are read of entries that the model sees, by entry type."""
 _PROMPT_TOKENS = ("input", "cacheRead", "cacheWrite")
 _FAILED = ("error", "aborted")
-"""Stop reasons of replies that failed (for example by a content filter) or were interrupted.
-
+"""The stop reasons of replies that failed (for example because of a content filter) or were interrupted.
 Later requests do not contain these replies.
 """
 _STOPS = {"stop": "stop", "toolUse": "tool_calls", "length": "length", **dict.fromkeys(_FAILED, TRUNCATED)}
@@ -141,13 +140,13 @@ _MESSAGE_MEMBERS = {
 """The members that are read of messages, by role."""
 _OF_ENTRIES = {of: frozenset((*_ENTRY, *names)) for of, names in _READ.items()}
 _OF_MESSAGES = {role: frozenset(("role", "timestamp", *names)) for role, names in _MESSAGE_MEMBERS.items()}
-"""All members that are read, by the type of the entry and by the role of the message."""
+"""All members that are read, by entry type and by message role."""
 _COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 _BRANCH = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 
 
 def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> ThreadEntry:
-    """Convert an entry; ``known`` are the places of all entries by name."""
+    """Convert an entry; ``known`` contains the places of all entries by name."""
     entry_type = string(entry, "type")
     if entry_type not in _READ:
         unread.count(f"entry of the type {entry_type}")
@@ -186,7 +185,7 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
 
 
 def _assistant(place: str, line: int, time: Moment | None, message: Object) -> ThreadEntry:
-    """Return the entry of a reply; a failed or aborted one may be partial."""
+    """Return the entry of a reply, which may be partial if it failed or was aborted."""
     usage = message.get("usage")
     known = Evidence(
         line,
@@ -204,7 +203,7 @@ def _assistant(place: str, line: int, time: Moment | None, message: Object) -> T
 
 
 def _user_message(role: str, message: Object) -> Object:
-    """Convert a message to one in the user's name."""
+    """Convert a message of any other role to a user message."""
     match role:
         case "toolResult":
             failed = {"is_error": True} if message.get("isError") is True else {}
@@ -225,7 +224,7 @@ def _user(content: Json) -> Object:
 
 
 def _content(content: Json) -> list[Json]:
-    """Return parts; a text becomes a single part."""
+    """Return content as parts; a string becomes a single part."""
     if isinstance(content, str) and content:
         return [{"type": "text", "text": content}]
     return [part for part in as_list(content) if part != ""]
@@ -254,7 +253,7 @@ def _block(part: Json) -> Json:
 
 
 def _command_text(message: Object) -> str:
-    """Return the text that the model sees for a command run by the user."""
+    """Return the text that the model sees for a command that the user ran."""
     words = f"Ran `{string(message, 'command')}`\n"
     output = string(message, "output")
     words += f"```\n{output}\n```" if output else "(no output)"

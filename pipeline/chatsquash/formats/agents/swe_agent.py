@@ -55,13 +55,13 @@ def conversations(values: list[Json]) -> list[Conversation]:
 
 
 def _model(config: Json) -> str | None:
-    """Return the model of a run; in some versions the settings are a JSON text."""
+    """Return the model of a run; in some versions, the settings are a JSON string."""
     settings = parsed(config) if isinstance(config, str) else config
     return text(at(settings, "agent", "model", "name"))
 
 
 def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> list[LoggedTurn]:
-    """Return the history of an attempt; without one, the last step's query and response."""
+    """Return the history of an attempt, or else the query and the response of the last step."""
     history = attempt.get("history")
     if isinstance(history, list) and history:
         return [_turn(message, f"{where}history[{at}]", model, unread) for at, message in enumerate(history)]

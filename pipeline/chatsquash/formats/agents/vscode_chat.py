@@ -23,11 +23,11 @@ _REQUEST = ("requestId", "message", "response", "result", "modelId", "timestamp"
 _ROUND = ("id", "response", "toolCalls", "thinking", "toolInputRetry")
 _LONGEST_PATH = 100
 _FURTHEST = 1_000_000
-"""The largest list index that an operation may use."""
+"""The maximum list index in an operation."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for requests with a message and a response, or for a log that begins with such a session."""
+    """Check for requests with a message and a response, or for an operation log that begins with a session."""
     if is_log(values):
         state = at(values[0], "v")
         return "an operation log of requests" if isinstance(at(state, "requests"), list) else None
@@ -38,12 +38,12 @@ def fits(values: list[Json]) -> str | None:
 
 
 def is_log(values: list[Json]) -> bool:
-    """Return whether lines are operations, the first of which sets the state."""
+    """Return whether the lines are operations, of which the first sets the state."""
     return bool(values) and at(values[0], "kind") == 0 and isinstance(at(values[0], "v"), dict)
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """Return what the model sees at the end, then what it saw before each summary.
+    """Return the conversation at the end, then the conversations before each summary.
 
     Neither the system prompt nor the tools are stored.
     """
@@ -53,12 +53,12 @@ def conversations(values: list[Json]) -> list[Conversation]:
     unread.count_members("session", value, *_SESSION)
     eras: list[list[LoggedTurn]] = [[]]
     for number, request in enumerate(requests):
-        _take(request, f"requests[{number}]", eras, unread)
+        _add_request(request, f"requests[{number}]", eras, unread)
     replied = [era for era in eras if any(each.evidence.is_sampled for each in era)] or eras[-1:]
     return with_unread(load_eras(openai_chat, replied, session_id=text(at(value, "sessionId"))), unread)
 
 
-def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unread) -> None:
+def _add_request(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unread) -> None:
     """Add the turns of a request and its response."""
     expect_object(request, f"{where} is")
     unread.count_members("request", request, *_REQUEST)
@@ -84,8 +84,8 @@ def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unrea
                 eras[-1].append(LoggedTurn(where, tool_message(name, _result_text(results[name])), Evidence(1)))
         if summary := summaries.get(string(each, "id")):
             eras.append([LoggedTurn(where, {"role": "user", "content": summary}, Evidence(1))])
-    if not rounds and (said_at_all := _screen(request, unread)):
-        eras[-1].append(LoggedTurn(where, {"role": "assistant", "content": said_at_all}, known))
+    if not rounds and (displayed := _displayed_text(request, unread)):
+        eras[-1].append(LoggedTurn(where, {"role": "assistant", "content": displayed}, known))
 
 
 def _prompt(request: Object, metadata: Object) -> Json:
@@ -108,7 +108,7 @@ def _round(value: Object) -> Object | None:
 
 
 def _result_text(result: Json) -> str:
-    """Return the texts of a result, which may be a tree of rendered nodes."""
+    """Return the text of a result, which may be a tree of rendered nodes."""
     texts, waiting = list[str](), [result]
     while waiting:
         each = waiting.pop()
@@ -124,8 +124,8 @@ def _result_text(result: Json) -> str:
     return "".join(texts)
 
 
-def _screen(request: Object, unread: Unread) -> str:
-    """Return the displayed response, for requests without rounds."""
+def _displayed_text(request: Object, unread: Unread) -> str:
+    """Return the displayed response of a request without rounds."""
     words = list[str]()
     for part in as_list(request.get("response")):
         part_kind = string(part, "kind")
@@ -142,7 +142,7 @@ def _screen(request: Object, unread: Unread) -> str:
 
 
 def _replay(operations: list[Json]) -> Json:
-    """Apply a log of operations; raises ``TurnError`` for an operation that cannot be applied."""
+    """Return the state after all operations; raises ``TurnError`` for an operation that cannot be applied."""
     state: Json = at(operations[0], "v")
     for number, line in enumerate(operations[1:], 2):
         place = f"entry {number}"
@@ -168,7 +168,7 @@ def _inside(holder: Json, step: Json) -> Json:
 
 
 def _apply(holder: Json, last: Json, line: Json, place: str) -> None:
-    """Set, append or delete at the end of a path."""
+    """Set, append or delete the value at the end of a path."""
     operation, value = at(line, "kind"), at(line, "v")
     if operation == 2:
         target = _inside(holder, last)
@@ -187,13 +187,13 @@ def _apply(holder: Json, last: Json, line: Json, place: str) -> None:
         else:
             holder[last] = value
     elif isinstance(holder, list) and type(last) is int and 0 <= last <= min(len(holder), _FURTHEST):
-        _at_place(holder, last, value, is_gone=operation == 3)
+        _at_place(holder, last, value, is_deleted=operation == 3)
     else:
         raise TurnError(f"{place} changes a value that does not exist")
 
 
-def _at_place(holder: list[Json], last: int, value: Json, *, is_gone: bool) -> None:
-    if is_gone:
+def _at_place(holder: list[Json], last: int, value: Json, *, is_deleted: bool) -> None:
+    if is_deleted:
         holder[last : last + 1] = [None] if last < len(holder) else []
     elif last == len(holder):
         holder.append(value)

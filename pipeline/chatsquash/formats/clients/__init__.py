@@ -1,1 +1,1 @@
-"""Document formats of chat clients and libraries: one module or package per format."""
+"""The document formats of chat clients and libraries; each is a module or package."""

@@ -1,4 +1,4 @@
-"""Saved conversations of clippy-code: OpenAI messages in ``conversation_history``, Anthropic turns in old files."""
+"""clippy-code's saved conversations: OpenAI messages in ``conversation_history``, or Anthropic turns in old files."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _HISTORY = "conversation_history"
 _MEMBERS = {"model", "base_url", _HISTORY, "timestamp", "conversation_start_time", "system", "tools"}
 _OWN = ("base_url", "conversation_start_time")
 _OTHERS = ("chat_id", "format", "branches")
-"""Members of Oumi's files, which have a ``conversation_history`` as well."""
+"""The members of Oumi's files, which also have a ``conversation_history``."""
 
 
 # Reading
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Check that all objects have a history, and only members of clippy or at least one that only clippy has."""
+    """Check whether all objects have a history, and only clippy's members or a member that only clippy has."""
     return "conversation_history with the members of clippy" if objects and all(map(_is_clippy_file, objects)) else None
 
 
@@ -49,7 +49,7 @@ def _is_clippy_file(document: Json) -> bool:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load one conversation per object; raises ``TurnError``."""
+    """Load a conversation from each object; raises ``TurnError``."""
     return list(map(at_line, load_objects(objects, _load), line_numbers(objects, lines)))
 
 
@@ -60,7 +60,7 @@ def _load(document: Json) -> Conversation:
     if not isinstance(history, list):
         seen = f"is {kind(history)}, not a list" if _HISTORY in document else "is missing"
         raise TurnError(f"{_HISTORY} {seen}")
-    # Before clippy used OpenAI, its messages were Anthropic's, which is visible from their blocks.
+    # Old versions of clippy used Anthropic's messages, which are detected from their blocks.
     is_older = any(mark.test({"messages": history}) for mark in anthropic.marks.request)
     form = formats.get_format(anthropic.NAME if is_older else formats.PLAIN)
     try:
@@ -78,7 +78,7 @@ def _load(document: Json) -> Conversation:
 
 
 def _with_outcomes(turn: Turn) -> Turn:
-    """Set the outcome of results from the prefix of their text, which marks failures in files of clippy."""
+    """Set the outcome of results based on the prefix of their text, which marks failures in clippy's files."""
     return replace(turn, blocks=tuple(map(_outcome, turn.blocks))) if turn.role == "tool" else turn
 
 
@@ -95,7 +95,7 @@ def _outcome(block: Block) -> Block:
 def dump(conversation: Conversation) -> Json:
     """Write a file with the history, and with the model, its URL and the times if they came from clippy.
 
-    The text of a failed result starts with the prefix that clippy uses.
+    The text of failed results starts with the prefix that clippy uses.
     """
     history = [_without_mark(message) for message in messages(turns_of(conversation))]
     return {_HISTORY: history, **conversation.native.get(PROVIDER, {})}

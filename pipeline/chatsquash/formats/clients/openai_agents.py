@@ -1,4 +1,4 @@
-"""Sessions of the OpenAI Agents SDK: databases with input items of OpenAI Responses as rows."""
+"""Sessions of the OpenAI Agents SDK: databases whose rows are OpenAI Responses items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHER_ROLES = ("user", "system", "developer")
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for sessions with their items, as ``from_rows`` returns them."""
+    """Check for the objects that ``from_rows`` returns."""
     fitting = values and all(isinstance(at(each, "items"), list) and "agent_session" in each for each in values)
     return "agent_session and items" if fitting else None
 
@@ -53,7 +53,7 @@ def _turn(row: Object, place: str) -> LoggedTurn:
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """Check for sessions, and messages with their data; those of the advanced session have branches."""
+    """Check for sessions and messages; databases of advanced sessions also have branches."""
     sessions, messages = {*columns.get(SESSIONS[0], [])}, {*columns.get(_MESSAGES, [])}
     if not ({"session_id", "created_at"} <= sessions and {"id", "session_id", "message_data"} <= messages):
         return None
@@ -63,7 +63,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group the messages of each session; a message without a session is dropped."""
+    """Group the messages of each session; drop messages without a session."""
     sessions = sorted(index[SESSIONS[0]], key=lambda row: (order(row[1]), order(row[2])))
     known = {
         key(name): {SESSIONS[0]: [rowid], _MESSAGES: list[int](), _BRANCHES: list[int]()} for rowid, _, name in sessions
@@ -76,7 +76,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return a session with its items, and the ids of those in each branch; raise ``TurnError`` for invalid JSON."""
+    """Return a session with its items and the item ids of each branch; raises ``TurnError`` for invalid JSON."""
     items = [
         {
             "id": row.get("id"),
@@ -93,5 +93,6 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
 
 
 def _utc(time: Json) -> Json:
-    """Mark a time of SQLite as UTC, since it has no time zone."""
+    """Mark a time as UTC."""
+    # SQLite's times are in UTC, but have no zone.
     return f"{time}Z" if isinstance(time, str) else None

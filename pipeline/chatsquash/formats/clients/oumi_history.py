@@ -1,4 +1,4 @@
-"""Histories saved by Oumi's chat: branches, each with all of its messages."""
+"""Histories saved by Oumi's chat: branches with all of their messages."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "dump_all", "every", "f
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Check that all objects are histories."""
+    """Check whether all objects are histories."""
     return oumi.each_fits(objects, history.fits)
 
 
 def dump(conversation: Conversation) -> Json:
-    """Write a history with one branch."""
+    """Write a history with a single branch."""
     return dump_all([conversation])

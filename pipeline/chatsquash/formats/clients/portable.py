@@ -33,14 +33,15 @@ MEMBERS: tuple[str, ...] = ()
 _ROLES = ("system", "user", "assistant")
 _MEMBERS = ("role", "content", "toolCalls", "toolResults", KEY)
 _GENERATED_ID = re.compile(r"tc_\d+_\d+")
-"""Ids that OpenAF generates; a call and its result never have the same."""
+"""Ids that OpenAF generates; they differ between a call and its result."""
 
 
 # Reading
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Check for arrays of entries with at least one call or result; without any, they are plain chat messages."""
+    """Check for arrays of entries with at least one call or result."""
+    # Without calls and results, the entries are plain chat messages.
     if all(map(_is_array, objects)) and any(_is_own_entry(entry) for array in objects for entry in array):
         return "an array with toolCalls or toolResults"
     return None
@@ -56,7 +57,7 @@ def _is_own_entry(entry: Object) -> bool:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load one conversation per array; raises ``TurnError``."""
+    """Load a conversation from each array; raises ``TurnError``."""
     return list(map(at_line, load_objects(objects, _load), line_numbers(objects, lines)))
 
 
@@ -85,13 +86,13 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
         return LoadedTurn([Turn("tool", answers, native=more), *text_turns], state)
     if role == "assistant":
         blocks = (*text_blocks, *_calls(calls, state.call))
-        # OpenAF writes one entry per call, even for calls of the same turn.
+        # OpenAF writes a separate entry for each call, even for calls of the same turn.
         return LoadedTurn([Turn(role, blocks, native=more)], state.after_calls(blocks, by_assistant=True))
     return LoadedTurn([Turn(role, text_blocks, are_instructions(entry), more)], state.evolve(by_assistant=False))
 
 
 def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
-    """Return the objects in a list, which is empty if the member is missing."""
+    """Return the objects in a list member; empty if the member is missing."""
     value = entry.get(member)
     if value in (None, []):
         return []
@@ -116,7 +117,7 @@ def _calls(logged_calls: list[Object], number: int) -> list[Block]:
 
 
 def _answers(results: list[Object], state: State) -> tuple[tuple[Result, ...], State]:
-    """Load results; those without an id answer calls that have no other result."""
+    """Load results; results without an id answer calls that have no other result."""
     state = state.searchable()
     logged_ids = [_logged_id(each, state) for each in results]
     state = state.without(set(logged_ids)).evolve(by_assistant=False)
@@ -131,14 +132,14 @@ def _answers(results: list[Object], state: State) -> tuple[tuple[Result, ...], S
 
 
 def _logged_id(answer: Object, state: State) -> str:
-    """Return the id of a result; empty if OpenAF generated it independently of the id of the call."""
+    """Return the id of a result; empty if OpenAF generated it independently of the call's id."""
     own, name = string(answer, "id"), string(answer, "name")
     is_generated = _GENERATED_ID.fullmatch(own) and not state.is_open(0, own)
     return "" if is_generated and state.is_open(1, name) else own
 
 
 def _result_content(value: Json) -> ResultContent:
-    """Load the value of a result: a text, content in the shape of a provider, or JSON."""
+    """Load the value of a result: a string, content in a provider's form, or JSON."""
     if isinstance(value, str | None):
         return ResultContent((Text(value),) if value else ())
     if isinstance(value, list) and value and all(string(each, "type") for each in value):
@@ -154,9 +155,9 @@ def _result_content(value: Json) -> ResultContent:
 
 
 def dump(conversation: Conversation) -> Json:
-    """Write the array: an entry has either content or results, and consecutive results share an entry.
+    """Write the array: entries have either content or results, and consecutive results share an entry.
 
-    Only texts, calls and results are written; a result is an object only if its content was a JSON object.
+    Only text, calls and results are written.  Results are objects only if their content was a JSON object.
     """
     (turns, tool_names), entries = with_tool_names(turns_of(conversation)), list[Object]()
     for turn in turns:
@@ -169,7 +170,7 @@ def dump(conversation: Conversation) -> Json:
 
 
 def _write_entry(turn: Turn, tool_names: dict[str, str]) -> Object | None:
-    """Write the entry of a turn; ``None`` without supported content, unless it is an empty assistant turn."""
+    """Write the entry of a turn; ``None`` if its content is not supported, except for empty assistant turns."""
     own = own_of(turn, PROVIDER)
     if turn.role == "tool":
         results = [_result(block, tool_names) for block in turn.blocks if type(block) is Result]
@@ -206,7 +207,7 @@ def _result(block: Result, tool_names: dict[str, str]) -> Object:
 
 
 def _value(block: Result) -> Json:
-    """Write the value of a result: an object if its content was a JSON object, else a text."""
+    """Write the value of a result: an object if its content was a JSON object, otherwise a string."""
     text = text_of(block.content)
     value = parse_json(text) if block.json and block.outcome not in FAILED else None
     if isinstance(value, dict) and compact(value) == text:  # otherwise, digits or white space would be lost

@@ -100,7 +100,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group each session with the sessions that its calls started, in order of time; drop messages without a session."""
+    """Group each session with the sessions that its calls started, by time; drop messages without a session."""
     sessions = [(name, row) for name in SESSIONS for row in index.get(name, [])]
     sessions.sort(key=lambda each: (order(each[1][3]), order(each[1][1])))
     parents: dict[object, object] = {}

@@ -1,4 +1,4 @@
-"""Qwen Code's session files: lines that form a tree, each with one content of Gemini's API."""
+"""Qwen Code's session files: lines that form a tree, each with a Gemini turn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LINE = (
     *("isSidechain", "version", "gitBranch", "toolCallResult", "subtype", "agentId"),
 )
 _OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
-"""Members of every line."""
+"""The members that every line has."""
 _LATE = 20
 """The maximum number of lines after a summary that repeat the end of its history."""
 _SUMMARY = "chat_compression"
@@ -36,7 +36,7 @@ _BOOT = "agent_bootstrap"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for lines with an id, a parent and a session, some of them with message parts or a history."""
+    """Check for lines with an id, a parent and a session, including lines with message parts or a history."""
     lines = [each for each in objects(values) if _OWN.issubset(each)]
     lines_with_parts = sum(map(has_parts, lines))
     if not lines_with_parts and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
@@ -51,9 +51,9 @@ def has_parts(line: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees on the path to the last line, then compressed parts, then branches.
+    """Return the conversation on the path to the last line, then compressed parts, then branches.
 
-    The system prompt and the tools are only stored for sub-agents that start with a history.
+    The system prompt and the tools are stored only for sub-agents that start with a history.
     """
     unread = Unread()
     rows = list(entries(values, lines))
@@ -77,10 +77,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _repeat_length(turns: list[Object], later: list[Object]) -> int:
-    """Return how many turns at the end of a summary's history are repeated by the lines after it.
-
-    This happens because the summary is written late.
-    """
+    """Return how many turns at the end of a summary's history are repeated by the lines after it."""
+    # A summary is written late, after lines that its history already contains.
     parts = [at(line, "message", "parts") for line in later if string(line, "type") in _TYPES]
     ends = [at(turn, "parts") for turn in turns[-_LATE:]]
     return next((length for length in range(len(ends), 0, -1) if ends[-length:] == parts[:length]), 0)
@@ -105,24 +103,24 @@ def _step(place: str, line: int, value: Object, later: list[Object], unread: Unr
         unread.count(f"line {kind} without parts")
         return ThreadEntry()
     is_sampled = kind == "assistant"
-    known = _of_model(evidence, value) if is_sampled else evidence
+    known = _reply_evidence(evidence, value) if is_sampled else evidence
     return ThreadEntry((LoggedTurn(place, turn, known),), is_sampled=is_sampled)
 
 
 def _system(value: Object) -> list[Object]:
-    """Return the system instruction of a sub-agent's history."""
+    """Return the system instruction of a sub-agent's history as a turn, or an empty list."""
     instruction = at(value, "systemPayload", "systemInstruction")
     parts = [{"text": instruction}] if text(instruction) else at(instruction, "parts")
     return [{"role": "system", "parts": parts}] if parts else []
 
 
 def _tools(values: list[Object]) -> list[Json]:
-    """Return the tools of a sub-agent's history."""
+    """Return the tools of a sub-agent's history, or an empty list."""
     definitions = next((tools for value in values if (tools := at(value, "systemPayload", "tools"))), None)
     return list(gemini.tools(definitions).functions) if isinstance(definitions, list) else []
 
 
-def _of_model(evidence: Evidence, value: Object) -> Evidence:
+def _reply_evidence(evidence: Evidence, value: Object) -> Evidence:
     usage = value.get("usageMetadata")
     return evidence._replace(
         is_sampled=True,

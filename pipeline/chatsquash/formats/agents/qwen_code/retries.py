@@ -1,7 +1,7 @@
-"""Replies of Qwen Code that were replaced by a retry, and the requests that contain them nevertheless.
+"""Qwen Code replies that a retry replaced, and the requests that still contain them.
 
-Qwen Code retries a reply if its stream was interrupted, or with a higher limit if it reached the token limit.  The
-request of the retry does not contain the first reply, and neither do later requests of the same process.  A process
+Qwen Code retries a reply if its stream was interrupted, or, with a higher limit, if it reached the token limit.  The
+request of the retry does not contain the first reply, and neither do later requests from the same process.  A process
 that resumes the session reads both replies from the file and sends both.
 """
 
@@ -17,7 +17,7 @@ from chatsquash.formats.values import Object, at, count, string
 
 _EVENT = ("systemPayload", "uiEvent")
 _COUNT = "########"
-"""The separator before the number of a prompt in its id."""
+"""The separator in a prompt id, before the prompt number."""
 _DIGITS = 10
 
 
@@ -29,12 +29,12 @@ class Retries:
         self._replaced = set[int]()
         self._processes = _processes(values)
         self._context = dict[int, int]()
-        """Copies of replies as context of later processes, by entry."""
+        """Copies of replies as context for later processes, by entry."""
         if any(each.get("usageMetadata") or at(each, *_EVENT, "input_token_count") for each in values):
             self._mark_truncated([count(at(each, "usageMetadata", "promptTokenCount")) for each in values], before)
 
     def apply(self, thread_paths: list[list[int]], unread: Unread) -> list[list[int]]:
-        """Return the paths as the model saw them, then the paths up to the ends of processes with retries."""
+        """Return the paths that the model saw, then the paths up to the ends of processes with retries."""
         if not self._replaced:
             return thread_paths
         requests, earlier, budget = list[list[int]](), list[list[int]](), EntryBudget(len(self.steps))
@@ -52,9 +52,9 @@ class Retries:
         return requests
 
     def _mark_truncated(self, prompts: list[int | None], before: list[int]) -> None:
-        """Mark replies as truncated if they have no token counts or are followed by a reply to the same request."""
+        """Mark replies as truncated if they have no token counts, or if a reply to the same request follows."""
         truncated = {place for place, each in enumerate(self.steps) if each.is_sampled and prompts[place] is None}
-        pairs = [*self._in_a_row(before)]
+        pairs = [*self._consecutive_replies(before)]
         retries = {
             place for place, first in pairs if first in truncated or (prompts[place] or 0) <= (prompts[first] or 0)
         }
@@ -68,8 +68,8 @@ class Retries:
         for place in truncated | self._replaced:
             self._mark(place, as_truncated)
 
-    def _in_a_row(self, before: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield each reply that directly follows another reply, with the other one."""
+    def _consecutive_replies(self, before: list[int]) -> Iterator[tuple[int, int]]:
+        """Yield each reply that directly follows another reply, with the other reply."""
         for place, each in enumerate(self.steps):
             first = before[place] if each.is_sampled else ROOT
             while first != ROOT and not self.steps[first].turns:
@@ -82,7 +82,7 @@ class Retries:
         self.steps[place] = step._replace(turns=tuple(map(mark, step.turns)))
 
     def _request(self, path: list[int]) -> tuple[list[int], list[int]]:
-        """Return a path as sent by its last process, and the ends of processes whose requests omitted replies."""
+        """Return the path that its last process sent, and the ends of processes whose requests omitted replies."""
         eras = [*accumulate(int(self.steps[entry].is_summary) for entry in path)]
         last = {
             era: self._processes[entry] for entry, era in zip(path, eras, strict=True) if self.steps[entry].is_sampled
@@ -103,7 +103,7 @@ class Retries:
         return request, ends
 
     def _as_context(self, entry: int) -> int:
-        """Return an entry with a reply as context, since another path contains it as a reply."""
+        """Return an entry that contains a reply as context, because another path contains it as a reply."""
         if entry not in self._context:
             turns = self.steps[entry].turns
             self._context[entry] = len(self.steps)
@@ -121,23 +121,21 @@ def _unsampled(turn: LoggedTurn) -> LoggedTurn:
 
 
 def _processes(values: list[Object]) -> list[int]:
-    """Return the number of the process that wrote each line.
-
-    Non-interactive processes use a unique id for their prompt; interactive ones number prompts from the start.
-    """
+    """Return the number of the process that wrote each line."""
+    # Non-interactive processes use a unique id for their prompt; interactive processes number prompts from the start.
     processes, process, prompt = list[int](), 0, 0
-    session, number, is_asked = "", 0, False
+    session, number, has_prompt = "", 0, False
     for place, value in enumerate(values):
         if value.get("type") == "user":
-            prompt, is_asked = place, True
+            prompt, has_prompt = place, True
         processes.append(process)
         known, mark, number_text = string(at(value, *_EVENT), "prompt_id").partition(_COUNT)
         if not known or (not mark and "#" in known):
-            continue  # a request of a sub-agent, or one outside of turns
+            continue  # a request from a sub-agent, or outside of turns
         own = int(number_text) if number_text.isascii() and number_text.isdigit() and len(number_text) < _DIGITS else 0
-        is_again = own < number or (own == number and bool(mark) and is_asked)
-        if session and (known != session or is_again):
+        is_restart = own < number or (own == number and bool(mark) and has_prompt)
+        if session and (known != session or is_restart):
             process += 1
             processes[prompt:] = [process] * (place + 1 - prompt)
-        session, number, is_asked = known, own, False
+        session, number, has_prompt = known, own, False
     return processes

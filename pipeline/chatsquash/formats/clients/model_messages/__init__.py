@@ -40,7 +40,7 @@ __all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(documents: list[Json]) -> str | None:
-    """Check for a message with a call, a result, reasoning or a file in the shape of the AI SDK."""
+    """Check for a message with a call, a result, reasoning or a file in the AI SDK's form."""
     is_one = any(isinstance(value, dict) and "role" in value for value in documents)
     lists = (
         [documents] if is_one else (value if isinstance(value, list) else at(value, "messages") for value in documents)
@@ -53,7 +53,7 @@ def fits(documents: list[Json]) -> str | None:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load one conversation per list of messages; messages that are separate lines form one conversation."""
+    """Load a conversation from each list of messages; messages on separate lines form one conversation."""
     return [_conversation(chat) for chat in message_lists(objects, line_numbers(objects, lines), "role", "messages")]
 
 
@@ -82,7 +82,7 @@ def _is_model_part(part: Object, role: str) -> bool:
 
 
 def _is_image(image: Json) -> bool:
-    """Return whether a value is a URL or image data; in other formats, it is the path of a file."""
+    """Return whether a value is a URL or image data; in other formats, it is a file path."""
     if not isinstance(image, str):
         return octets(image) is not None
     return image.startswith(("https://", "http://", "data:")) or data_type("image/*", image) != ""
@@ -92,7 +92,7 @@ _ROLES = {**SPEAKERS, "tool": "tool"}
 
 
 def dump(conversation: Conversation) -> list[Json]:
-    """Write one message per turn; responses to approval requests precede the results."""
+    """Write a message for each turn; responses to approval requests precede results."""
     (turns, tool_names), messages = with_tool_names(turns_of(conversation)), list[Json]()
     open_approvals = list[blocks.Approval]()
     for turn in turns:
@@ -111,7 +111,7 @@ def dump(conversation: Conversation) -> list[Json]:
 
 
 def _message(turn: Turn, content: list[Json]) -> Object:
-    """Write a message; its content is a text if that is its only part, or if its role has no parts."""
+    """Write a message; its content is a string if it has only a text part, or if its role does not allow parts."""
     role = _ROLES[turn.role]
     value: Json = content
     if role == "system":
@@ -124,7 +124,7 @@ def _message(turn: Turn, content: list[Json]) -> Object:
 
 
 def _parts(block: Block, role: str, medium: Callable[[blocks.Media], Object | None] = write_file) -> Iterator[Object]:
-    """Write the parts of a block that are allowed for a role, or inside a result; ``medium`` writes media."""
+    """Write the parts of a block that are allowed for a role or inside a result; ``medium`` writes media."""
     match block:
         case blocks.Text() | blocks.Refusal():
             yield write_text(block)
@@ -145,7 +145,7 @@ def _other(block: blocks.Other) -> Object | None:
 
 
 def _assistant_parts(block: Block) -> Iterator[Object]:
-    """Write the parts that only the assistant has."""
+    """Write the parts that only assistant messages have."""
     match block:
         case blocks.Reasoning():
             yield from ({**with_options({}, block.native), **part} for part in reasoning_parts(block, OPTIONS))
@@ -164,13 +164,13 @@ def _assistant_parts(block: Block) -> Iterator[Object]:
 
 
 def _tool(of: str, block: blocks.Call | blocks.HostedCall | blocks.Result | blocks.HostedResult, **own: Json) -> Object:
-    """Write a part with a call or its result."""
+    """Write a part for a call or a result."""
     name_member = {"type": f"tool-{of}", "toolCallId": block.id, "toolName": block.name or ""}
     return with_options({**name_member, **own}, block.native)
 
 
 def _responses(approvals: Iterable[blocks.Approval]) -> list[Json]:
-    """Write a message with responses to approval requests that are not followed by a result."""
+    """Write a message with responses to approval requests that no result follows."""
     answers = list(map(_response, approvals))
     return [{"role": "tool", "content": answers}] if answers else []
 
@@ -185,7 +185,7 @@ def _response(approval: blocks.Approval) -> Object:
 
 
 def _results(turn: Turn, open_approvals: list[blocks.Approval], tool_names: dict[str, str]) -> Iterator[Object]:
-    """Write results, each after the response to the approval request of its call."""
+    """Write results after the responses to the approval requests of their calls."""
     result_ids = {block.id for block in turn.blocks if type(block) is blocks.Result}
     yield from (_response(each) for each in open_approvals if each.call not in result_ids)
     for block in turn.blocks:

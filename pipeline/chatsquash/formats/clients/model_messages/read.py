@@ -1,4 +1,4 @@
-"""Load model messages as turns; load and write their files and provider options."""
+"""Load model messages as turns, and load and write their files and provider options."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from chatsquash.formats.values import Object, at, compact, kind, members, object
 from chatsquash.formats.writing import are_instructions
 
 OPTIONS = "providerOptions"
-"""The member with provider metadata."""
+"""The member for provider metadata."""
 _OWN_MEMBERS = "model_messages"
-"""The key of native members that only model messages have."""
+"""The key for native members that only model messages have."""
 _FILE = "file"
-"""The native member of a text that was the data of a file; contains the other members of the file."""
+"""The native member of text that was the data of a file; contains the file's other members."""
 _IDS = ("fileId", "providerReference")
 _PLACES = ("image", "data", "url", *_IDS)
 _FILE_ID = re.compile(r"file[-_][\w-]+")
-"""A text that the AI SDK 5 and 6 treat as a file id in the member for data."""
+"""A string in the data member that the AI SDK 5 and 6 treat as a file id."""
 _URL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 ROLES = ("system", "user", "assistant", "tool")
-_NEEDS = {"text": "text", "reasoning": "text", "tool-call": "toolName", "tool-result": "toolName"}
-"""The required member of each type of part."""
+_REQUIRED = {"text": "text", "reasoning": "text", "tool-call": "toolName", "tool-result": "toolName"}
+"""The required member of each part type."""
 _REQUEST, _RESPONSE = "tool-approval-request", "tool-approval-response"
 _TOOL = ("type", "toolCallId", "toolName", "input", "args", "output", "result", "isError", "providerExecuted", OPTIONS)
 _OUTCOMES: dict[str, Outcome] = {"error-text": "failed", "error-json": "failed", "execution-denied": "denied"}
@@ -65,10 +65,10 @@ _OUTCOMES: dict[str, Outcome] = {"error-text": "failed", "error-json": "failed",
 def read(messages: list[Json]) -> list[tuple[Turn, int]]:
     """Load messages.
 
-    The response to an approval request becomes part of the request; without a request it becomes a user turn.
+    The response to an approval request becomes part of the request; without a request, it becomes a user turn.
 
     Returns:
-        each turn with the number of its message
+        the turns with the numbers of their messages
 
     Raises:
         TurnError: with the place of malformed content
@@ -99,7 +99,7 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
 
 
 def _responses(messages: list[Json]) -> dict[str, Object]:
-    """Return the responses to approval requests by the id of the request."""
+    """Return the responses to approval requests, by request id."""
     approvals = [part for message in objects(messages) for part in objects(message.get("content"))]
     request_ids = {string(part, "approvalId") for part in approvals if part.get("type") == _REQUEST}
     responses = {string(part, "approvalId"): part for part in approvals if part.get("type") == _RESPONSE}
@@ -119,11 +119,11 @@ def _role_and_parts(number: int, message: Json) -> tuple[str, list[Object]]:
         return role, [{"type": "text", "text": content}]
     if not isinstance(content, list):
         raise TurnError(f"[{number}] has content that is {kind(content)}")
-    return role, parts_of(message, "content", number, _NEEDS)
+    return role, parts_of(message, "content", number, _REQUIRED)
 
 
 def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> Block | None:
-    """Load a part; ``None`` for an empty text, and for the response to an approval request."""
+    """Load a part; ``None`` for empty text, and for the response to an approval request."""
     ident = string(part, "approvalId")
     match part["type"]:
         case "tool-call":
@@ -146,7 +146,7 @@ def _call_block(part: Object, call: int) -> Block:
 
 
 def _approval(request: Object, response: Object) -> Approval:
-    """Load an approval request with its response."""
+    """Load an approval request and its response."""
     own, call = string(request, "approvalId"), string(request, "toolCallId")
     rest = without(request, "type", "approvalId", "toolCallId", "reason")
     extra = native({}, {**rest, "requestReason": request.get("reason")})
@@ -155,7 +155,7 @@ def _approval(request: Object, response: Object) -> Approval:
 
 
 def _content_block(part: Object) -> Block | None:
-    """Load a part that is neither a call nor a result; ``None`` for an empty text."""
+    """Load a part that is neither a call nor a result; ``None`` for empty text."""
     options, more = part.get(OPTIONS), without(part, "type", "text", OPTIONS)
     block: Block | None = None
     match part:
@@ -173,10 +173,10 @@ def _content_block(part: Object) -> Block | None:
 
 
 def _result(part: Object) -> Result:
-    """Load the result of a call; in version 4, ``result`` contains the value itself."""
+    """Load the result of a call."""
     output = part.get("output")
     content, outcome = _output(output), _OUTCOMES.get(string(output, "type"), "success")
-    if "result" in part and output is None:
+    if "result" in part and output is None:  # version 4 stores the value itself
         content, outcome = result_content(part["result"]), "failed" if part.get("isError") is True else "success"
     rest = without(members(output), "type", "value", "reason")
     extra = native_of(part.get(OPTIONS), without(part, *_TOOL), output=rest)
@@ -198,7 +198,7 @@ def _output(output: Json) -> ResultContent:
 
 
 def _returned_block(part: Json) -> Block | None:
-    """Load a text or a file in the output of a tool."""
+    """Load text or a file in the output of a tool."""
     match part:
         case {"type": "text", "text": str()}:
             return _content_block(part)
@@ -220,7 +220,7 @@ def _hosted(part: Object) -> HostedResult:
 
 
 def native_of(options: Json, rest: Object, **more: Json) -> Native:
-    """Return the native members of a part or a message; ``more`` are those that UI messages have as well."""
+    """Return the native members of a part or a message; ``more`` contains those that UI messages also have."""
     own = {key: value for key, value in rest.items() if value not in EMPTY}
     return {**native(options, more), **({_OWN_MEMBERS: own} if own else {})}
 
@@ -234,7 +234,7 @@ def with_options(part: Object, native_members: Native) -> Object:
 
 
 def _inline_text(part: Object) -> Text | None:
-    """Load a ``file`` part that contains a text; ``None`` for any other part."""
+    """Load a ``file`` part that contains text; ``None`` for other parts."""
     match part:
         case {"type": "file", "data": {"type": "text", "text": str(text)}} if text:
             file = without(part, "type", "data", OPTIONS)
@@ -243,7 +243,7 @@ def _inline_text(part: Object) -> Text | None:
 
 
 def write_text(block: Text | Refusal) -> Object:
-    """Write a text, or the file that contained it."""
+    """Write text, or the file that contained it."""
     own = block.native.get(_OWN_MEMBERS, {})
     if not isinstance(file := own.get(_FILE), dict):
         return with_options({"type": "text", "text": block.text}, block.native)
@@ -252,7 +252,7 @@ def write_text(block: Text | Refusal) -> Object:
 
 
 def read_file(part: Object) -> Media | None:
-    """Load a ``file`` or ``image`` part of a message or a result; ``None`` without a file."""
+    """Load a ``file`` or ``image`` part of a message or a result; ``None`` if it contains no file."""
     of: Medium | None = "image" if part["type"].startswith("image") else None
     mime = string(part, "mediaType") or string(part, "mimeType") or (f"{of}/*" if of else "")
     place = next((name for name in _PLACES if name in part), "")
@@ -267,7 +267,7 @@ def read_file(part: Object) -> Media | None:
 
 
 def _references(value: Json) -> Object:
-    """Return the ids of a file by provider."""
+    """Return the ids of a file, by provider."""
     references = at(value, "reference") if at(value, "type") == "reference" else value
     if not isinstance(references, dict) or not references or octets(references) or "type" in references:
         return {}
@@ -275,7 +275,7 @@ def _references(value: Json) -> Object:
 
 
 def _medium(mime: str, value: Json, reference: str, *, is_id: bool) -> Media | None:
-    """Load media from data, a URL or an id, in the spelling of any version."""
+    """Load media from data, a URL or an id, in the form of any version."""
     match value:
         case {"type": "data", "data": inner} | {"type": "url", "url": inner}:
             return _medium(mime, inner, "", is_id=False)
@@ -290,14 +290,14 @@ def _medium(mime: str, value: Json, reference: str, *, is_id: bool) -> Media | N
 
 
 def data_type(mime: str, data: str) -> str:
-    """Return the media type of data; for ``image/*``, it follows from the first bytes."""
+    """Return the media type of data; for ``image/*``, it is detected from the first bytes."""
     if mime.startswith("image/") and not plain(mime):
         return parts.image_type(parts.decode_base64(data[:16]) or b"") or ""
     return "" if mime.endswith("/*") else parts.canonical_type(mime)
 
 
 def write_file(block: Media) -> Object | None:
-    """Write media as a ``file`` part; ``None`` without data, id and URL."""
+    """Write media as a ``file`` part; ``None`` if data, id and URL are missing."""
     reference = at(block.native, PROVIDER, "providerReference")
     place: Json = {"type": "reference", "reference": reference} if reference else block.data or block.file_id
     if not place and not (place := address(block)):
@@ -306,7 +306,7 @@ def write_file(block: Media) -> Object | None:
 
 
 def write_returned_file(block: Media) -> Object | None:
-    """Write media in the output of a tool; ``None`` without data, id and URL."""
+    """Write media in the output of a tool; ``None`` if data, id and URL are missing."""
     of = "image" if block.kind == "image" and not block.name else "file"
     if block.data:
         return _with_name({"type": f"{of}-data", "data": block.data, "mediaType": mime_of(block)}, block)

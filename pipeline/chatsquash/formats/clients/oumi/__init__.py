@@ -1,4 +1,4 @@
-"""Training conversations of Oumi; this format also loads Oumi's chat histories."""
+"""Oumi's training conversations; this format also loads Oumi's chat histories."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = ["HAS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "every
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Check that all objects are training conversations."""
+    """Check whether all objects are training conversations."""
     return each_fits(objects, training.fits)
 
 
 def each_fits(objects: list[Json], test: Callable[[dict[str, Json]], str | None]) -> str | None:
     """Return the evidence in the first object if all objects pass a test."""
-    seen = [test(each) for each in objects if isinstance(each, dict)]
-    return seen[0] if seen and len(seen) == len(objects) and None not in seen else None
+    evidence = [test(each) for each in objects if isinstance(each, dict)]
+    return evidence[0] if evidence and len(evidence) == len(objects) and None not in evidence else None
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load training conversations, and those branches of histories that are not the beginning of another branch.
+    """Load training conversations, and the branches of histories that are not the beginning of another branch.
 
     Raises:
         TurnError: with the place of malformed content

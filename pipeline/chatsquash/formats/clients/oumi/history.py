@@ -1,4 +1,4 @@
-"""Load and write saved chats of Oumi: branches, each with all of its messages, or a single conversation."""
+"""Load and write Oumi's saved chats: branches with all of their messages, or a single conversation."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _ROLES = ("system", "user", "assistant", ATTACHMENT)
 _MODEL, _HISTORY = "model_name", "conversation_history"
 MAIN, MAIN_NAME, TEXT = "main", "Main", "text_content"
 SINGLE_CONVERSATIONS = {"chat_id": "conversation_history", "export_info": "conversation"}
-"""Members that mark files with a single conversation, and the member with its messages."""
+"""The members that mark files with a single conversation, and the members that contain its messages."""
 _TRAINING_MEMBERS = ("branches", "conversation_id", "metadata")
-"""Native members of training conversations and of branches, which are not members of a history."""
+"""The native members of training conversations and branches, which histories do not have."""
 _SESSION_MEMBERS = ("schema_version", "session", "statistics")
 _PLACE = ("id", "parent_branch_id", "branch_point_index", "conversation_history")
 
 
 def fits(document: Object) -> str | None:
-    """Return the evidence that this is a history: its ``format``, or the members next to its messages."""
+    """Return the evidence that a document is a history: its ``format``, or the members next to its messages."""
     if document.get("format") == FORMAT:
         return f"format {FORMAT}"
     if "chat_id" in document and isinstance(document.get("conversation_history"), list):
@@ -46,9 +46,9 @@ def fits(document: Object) -> str | None:
 
 
 def load(document: Object) -> list[Conversation]:
-    """Load the branches that are not the beginning of another one, the current one first.
+    """Load the branches that are not the beginning of another branch, starting with the current branch.
 
-    The first of several equal branches is loaded.  Raises ``TurnError``.
+    Only the first of several equal branches is loaded.  Raises ``TurnError``.
     """
     current_first = sorted(branches(document), key=lambda each: not (each.branch and each.branch.current))
     ends = [[jsonio.dumps(to_builtins(turn)) for turn in turns_of(branch)] for branch in current_first]
@@ -58,7 +58,7 @@ def load(document: Object) -> list[Conversation]:
 def branches(document: Json) -> list[Conversation]:
     """Load all branches of a history in file order, including the messages shared with their parents.
 
-    Each conversation has its ``Branch``, except if it is the only one.
+    The conversations have a ``Branch``, unless there is only one.
 
     Raises:
         TurnError: if the document is not a history
@@ -70,7 +70,7 @@ def branches(document: Json) -> list[Conversation]:
     history = _validated(document)
     current = at(document, "session", "current_branch_id")
     candidates = (each for each in (current, MAIN, *history) if isinstance(each, str) and each in history)
-    selected = next(candidates, "")  # the order of Oumi's import
+    selected = next(candidates, "")  # in the same order of preference as Oumi's import
     places = {key: _branch_at(branch, f"branches.{key}", current=key == selected) for key, branch in history.items()}
     turns = {key: _timed_turns(history[key], _HISTORY, f"branches.{key}.") for key in history}
     own = _own(document, [branch[_HISTORY] for branch in history.values()])
@@ -102,7 +102,7 @@ def _validated(document: Json) -> dict[str, Json]:
 
 
 def is_known(version: str) -> bool:
-    """Return whether a version is supported; a version that is not a number is assumed to be."""
+    """Return whether a version is supported, which is assumed for versions that are not numbers."""
     major = version.strip().partition(".")[0].lstrip("0")
     return not major.isdecimal() or major == VERSION[0]
 
@@ -128,7 +128,7 @@ def _expect(place: str, branch: Object, member: str, fits: bool, expectation: st
 
 
 def _own(document: Object, histories: list[list[Object]]) -> Object:
-    """Return the members of a history that are neither loaded otherwise nor derived by counting."""
+    """Return the members of a history that are neither loaded elsewhere nor computed from its messages."""
     read = [member for member, known in (("schema_version", VERSION), ("format", FORMAT)) if document[member] == known]
     own = native(PROVIDER, document, "branches", *read).get(PROVIDER, {})
     rest = {
@@ -154,7 +154,7 @@ def statistics(histories: list[list[Object]]) -> Object:
 
 
 def _with_branch(own: Object, branch: Object, place: Branch) -> Native:
-    """Add the members of a branch, by its id, to native members; the default name is omitted."""
+    """Add the members of a branch to native members, by branch id; the default name is omitted."""
     read = ["id", "parent_branch_id", "branch_point_index", _HISTORY, *(["name"] if place.name == MAIN_NAME else [])]
     extra = native(PROVIDER, branch, *read).get(PROVIDER, {})
     more = {"branches": {place.id: extra}} if extra or place.id != MAIN else {}
@@ -162,7 +162,7 @@ def _with_branch(own: Object, branch: Object, place: Branch) -> Native:
 
 
 _TimedTurns = list[tuple[Turn, Moment | None]]
-"""Turns with their times, if the file has any."""
+"""Turns with their times, or ``None`` for turns without times."""
 
 
 def _timed_turns(holder: Object, member: str, path: str) -> _TimedTurns:
@@ -176,7 +176,7 @@ def _timed_turns(holder: Object, member: str, path: str) -> _TimedTurns:
 def _conversation(
     document: Object, holder: Object, timed_turns: _TimedTurns, branch: Branch | None, own: Native
 ) -> Conversation:
-    """Build the conversation of a branch, with the model if the file has one."""
+    """Build the conversation of a branch, with the model if it is known."""
     models = (string(holder, _MODEL), string(document, _MODEL), string(at(document, "configuration", "model"), _MODEL))
     plain, known = Evidence(1), Evidence(1, is_sampled=True, model=next(filter(None, models), None))
     evidence = (
@@ -191,7 +191,7 @@ def _conversation(
 
 
 def _bounds(holder: Object) -> Object:
-    """Return the start and the end of a history, for histories whose messages have no times."""
+    """Return the start and end times of a history whose messages have no times."""
     started_at = moment(holder.get("created_at"))
     ended_at = moment(holder.get("last_active")) or moment(holder.get("last_updated")) or started_at
     if ended_at is None:
@@ -224,10 +224,8 @@ def _message(message: Json, place: str) -> Turn:
 
 
 def _attachment(message: Object) -> Turn:
-    """Load an attachment as a user turn.
-
-    Its text is in ``text_content``, although the documentation has it in ``content``.
-    """
+    """Load an attachment as a user turn."""
+    # Oumi writes the text in ``text_content``, but documents it in ``content``.
     member = TEXT if isinstance(message.get(TEXT), str) else "content"
     text = string(message, member)
     read = (member, KEY) if isinstance(message.get(member), str) else (KEY,)
@@ -237,10 +235,10 @@ def _attachment(message: Object) -> Turn:
 
 
 def dump(conversations: list[Conversation]) -> Json:
-    """Write a history with one branch per conversation.
+    """Write a history with a branch for each conversation.
 
-    A branch keeps its logged place if that is still correct; otherwise, its parent is the branch with the longest
-    common beginning.  Only texts are written; calls and results cannot be expressed.
+    A branch keeps its logged place if it is still correct; otherwise, its parent is the branch with the longest common
+    beginning.  Only text is written; calls and results cannot be expressed.
     """
     histories = [[message for turn in turns_of(each) if (message := _write_message(turn))] for each in conversations]
     known = (each.native[PROVIDER] for each in conversations if PROVIDER in each.native)
@@ -287,7 +285,7 @@ def _more(conversation: Conversation) -> tuple[str | None, Object]:
 
 
 def _ids(conversations: list[Conversation]) -> list[str]:
-    """Return a unique id for each branch: the logged one, or one from its number."""
+    """Return a unique id for each branch: its logged id, or an id based on its number."""
     ids: list[str] = []
     for number, each in enumerate(conversations):
         default_id = f"branch_{number}" if number else MAIN
@@ -298,8 +296,8 @@ def _ids(conversations: list[Conversation]) -> list[str]:
 
 
 def _branch_place(number: int, branch: Branch | None, ids: list[str], histories: list[list[bytes]]) -> Object:
-    """Return the place of a branch: the logged one if it is still correct, else the longest common beginning."""
-    if branch and _is_true(number, branch, ids, histories):
+    """Return the place of a branch: its logged place if it is still correct, or else the longest common beginning."""
+    if branch and _is_correct(number, branch, ids, histories):
         return {
             "id": branch.id,
             "name": branch.name,
@@ -316,8 +314,8 @@ def _branch_place(number: int, branch: Branch | None, ids: list[str], histories:
     }
 
 
-def _is_true(number: int, branch: Branch, ids: list[str], histories: list[list[bytes]]) -> bool:
-    """Return whether a branch still begins like its parent up to its branch point."""
+def _is_correct(number: int, branch: Branch, ids: list[str], histories: list[list[bytes]]) -> bool:
+    """Return whether a branch and its parent are still equal up to the branch point."""
     if branch.id != ids[number]:
         return False
     if branch.parent is None:
@@ -333,18 +331,18 @@ def _common_length(one: list[bytes], other: list[bytes]) -> int:
 
 
 def _write_message(turn: Turn) -> Object | None:
-    """Write a message; ``None`` if none of its content is supported, but an assistant turn without text is written."""
+    """Write a message; ``None`` if its content is not supported, except for assistant turns with only reasoning."""
     own = own_of(turn, PROVIDER)
     text = text_of(turn.blocks, by_assistant=turn.role == "assistant")
     if turn.role == "user" and own.get("role") == ATTACHMENT:
         member = "content" if TEXT in own else TEXT
         message = {"role": ATTACHMENT, member: text}
         return {**message, **{key: value for key, value in own.items() if value is not None}, **message}
-    is_silent = turn.role == "assistant" and all(type(block) is Reasoning for block in turn.blocks)
-    if turn.role not in SPEAKERS or not (text or is_silent):
+    has_only_reasoning = turn.role == "assistant" and all(type(block) is Reasoning for block in turn.blocks)
+    if turn.role not in SPEAKERS or not (text or has_only_reasoning):
         return None
     message = {"role": SPEAKERS[turn.role], "content": text, **instructions_mark(turn)}
-    more = {key: value for key, value in own.items() if key != "id"}  # only messages of a training set have ids
+    more = {key: value for key, value in own.items() if key != "id"}  # only training messages have ids
     thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
     if thoughts and turn.role == "assistant":
         more["metadata"] = {**members(more.get("metadata")), "thinking_content": "\n\n".join(thoughts)}

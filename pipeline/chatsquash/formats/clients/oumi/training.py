@@ -1,4 +1,4 @@
-"""Training conversations of Oumi: OpenAI messages with Oumi's own items in their content."""
+"""Oumi's training conversations: OpenAI messages with Oumi's own content items."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _MEMBERS = {"conversation_id", "messages", "metadata", "tools"}
 _ROLES = ("system", "user", "assistant", "tool")
 _HISTORY_MEMBERS = ("metadata", "raw_thinking", "role", "timestamp", "word_count")
-"""Members of messages in histories, which messages of a training set do not have."""
+"""The members of messages in histories, which training messages do not have."""
 
 
 # Reading
 
 
 def fits(document: Object) -> str | None:
-    """Return the evidence that this is a conversation of Oumi, not any other object with messages."""
+    """Return the evidence that an object with messages is an Oumi conversation."""
     if not isinstance(document.get("messages"), list) or document.keys() - _MEMBERS:
         return None
     if isinstance(document.get("metadata"), dict) or isinstance(document.get("conversation_id"), str):
@@ -52,7 +52,7 @@ def fits(document: Object) -> str | None:
 
 
 def defined_tools(document: Object) -> list[Tool]:
-    """Load the tool definitions in a conversation."""
+    """Load the tool definitions of a conversation."""
     return openai_chat.tools(document.get("tools")).functions
 
 
@@ -86,7 +86,7 @@ def _message(message: Json, state: State) -> LoadedTurn:
 
 
 def _role(message: Json) -> str:
-    """Return the role of a message; raises ``TurnError`` for a malformed message."""
+    """Return the role of a message; raises ``TurnError`` for malformed messages."""
     if not isinstance(message, dict):
         raise TurnError(f"is {kind(message)}, not an object")
     role, content = role_of(message, _ROLES), message.get("content")
@@ -124,7 +124,7 @@ def _result_turn(message: Object, content_blocks: tuple[Text | Other | Media, ..
 
 
 def dump(conversation: Conversation) -> Json:
-    """Write a conversation as one object; raises ``TurnError`` for tools that are nested too deeply to check."""
+    """Write a conversation as an object; raises ``TurnError`` for tools that are too deeply nested to check."""
     messages = [message for turn in turns_of(conversation) for message in _write_turn(turn)]
     tools, own = _tools(conversation.tools), conversation.native.get(PROVIDER, {})
     id_member = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
@@ -133,7 +133,7 @@ def dump(conversation: Conversation) -> Json:
 
 
 def _write_turn(turn: Turn) -> Iterator[Object]:
-    """Write the messages of a turn; none if its content is not supported, but an empty assistant turn is written."""
+    """Write the messages of a turn; none if its content is not supported, except for empty assistant turns."""
     if turn.role == "tool":
         yield from (_result(block) for block in turn.blocks if type(block) is Result)
     elif turn.role == "assistant":
@@ -162,7 +162,7 @@ def _own_members(turn: Turn) -> Object:
 
 
 def _write_call(block: Call) -> Object:
-    """Write a call; the text of a custom tool's call becomes its ``input`` argument."""
+    """Write a call; the input of a custom tool becomes the argument ``input``."""
     own = own_of(block, PROVIDER)
     call_arguments = compact(custom_input(block.arguments)) if block.custom else block.arguments
     function = {"name": block.name or "", "arguments": call_arguments}
@@ -175,7 +175,7 @@ def _write_call(block: Call) -> Object:
 
 
 def _result(block: Result) -> Object:
-    """Write a result; a failure is marked in its text, and by chatsquash's own mark, which Oumi ignores."""
+    """Write a result; failures are marked in the text, and with chatsquash's own mark, which Oumi ignores."""
     content = content_of(block.content) or ""
     if isinstance(content, str):
         content = failure_text(content, block)
@@ -187,10 +187,10 @@ def _result(block: Result) -> Object:
     return {**message, **own_of(block, PROVIDER), **message}
 
 
-# Tools: without members for which Oumi would reject the conversation
+# Tools; a member that Oumi does not accept would invalidate the conversation
 
 _FUNCTION_TYPES: dict[str, type] = {"description": str, "parameters": dict, "strict": bool}
-"""The types of the members of a function, unless they are null."""
+"""The types of function members that are not null."""
 _TYPES = ("object", "string", "number", "integer", "boolean", "array", "null")
 
 
@@ -206,12 +206,12 @@ _TYPE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "required": lambda value: isinstance(value, list) and all(map(_is_str, value)),
     "enum": lambda value: isinstance(value, list),
 }
-"""Type checks for the members of a schema that Oumi validates."""
+"""Type checks for the schema members that Oumi validates."""
 _TYPED_KEYWORDS = frozenset((*_TYPE_CHECKS, "properties", "items"))
 
 
 def _tools(definitions: list[Tool]) -> list[Tool]:
-    """Write function tools without members that Oumi would reject; raises ``TurnError``."""
+    """Write function tools without members that Oumi rejects; raises ``TurnError``."""
     try:
         return [converted for tool in openai_chat.tools(definitions).functions if (converted := _tool(tool))]
     except RecursionError:
@@ -244,7 +244,7 @@ def _schema(schema: Object) -> Object:
 
 
 def _member(key: str, value: Json) -> Object:
-    """Convert a member of a schema for Oumi; a list in ``items`` becomes ``prefixItems``, as in newer JSON Schema."""
+    """Convert a schema member for Oumi; a list in ``items`` becomes ``prefixItems``, as in newer JSON Schema."""
     if key in _TYPE_CHECKS:
         return {key: value} if _TYPE_CHECKS[key](value) else {}
     if isinstance(value, list):
@@ -256,14 +256,14 @@ def _member(key: str, value: Json) -> Object:
 
 
 def _sub(schema: Json) -> Object | None:
-    """Convert a subschema; ``true`` becomes a schema that accepts anything, ``false`` one that accepts nothing."""
+    """Convert a subschema; booleans become schemas that accept all values or no value."""
     if isinstance(schema, bool):
         return {} if schema else {"not": {}}
     return _schema(schema) if isinstance(schema, dict) else None
 
 
 def has_oumi_items(content: Json) -> bool:
-    """Return whether a content has items in a shape that only Oumi uses."""
+    """Return whether content has items in a form that only Oumi uses."""
     return any(
         each.get("type") in _OWN_ITEMS
         or (each.get("type") in ("text", "image_url") and isinstance(each.get("content"), str))
@@ -272,7 +272,7 @@ def has_oumi_items(content: Json) -> bool:
 
 
 def blocks_of(content: Json) -> tuple[Text | Media | Other, ...]:
-    """Load content, which is a text or a list of items."""
+    """Load content, which is a string or a list of items."""
     if not isinstance(content, list):
         return (Text(content),) if content else ()
     return tuple(block for item in content for block in _block(item))
@@ -296,19 +296,19 @@ def _block(item: Json) -> Iterator[Text | Media | Other]:
 
 
 def _mime(data: str) -> str | None:
-    """Return the media type of base64 data from its first bytes; ``None`` if it is not an image."""
+    """Detect the media type of base64 data from its first bytes; ``None`` if it is not an image."""
     return parts.image_type((parts.decode_base64(data) or b"")[:12])
 
 
 def _type(url: str) -> str:
-    """Return the type of the item for a linked image: a URL, or a path in the file system."""
+    """Return the item type for a linked image, which is a URL or a file path."""
     return "image_url" if _ADDRESS.match(url) else "image_path"
 
 
 def content_of(blocks: Iterable[Block]) -> Json:
-    """Write items, or only the text if there is one text; ``None`` without any.
+    """Write items, or a string if there is only a text item; ``None`` if there are no items.
 
-    Texts around calls are joined.
+    Text before and after calls is joined.
     """
     supported = [block for block in blocks if isinstance(block, Text | Refusal | Media | Other | Call)]
     items = [item for block in supported if (item := _item(block))]
@@ -322,7 +322,7 @@ def content_of(blocks: Iterable[Block]) -> Json:
 
 
 def is_text(item: Object) -> bool:
-    """Return whether an item is a text."""
+    """Return whether an item is text."""
     return item["type"] == "text" and isinstance(item.get("content"), str)
 
 
@@ -338,7 +338,7 @@ def _item(block: Block) -> Object | None:
 
 
 def _image(block: Media) -> Object:
-    """Write an image: its bytes if they determine its media type, else its URL or its path."""
+    """Write an image as binary data if its media type can be detected, or else as a URL or path."""
     if block.data and _mime(block.data) == block.mime:
         return {"type": "image_binary", "binary": block.data}
     url = parts.data_url(block.mime, block.data) if block.data else block.url

@@ -21,7 +21,7 @@ HAS_TOOLS = False
 MEMBERS = ("kind", "messages", "message_history")
 
 _USAGE_MEMBERS = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"))
-"""The members of usage, with their names before version 1."""
+"""The members for token usage, with their names before version 1."""
 
 LOSES = "developer role, developer mid, approval, refusal, custom tool call"
 BLURS = "result parts"
@@ -40,7 +40,7 @@ def fits(objects: list[Json]) -> str | None:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load one conversation per list of messages; messages that are separate lines form one conversation."""
+    """Load a conversation from each list of messages; messages on separate lines form one conversation."""
     return [
         _conversation(each.turns, each.lines) for each in message_lists(objects, line_numbers(objects, lines), *MEMBERS)
     ]
@@ -54,11 +54,11 @@ def _conversation(messages: list[Json], lines: Sequence[int]) -> Conversation:
 
 
 _EARLY, _INTERRUPTED = ("incomplete", "interrupted"), "interrupted"
-"""States of responses that were stopped before the model finished, and the finish reason used for them."""
+"""The states of responses that were stopped before the model finished, and the finish reason for these responses."""
 
 
 def _evidence(message: Object, turn: PartTurn, lines: Sequence[int]) -> Evidence:
-    """Return the evidence in a message: times, and for a response also its model and tokens."""
+    """Return the time in a message, and the model and token counts of a response."""
     line = lines[turn.message]
     if message["kind"] != "response":
         return Evidence(line, moment(turn.part.get("timestamp") or message.get("timestamp")))
@@ -75,7 +75,7 @@ def _evidence(message: Object, turn: PartTurn, lines: Sequence[int]) -> Evidence
 
 
 def _is_message(turn: Json) -> bool:
-    """Return whether this is a request or a response with at least one part."""
+    """Return whether a value is a request or a response with at least one part."""
     if not isinstance(turn, dict) or turn.get("kind") not in ("request", "response"):
         return False
     return any(isinstance(part.get("part_kind"), str) for part in objects(turn.get("parts")))
@@ -89,10 +89,10 @@ _HIDDEN_PARTS = (
 
 
 def dump(conversation: Conversation) -> list[Json]:
-    """Write a response per assistant turn, and a request per run of other turns.
+    """Write a response for each assistant turn, and a request for each run of other turns.
 
     Every request contains the instructions, as in Pydantic AI.  Developer prompts become system prompts, and refusals
-    become texts; tools, approvals and linked media of the assistant cannot be expressed.
+    become text.  Tools, approvals and linked media in assistant turns cannot be expressed.
     """
     turns, tool_names = with_tool_names(turns_of(conversation))
     prompts = [turn for turn in turns if _is_prompt(turn)]
@@ -115,17 +115,17 @@ class _Document:
     """The messages of a document under construction."""
 
     def __init__(self, tool_names: dict[str, str], instructions: str) -> None:
-        """Start a document.
+        """Create an empty document.
 
         Args:
             tool_names: the tool names of calls by id
-            instructions: the instructions of every request
+            instructions: the instructions for every request
         """
         self.messages: list[Json] = []
         self._tool_names = tool_names
         self._instructions = {INSTRUCTIONS: instructions} if instructions else {}
         self._open: list[Json] | None = None
-        """The parts of the last message, if it is a request that may be continued."""
+        """The parts of the last message if it is a request to which parts can be added."""
 
     def add(self, turn: Turn) -> None:
         """Add a turn, including native parts that models do not see."""
@@ -145,7 +145,7 @@ class _Document:
             self._add_response([], members)
 
     def _add_request(self, parts: list[Json], members: Object) -> None:
-        """Add parts to the open request, or to a new one if the turn has members of a message."""
+        """Add parts to the open request, or to a new request if the turn has message members."""
         if parts and (self._open is None or members):
             self._open = []
             self.messages.append({"kind": "request", "parts": self._open, **self._instructions, **members})
@@ -177,7 +177,7 @@ def _is_hidden_part(block: Block) -> bool:
 
 
 def _request_parts(turn: Turn, blocks: list[Block], tool_names: dict[str, str]) -> list[Json]:
-    """Write the parts of a turn; empty for a prompt if Pydantic AI supports none of its content."""
+    """Write the parts of a turn; empty for prompts whose content Pydantic AI does not support."""
     if turn.role == "tool":
         return [_result(block, tool_names) for block in blocks if isinstance(block, Result)]
     members = {key: value for key, value in native(turn, PROVIDER).items() if not key.startswith(MESSAGE)}
@@ -195,7 +195,7 @@ def _request_parts(turn: Turn, blocks: list[Block], tool_names: dict[str, str]) 
 
 
 def _result(block: Result, tool_names: dict[str, str]) -> Object:
-    """Write a result; one that was logged as a retry prompt becomes a retry prompt again."""
+    """Write a result; results that were logged as retry prompts become retry prompts."""
     members, name = native(block, PROVIDER), block.name or tool_names.get(block.id, "")
     content, files = media.as_returned(block, media.returned_file)
     part = {"part_kind": "tool-return", "tool_name": name, "content": content, "tool_call_id": block.id}

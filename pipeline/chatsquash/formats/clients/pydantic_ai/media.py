@@ -1,7 +1,7 @@
 """Load and write the content of user prompts and tool results in Pydantic AI.
 
 The name of a file is its ``title`` in ``vendor_metadata``, which also contains provider-specific members:
-Anthropic's ``context``, ``citations`` and ``cache_control``, OpenAI's ``detail``, Gemini's ``media_resolution``.
+Anthropic's ``context``, ``citations`` and ``cache_control``, OpenAI's ``detail``, and Gemini's ``media_resolution``.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _VENDOR = {
     "media_resolution": ("google", "mediaResolution"),
     "detail": ("openai", "detail"),
 }
-"""Members of ``vendor_metadata``, with their provider and their name in its format."""
+"""The members of ``vendor_metadata``, with their providers and their names in the providers' formats."""
 _OF_TEXT = ("metadata", "value", "tag", "description")
 
 
 def block(item: Json) -> Block | None:
-    """Load an item; ``None`` for an empty text."""
+    """Load an item; ``None`` for empty text."""
     match item:
         case str(text) | {"kind": "text-content" | "structured-content", "content": str(text)}:
             return Text(text, native=_of_text(item)) if text else None
@@ -50,18 +50,18 @@ def block(item: Json) -> Block | None:
 
 
 def blocks(content: Json) -> tuple[Any, ...]:
-    """Load a text, an item or a list of them."""
+    """Load a string, an item or a list of both."""
     return tuple(each for item in as_list(content) if (each := block(item)))
 
 
 def binary(item: Json) -> Media | None:
-    """Load media from data, for places that allow nothing else; ``None`` for any other value."""
+    """Load media from data, for members that allow only data; ``None`` for other values."""
     medium = block({**item, "kind": "binary"}) if isinstance(item, dict) else None
     return medium if isinstance(medium, Media) else None
 
 
 def _of_text(item: Json) -> Native:
-    """Return the native members of a text: Anthropic's if the metadata has no others, else all unchanged."""
+    """Return the native members of text; Anthropic's metadata is separated if there is no other metadata."""
     if isinstance(item, str):
         return {}
     members = {name: item[name] for name in _OF_TEXT if name in item}
@@ -73,7 +73,7 @@ def _of_text(item: Json) -> Native:
 
 
 def kind_of(mime: str) -> Medium:
-    """Return the kind of media of a media type."""
+    """Return the kind of media for a media type."""
     return _MEDIA.get(mime.partition("/")[0], "file")
 
 
@@ -95,13 +95,13 @@ def _medium(item: Object, kind: Medium, mime: str, place: str, value: str) -> Me
 
 
 def _identifier(place: str, value: str) -> str:
-    """Compute the identifier that Pydantic AI generates for media without one."""
+    """Compute the identifier that Pydantic AI generates for media without an identifier."""
     content = parts.decode_base64(value) if place == "data" else value.encode("utf-8", "surrogatepass")
     return hashlib.sha1(content or b"", usedforsecurity=False).hexdigest()[:6]
 
 
 def octets(content: Json) -> str | None:
-    """Return base64 data, also from a JavaScript buffer or array of bytes; ``None`` for anything else."""
+    """Return data as base64; it may be base64, or a JavaScript buffer or byte array; ``None`` for other values."""
     if isinstance(content, str):
         return parts.standard_base64(content)
     if not isinstance(content, dict):
@@ -118,7 +118,7 @@ def octets(content: Json) -> str | None:
 
 
 def item(block: Block) -> Json:
-    """Write a block as an item; ``None`` if unsupported, such as a file id without a provider."""
+    """Write a block as an item; ``None`` for unsupported blocks, such as a file id without a provider."""
     match block:
         case Text() if block.native and (members := _text_members(block)):
             return {"kind": "text-content", "content": block.text, **members}
@@ -163,9 +163,7 @@ def _place(block: Media) -> Object | None:
 
 
 def result_content(value: Json, known: Json = None) -> ResultContent:
-    """Load the value of a result: a text, texts and files, or any other value as JSON, followed by its files.
-
-    Pydantic AI shows the model all values that are not files as one list, or a single value by itself.
+    """Load the value of a result: text, text and files, or any other value as JSON, followed by its files.
 
     Args:
         value: the value as logged
@@ -178,18 +176,19 @@ def result_content(value: Json, known: Json = None) -> ResultContent:
     others = [item for item in items if not _is_file(item, known)]
     if files and all(isinstance(item, str) for item in others):
         return ResultContent(blocks(value))
+    # The model sees all values that are not files as a list, or a single value by itself.
     data = (others[0] if len(others) == 1 else others) if files else value
     return ResultContent((Text(compact(data)), *(blocks(files) if files else ())), json=True)
 
 
 def as_returned(result: Result, file: Callable[[Media], Json]) -> tuple[Json, list[Json]]:
-    """Write the content of a result: a text, files and texts, or a value followed by its files.
+    """Write the content of a result: text, files and text, or a value followed by its files.
 
-    Native members of a text are omitted, since Pydantic AI does not support ``text-content`` in results.
+    Native members of text are omitted, because Pydantic AI does not support ``text-content`` in results.
 
     Args:
         result: the result
-        file: writes a file; returns ``None`` for one that cannot be file_item
+        file: writes a file; returns ``None`` for files that cannot be written
 
     Returns:
         the content, and the files in it
@@ -210,22 +209,20 @@ def as_returned(result: Result, file: Callable[[Media], Json]) -> tuple[Json, li
 
 
 def returned_file(block: Media) -> Json:
-    """Write a file in a result; a URL always has a ``media_type``, if only null; ``None`` if unsupported."""
+    """Write a file in a result; URLs always have a ``media_type``, which may be null; ``None`` if unsupported."""
     file_item = item(block)
     is_linked = isinstance(file_item, dict) and file_item.get("kind") in URLS
     return {**file_item, "media_type": file_item.get("media_type")} if is_linked else file_item
 
 
 def _is_file(item: Json, known: Json) -> bool:
-    """Return whether an item is a file, not an object of the tool with the same members.
-
-    Linked files are distinguished by the digests of the result, if it has them.
-    """
+    """Return whether an item is a file, rather than a tool's object with the same members."""
     if not isinstance(item, dict) or not isinstance(block(item), Media):
         return False
+    # The digests of a result, if logged, identify its linked files.
     return item["kind"] == "binary" or not isinstance(known, list) or digest(item) in known
 
 
 def digest(item: Object) -> str:
-    """Compute the digest by which Pydantic AI recognizes a file in a result."""
+    """Compute the digest that identifies a file in a Pydantic AI result."""
     return hashlib.sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Members of Pydantic AI's messages and parts: its own, and those that providers have in their formats."""
+"""The members of Pydantic AI's messages and parts: its own, and members from providers' formats."""
 
 from __future__ import annotations
 
@@ -16,39 +16,38 @@ from chatsquash.formats.writing import native
 
 PROVIDER = "pydantic_ai"
 MESSAGE = "message."
-"""The prefix of native members of a message, which are stored in its first turn."""
+"""The prefix for native members of a message, which are stored in its first turn."""
 PART = "part"
-"""The native member with a part that models see in another wording."""
+"""The native member for a part that models see in another wording."""
 _USUAL = {"force_download": False, "outcome": "success", "scope": "conversation", "state": "complete"}
 _COMMON_MEMBERS = (
     ("openai", "id", "id"),
     ("openai", "phase", "phase"),
     ("google", "thought_signature", "thoughtSignature"),
 )
-"""Members that providers have as well: the provider, the name here, and the name there.
-
-Except ``id``, they are in ``provider_details``.
+"""Members that providers' formats also have: the provider, Pydantic AI's name, and the provider's name.
+All except ``id`` are in ``provider_details``.
 """
 _PROVIDER_PREFIXES = (("google", "google"), ("openai", "openai"), ("azure", "openai"))
 
 
 _NEWEST_NAMES = {"tool-availability-delta": {"added": "tools_added"}}
-"""Members of parts with other names in older versions."""
+"""The new names of part members that were renamed, by part kind."""
 
 
 def with_newest_names(part: Object) -> Object:
-    """Rename members of a part to their names in the newest version."""
+    """Return a part with its members renamed to their names in the newest version."""
     names = _NEWEST_NAMES.get(string(part, "part_kind"), {})
     return {names.get(key, key): value for key, value in part.items()} if names else part
 
 
 def provider_of(name: str) -> str:
-    """Return the provider for one of Pydantic AI's provider names."""
+    """Return the provider for a Pydantic AI provider name."""
     return next((provider for begins, provider in _PROVIDER_PREFIXES if name.startswith(begins)), name)
 
 
 def own(holder: Object, *read: str) -> Object:
-    """Return the members that are not loaded otherwise, without empty ones and defaults."""
+    """Return the members that are not loaded elsewhere, except empty members and defaults."""
     return {
         key: value
         for key, value in holder.items()
@@ -57,15 +56,15 @@ def own(holder: Object, *read: str) -> Object:
 
 
 def tagged(members: Object) -> Native:
-    """Return members as native members of Pydantic AI."""
+    """Return members as Pydantic AI's native members."""
     return {PROVIDER: members} if members else {}
 
 
 def by_provider(part: Object, *, has_provider: bool = False) -> Native:
-    """Return native members by provider; those that the provider has in its format go under its name.
+    """Return native members by provider; members that the provider's format also has are under its name.
 
     Args:
-        part: the part, without members that are loaded otherwise
+        part: the part, without members that are loaded elsewhere
         has_provider: whether the block itself contains the provider
     """
     name, known = string(part, "provider_name"), Object()
@@ -80,7 +79,7 @@ def by_provider(part: Object, *, has_provider: bool = False) -> Native:
 
 
 def with_providers(native: Native, part: Object) -> Object:
-    """Add native members to a part; if there are several providers, only those of the first."""
+    """Add native members to a part; if there are several providers, only members of the first are added."""
     part |= native.get(PROVIDER, {})
     for provider, ours, theirs in _COMMON_MEMBERS:
         value = native.get(provider, {}).get(theirs)
@@ -93,7 +92,7 @@ def with_providers(native: Native, part: Object) -> Object:
 
 
 CAUSES = {"validation_error": "validation_errors", "no_output": "retry_feedback", "model_retry": "retry_feedback"}
-"""The causes of a retry, with the tags around the feedback to the model."""
+"""The causes of retries, with the tags around the feedback to the model."""
 _FRAMING = (
     "Your previous response failed the application's validation "
     "(this is automated feedback, not a message from the user):"
@@ -105,14 +104,11 @@ _SUMMARY = (
 _WITHDRAWN = "This context has been withdrawn."
 _ANSWERS = ("", "return text"), ("", "include your response in a tool call", "call a tool"), ("", "return an image")
 _RETRY_TEXTS = frozenset(f"Please {' or '.join(filter(None, requests))}." for requests in product(*_ANSWERS))
-"""The requests that Pydantic AI sends as the system after an empty response."""
+"""The system prompts that Pydantic AI sends after an empty response."""
 
 
 def shown_wording(part: Object) -> tuple[str, str] | None:
-    """Return the role and the text that models see for feedback, a summary or changed instructions.
-
-    ``None`` for any other part.
-    """
+    """Return the role and text that models see for feedback, summaries and changed instructions; ``None`` for others."""
     match part.get("part_kind"):
         case "retry-prompt" | "retry-feedback":
             return _feedback(part.get("content"), string(part.get("retry"), "cause"))
@@ -139,7 +135,7 @@ def _frame(tag: str, text: str, ident: str = "") -> str:
 
 
 def errors_wording(content: Json) -> Json:
-    """Return validation errors as the model sees them: without context, and a common input only once."""
+    """Return validation errors as the model sees them, without context and without repetitions of a common input."""
     if not isinstance(content, list) or len(objects(content)) != len(content):
         return content
     lines, first_input = list[Json](), list[Json]()
@@ -157,17 +153,17 @@ _CALLS: dict[str, tuple[str, Object]] = {
     "anthropic": ("server_name", {"type": "mcp_tool_use"}),
     "openai": ("server_label", {}),
 }
-"""The member with the name of the MCP server, and the other members that mark a call of a server."""
+"""The member for the name of an MCP server and the other members that mark its calls, by provider."""
 _OUTCOMES = ("success", "failed")
 
 
 def unpack(blocks: Sequence[Block]) -> Sequence[Block]:
-    """Convert calls of MCP servers and their results to the shape of the provider."""
+    """Convert MCP calls and their results to the provider's form."""
     return list(_unpack_all(blocks)) if _are_hosted(blocks) else blocks
 
 
 def pack(blocks: Sequence[Block]) -> Sequence[Block]:
-    """Convert calls of MCP servers and their results to the shape of Pydantic AI."""
+    """Convert MCP calls and their results to Pydantic AI's form."""
     return list(_pack_all(blocks)) if _are_hosted(blocks) else blocks
 
 
@@ -210,7 +206,7 @@ def _outcome_of(result: HostedResult) -> tuple[Json, Outcome] | None:
 
 
 def _provider_name(call: HostedCall) -> str:
-    """Return the provider's name of the tool in a result."""
+    """Return the provider's tool name in a result."""
     return "mcp" if call.provider == "anthropic" else call.name
 
 
@@ -235,7 +231,7 @@ def _pack_all(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _name(call: HostedCall) -> str:
-    """Return Pydantic AI's name for the tools of a call's server; empty if there is no server."""
+    """Return Pydantic AI's tool name for an MCP call; empty for other calls."""
     member, mark = _CALLS.get(call.provider, ("", {}))
     own = native(call, call.provider)
     server = string(own, member) if member and own.items() >= mark.items() else ""

@@ -1,4 +1,4 @@
-"""Load and write the parts of Pydantic AI's responses."""
+"""Load and write the parts of Pydantic AI responses."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ OUTCOMES = ("success", "failed", "denied", "interrupted", "retried")
 _REDACTED_ID = "redacted_thinking"
 """The id of reasoning that Anthropic encrypted completely."""
 _ENCRYPTING = ("openai", "xai")
-"""Providers whose signatures contain the encrypted reasoning."""
+"""The providers whose signatures contain the encrypted reasoning."""
 _CALL_MEMBERS = ("part_kind", "tool_name", "args", "tool_call_id")
 _ITEM_PREFIX = "rs_"
-"""The prefix of OpenAI's reasoning ids; other ids are names of members."""
+"""The prefix of OpenAI's reasoning ids; other ids are member names."""
 _ANTHROPIC = "anthropic"
-"""The provider whose own citations are kept in addition to those of Pydantic AI."""
+"""The provider whose own citations are kept in addition to Pydantic AI's."""
 _SAME_CITATION = "together"
-"""The native member that marks a source of the same citation as the source before it."""
+"""The native member of sources that belong to the same citation as the preceding source."""
 _FILE_MEMBERS = ("identifier", "vendor_metadata")
-"""Members of a file, as opposed to the part that contains it."""
+"""The members of a file, as opposed to the part that contains it."""
 
 
 def text_of(part: Object, member: str) -> str:
-    """Return a member that must be a text; raises ``TurnError``."""
+    """Return a member that must be a string; raises ``TurnError``."""
     if not isinstance(part.get(member), str):
         raise TurnError(f"has no text as its {member}")
     return str(part[member])
@@ -76,7 +76,7 @@ def blocks_of(of: str, part: Object, number: int) -> Iterator[Block]:
 
 
 def _text(part: Object, text: str) -> Iterator[Block]:
-    """Load a text, followed by its sources; an empty text with other members becomes a native block."""
+    """Load text and its sources; empty text with other members becomes a native block."""
     members = own(part, "part_kind", "content")
     if not members:
         yield from (Text(text),) if text else ()
@@ -96,7 +96,7 @@ def load_reasoning(part: Object, *, is_item: bool = False) -> Iterator[Reasoning
 
     Args:
         part: the part as logged
-        is_item: whether the id is known to be the id of an item; an id without a signature may be just a name
+        is_item: whether the id is known to be an item id; an id without a signature may be a member name
     """
     text, signature, ident, name = (string(part, key) for key in ("content", "signature", "id", "provider_name"))
     signer, more = provider_of(name), own(part, "part_kind", "content", "signature", "id", "provider_name")
@@ -126,7 +126,7 @@ def _hosted(part: Object, *, is_call: bool) -> Block:
 
 
 def _sources(part: Object) -> Iterator[Source]:
-    """Load the sources of a text, with Anthropic's own citations if there are equally many."""
+    """Load the sources of text, with Anthropic's own citations if there are as many citations as sources."""
     sources = [
         {**source, "anchor": citation.get("anchor"), _SAME_CITATION: place > 0 or None}
         for citation in objects(part.get("citations"))
@@ -146,7 +146,7 @@ def _sources(part: Object) -> Iterator[Source]:
 
 
 def response_parts(blocks: Sequence[Block]) -> list[Object]:
-    """Write the parts of a response; sources belong to the text before them, or else to the first text."""
+    """Write the parts of a response; sources belong to the preceding text, or else to the first text."""
     parts, waiting = list[Object](), list[Source]()
     texts = list[tuple[Object, list[Source]]]()
     for block in pack(blocks):
@@ -216,7 +216,7 @@ def _parts(block: Block) -> Iterator[Object]:
 
 
 def reasoning_part(block: Reasoning) -> Object:
-    """Write reasoning, without ids if the provider is unknown; empty without any content."""
+    """Write reasoning, without its id if the provider is unknown; empty if there is no content."""
     members = native(block, PROVIDER)
     name = members.get("provider_name", block.signer)
     ident = _REDACTED_ID if block.encrypted and name and block.signer not in _ENCRYPTING else block.id if name else ""
@@ -227,7 +227,7 @@ def reasoning_part(block: Reasoning) -> Object:
 
 
 def _tool_part(kind: str, block: Call | HostedCall | HostedResult, **content: Json) -> Object:
-    """Write a part with a call or a result, including its outcome, provider and native members."""
+    """Write the part of a call or a result, including its outcome, provider and native members."""
     outcome = block.outcome if isinstance(block, HostedResult) else None
     by = None if isinstance(block, Call) else block.provider
     known = {"tool_call_id": block.id, "outcome": outcome, "provider_name": by}
