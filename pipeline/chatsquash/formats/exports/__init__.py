@@ -1,1 +1,1 @@
-"""Formats of the files that services and tracers export; one module or package per export."""
+"""The formats of files exported by services and tracers; each is a module or package."""

@@ -42,31 +42,31 @@ _TRIAL, _RESULT = "agent/trajectory.json", "result.json"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether every object has a version of the format."""
+    """Check whether every object has a version of ATIF."""
     versions = [string(each, "schema_version") for each in values]
     return f"schema_version {versions[0]}" if values and all(each.startswith("ATIF-") for each in versions) else None
 
 
 def companions(name: str) -> str | None:
-    """Return the result of the Harbor trial that a trajectory belongs to."""
+    """Return the path of the result of the Harbor trial that a trajectory belongs to."""
     return f"../{_RESULT}" if name == _TRIAL.rpartition("/")[2] else None
 
 
 def owner(path: str) -> str | None:
-    """Return the trajectory of a Harbor trial, given the path of its result."""
+    """Return the path of a Harbor trial's trajectory, given the path of its result."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{_TRIAL}" if name == _RESULT else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the name of a Harbor trial, which is the name of its folder."""
+    """Return the name of a Harbor trial's folder, which is the name of the trial."""
     del origin
     trial = f"/{path}".removesuffix(f"/{_TRIAL}")
     return trial.rpartition("/")[2] or None if trial != f"/{path}" else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return a conversation for each trajectory, followed by those of its sub-agents.
+    """Return a conversation for each trajectory, followed by the conversations of its sub-agents.
 
     ``meta`` is the result of the Harbor trial.
     """
@@ -85,7 +85,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 def _id(trajectory: Json) -> str:
-    """Return the id of a trajectory that is not a sub-agent's."""
+    """Return the id of a trajectory that does not belong to a sub-agent."""
     return string(trajectory, "trajectory_id") or string(trajectory, "session_id")
 
 
@@ -102,7 +102,7 @@ class _PlacedTrajectory(NamedTuple):
 
 
 def _nested(value: Json, place: str, line: int, before: str) -> list[_PlacedTrajectory]:
-    """Return a trajectory and those nested in it at any depth; ``before`` is the id of the one that it continues."""
+    """Return a trajectory and its nested trajectories; ``before`` is the id of the trajectory that it continues."""
     nested: list[_PlacedTrajectory] = []
     session = string(value, "session_id")
     waiting = [
@@ -128,7 +128,7 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
     place, trajectory = each.place, each.trajectory
     steps = expect_list(trajectory.get("steps"), f"{place} has steps that are")
     unread.count_members("trajectory", trajectory, *_TRAJECTORY)
-    # Each member of the writer's own additions is counted, even those that are read, such as a reward.
+    # All members of ``extra`` are counted, even members that are read, such as a reward.
     unread.count_members("trajectory.extra", trajectory.get("extra"))
     unread.count_members("agent", trajectory.get("agent"), "model_name", "tool_definitions")
     turns: list[LoggedTurn] = []
@@ -140,14 +140,14 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
         known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
-        return None  # all of it was produced elsewhere
+        return None  # all steps were produced elsewhere
     links = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
     return load_conversation(openai_chat, turns, tools, **links, **_reward(trajectory, "trajectory"))
 
 
 def _reward(holder: Json, name: str) -> Object:
-    """Return the reward of a trajectory as written by the agent or the verifier of its task."""
+    """Return the reward of a trajectory that the agent or the verifier of its task wrote."""
     for path in _REWARDED:
         value = at(holder, *path, "reward")
         if type(value) in (int, float, Rounded) and abs(value) <= float_info.max:  # an integer may exceed a float
@@ -156,7 +156,7 @@ def _reward(holder: Json, name: str) -> Object:
 
 
 def _evidence(step: Object, line: int, model: str) -> Evidence:
-    """Return the evidence for a step; for copied context only the line, since it was produced elsewhere."""
+    """Return the evidence for a step; for copied context, which was produced elsewhere, only the line."""
     if step.get("is_copied_context") is True:
         return Evidence(line)
     metrics, at_time = step.get("metrics"), moment(step.get("timestamp"))
@@ -185,7 +185,7 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
 
 
 def _result(result: Object, *, has_calls: bool) -> Object:
-    """Convert a result; an observation without a call becomes a user message."""
+    """Convert a result; observations without a call become user messages."""
     call_id, content = string(result, "source_call_id"), _content(result.get("content"))
     if not call_id and not has_calls:
         return {"role": "user", "content": content}
@@ -197,14 +197,14 @@ def _result(result: Object, *, has_calls: bool) -> Object:
 
 
 def _content(content: Json) -> Json:
-    """Convert content to a text or parts of OpenAI chat."""
+    """Convert content to a string or OpenAI chat parts."""
     if isinstance(content, list):
         return [_part(part) for part in content]
     return "" if content is None else content
 
 
 def _part(part: Json) -> Json:
-    """Convert a part; an image may be inline data or a path."""
+    """Convert a part; images may be inline data or paths."""
     match part:
         case {"type": "image", "source": {"media_type": str(mime), "data": str(data)}}:
             return image(data_url(mime, data))

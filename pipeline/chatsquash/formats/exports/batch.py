@@ -1,4 +1,4 @@
-"""Batches of OpenAI, Anthropic and Gemini: a file of results, with the requests in another file next to it."""
+"""Batches of OpenAI, Anthropic and Gemini: a file with results, next to a file with the requests."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _AMBIGUOUS = "result with the id of several requests"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for results or requests with a custom id, or a key in Gemini's batches."""
+    """Check for results or requests with a custom id, or with a key in Gemini's batches."""
     rows = _rows(values)
     if not rows or not all(map(_id, rows)):
         return None
     name = "custom_id" if all("custom_id" in row for row in rows) else "key"
     if all(map(_is_result, rows)):
-        # A key with an error is not specific enough: any service may write that.
+        # A key with an error is not specific to Gemini's batches.
         is_one = name == "custom_id" or any(_answer(row).keys() & {"candidates", "promptFeedback"} for row in rows)
         return f"{name}, and response or result" if is_one else None
     is_one = all(map(_body, rows)) and (name == "custom_id" or all("contents" in _body(row) for row in rows))
@@ -36,7 +36,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def _rows(values: list[Json]) -> list[Object]:
-    """Return the lines of a file, or the requests in the body of an API call that creates an Anthropic batch."""
+    """Return the lines of a file, or the requests in the body of an API request that creates an Anthropic batch."""
     request_list = at(values[0], "requests") if len(values) == 1 else None
     rows = request_list if isinstance(request_list, list) else values
     return objects(rows) if len(objects(rows)) == len(rows) else []
@@ -63,13 +63,13 @@ def companions(name: str) -> str | None:
 
 
 COMPANION_MARKS = (b'"messages"', b'"input"', b'"prompt"', b'"contents"')
-"""Members near the beginning of files with requests."""
+"""The members near the beginning of files with requests."""
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return a conversation for each result whose request is known; empty for a file of requests.
+    """Return a conversation for each result whose request is known; empty for a file with requests.
 
-    ``meta`` are the contents of the files next to it.
+    ``meta`` contains the content of other files in the same folder.
     """
     unread = Unread()
     converted = list[Conversation]()
@@ -100,9 +100,9 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 class _Requests:
-    """The requests for a file of results: from the file that contains all of them, or else from all files.
+    """The requests for a file with results, from files that contain all of them, or else from all files.
 
-    Clients choose the ids of a batch, so several batches may use the same ones.
+    Clients choose the ids in a batch, so several batches may use the same ids.
     """
 
     def __init__(self, meta: Json, ids: set[str]) -> None:
@@ -111,7 +111,7 @@ class _Requests:
         self.bodies: dict[str, Object] = {}
         self.ambiguous = set[str]()
         for name, body in (pair for each in complete or files for pair in each):
-            # The same request in several files, such as a batch that was sent again, is not ambiguous.
+            # An identical request in several files is not ambiguous; a batch may have been sent again, for example.
             if name in ids and self.bodies.setdefault(name, body) != body:
                 self.ambiguous.add(name)
 
@@ -123,12 +123,12 @@ def _requests(content: Json) -> Iterator[tuple[str, Object]]:
 
 
 def _lines(values: list[Json], rows: int, lines: list[int] | None) -> list[int]:
-    """Return the line number of each row; the rows of a list are in a single value."""
+    """Return the line number of each row; rows in a list are on the first line."""
     return [1] * rows if len(values) == 1 and rows != 1 else list(line_numbers(values, lines))
 
 
 def _answer(row: Object) -> Object:
-    """Return the body of a response; empty for an error."""
+    """Return the body of a response; empty for errors."""
     if "custom_id" not in row:
         return {} if row.get("error") else members(row.get("response"))
     if isinstance(row.get("result"), dict):

@@ -24,7 +24,7 @@ _MESSAGE = (
 )
 _HIDDEN = "is_visually_hidden_from_conversation"
 _ALL = "all"
-"""The recipient of messages that are not calls."""
+"""The recipient of all messages that are not calls."""
 _PICTURE = "image_asset_pointer"
 _THOUGHTS = ("thoughts", "reasoning_recap")
 
@@ -38,7 +38,7 @@ def fits(values: list[Json]) -> str | None:
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Return the path to the current node of each conversation, then edited and regenerated branches.
 
-    The system prompt and the tools are not exported.  Calls have no ids, so results are matched by their order.
+    The system prompt and the tools are not exported.  Calls have no ids, so results are matched based on their order.
     """
     return load_elements(values, lines, _conversation)
 
@@ -63,11 +63,11 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     ]
     session: Object = {"session_id": text(value.get("conversation_id")) or text(value.get("id"))}
     session |= bounds(value.get("create_time"), value.get("update_time"))
-    flat = [step for way in selected_paths for step in way]
+    flat = [step for path in selected_paths for step in path]
     places, at_place = list[list[int]](), 0
-    for way in selected_paths:
-        places.append(list(range(at_place, at_place + len(way))))
-        at_place += len(way)
+    for path in selected_paths:
+        places.append(list(range(at_place, at_place + len(path))))
+        at_place += len(path)
     return with_unread(load_paths(openai_chat, flat, places, session), unread)
 
 
@@ -78,7 +78,7 @@ def _latest(nodes: list[Object]) -> int:
 
 
 class _Numbers:
-    """Generates ids for calls, since exports do not contain them."""
+    """A generator for call ids, which exports do not contain."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -89,7 +89,7 @@ class _Numbers:
 
 
 def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unread) -> ThreadEntry:
-    """Convert a node, which may be without a message."""
+    """Convert the message of a node, which may be missing."""
     if not isinstance(message, dict):
         return ThreadEntry()
     unread.count_members("message", message, *_MESSAGE)
@@ -119,7 +119,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
 
 
 def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | None:
-    """Convert a message of the assistant: a text, thoughts or a call."""
+    """Convert an assistant message, which contains text, thoughts or a call."""
     content, recipient = members(message.get("content")), text(message.get("recipient")) or _ALL
     content_type = string(content, "content_type")
     if content_type in _THOUGHTS:
@@ -149,12 +149,12 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
 
 
 def _flat(content: Object) -> str:
-    """Concatenate the texts of parts."""
+    """Concatenate the text of parts."""
     return "".join(part for part in as_list(content.get("parts")) if isinstance(part, str))
 
 
 def _content(content: Json, unread: Unread) -> Json:
-    """Convert content to a text, or to parts if it contains pictures, of which only the ids are exported."""
+    """Convert content to a string, or to parts if it contains pictures, of which only the ids are exported."""
     body = members(content)
     content_type = string(body, "content_type")
     if isinstance(body.get("text"), str):
@@ -180,12 +180,12 @@ def _content(content: Json, unread: Unread) -> Json:
 
 
 def _files(content: Json) -> list[str]:
-    """Return the ids of the pictures in content."""
+    """Return the file ids of the pictures in content."""
     return [string(part.get("file"), "file_id") for part in objects(content)]
 
 
 def _pointer(part: Json) -> str:
-    """Return the id of a picture, which is not part of the export; empty for other parts."""
+    """Return the file id of a picture; empty for other parts."""
     if at(part, "content_type") != _PICTURE:
         return ""
     pointer = string(part, "asset_pointer")
@@ -193,7 +193,7 @@ def _pointer(part: Json) -> str:
 
 
 def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
-    """Return the entries of a path with call ids assigned to results and consecutive assistant messages merged."""
+    """Return the entries of a path, with call ids assigned to results and consecutive assistant messages merged."""
     result, waiting = list[ThreadEntry](), list[str]()
     for place in path:
         step = steps[place]
@@ -218,7 +218,7 @@ def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
 
 
 def _joins(before: Object, turn: Object) -> bool:
-    """Return whether two messages of the assistant form one reply, in the order of thoughts, text and call."""
+    """Return whether two assistant messages belong to the same reply, whose order is thoughts, text and call."""
     return not before.get("tool_calls") and not (before.get("content") and turn.get("content"))
 
 

@@ -26,7 +26,7 @@ _MEMBERS = {
     _RESULT: ("tool_use_id", "content", "is_error"),
     "image": ("source",),
 }
-"""The members of blocks that the API accepts, by type."""
+"""The members of blocks that the API accepts, by block type."""
 
 
 def fits(values: list[Json]) -> str | None:
@@ -36,7 +36,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the path to the newest message of each conversation, then edited and regenerated branches.
+    """Return the path to the current or newest message of each conversation, then edited and regenerated branches.
 
     The system prompt is not exported.
     """
@@ -95,7 +95,7 @@ def _step(place: str, line: int, message: Object, model: str | None, unread: Unr
 
 
 def _block(block: Object, unread: Unread) -> Object | None:
-    """Convert a block to the form of the API; blocks that are only displayed are counted as unread."""
+    """Convert a block to the API's form; blocks that are only displayed are counted as unread."""
     block_type = string(block, "type")
     if block_type == "voice_note":
         words = text(block.get("text"))
@@ -115,7 +115,7 @@ def _block(block: Object, unread: Unread) -> Object | None:
 
 
 def _turns(role: str, blocks: list[Object]) -> list[Object]:
-    """Split the blocks of a message, which contains calls together with their results, into turns."""
+    """Split the blocks of a message, which may contain both calls and results, into turns."""
     turns = list[Object]()
     for block in blocks:
         speaker = "user" if block["type"] == _RESULT else role

@@ -1,7 +1,7 @@
 """Open WebUI's exported chats: a tree of messages with all regenerated answers.
 
-Answers are lists of OpenAI Responses items (``output``).  Older versions write a text instead, with thoughts and calls
-as ``<details>`` elements.
+Answers are lists of OpenAI Responses items (``output``).  Older versions write text instead, with thoughts and calls as
+``<details>`` elements.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ _DETAILS = re.compile(r'\n?<details type="(reasoning|tool_calls)"([^>]*)>\n?(.*?
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _SUMMARY = re.compile(r"<summary>.*?</summary>\n?", re.DOTALL)
 _COMPACTED = "[CONVERSATION SUMMARY]\n"
-"""The text before a summary in the system prompt."""
+"""The text that precedes a summary in the system prompt."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for chats with a history that maps ids to messages, or for feedback with such chats."""
+    """Check for chats with a history that maps ids to messages, or for feedback that contains such chats."""
     if values and all(_has_history(each) for each in values):
         return "chat.history.messages"
     is_feedback = values and all(string(each, "type") == "rating" and "snapshot" in members(each) for each in values)
@@ -82,22 +82,22 @@ def _has_history(chat: Json) -> bool:
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Return the path to the current message of each chat, then other answers and edited prompts.
 
-    The system prompt comes from the settings of the chat; the model's own prompt and tool definitions are not
-    exported.  The rating of the last reply becomes the reward of the conversation.
+    The system prompt comes from the chat's settings; the model's own prompt and tool definitions are not exported.
+    The rating of the last reply becomes the reward of the conversation.
     """
     return load_elements(values, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     if "snapshot" not in members(value):
-        return _of_chat(value, where, line)
+        return _chat_conversations(value, where, line)
     rated, chat = text(at(value, "meta", "message_id")), at(value, "snapshot", "chat")
-    # A chat is repeated in the feedback for each of its answers, so only the rated answer counts as sampled.
-    converted = _of_chat(chat, where, line, rated) if rated and _has_history(chat) else []
+    # The feedback for each answer repeats the chat, so only the rated answer is treated as sampled.
+    converted = _chat_conversations(chat, where, line, rated) if rated and _has_history(chat) else []
     return [_with_rating(each, at(value, "data", "rating")) for each in converted]
 
 
-def _of_chat(value: Json, where: str, line: int, rated: str | None = None) -> list[Conversation]:
+def _chat_conversations(value: Json, where: str, line: int, rated: str | None = None) -> list[Conversation]:
     chat = members(at(value, "chat"))
     history = members(chat.get("history"))
     messages = expect_object(history.get("messages"), f"{where} has messages that are")
@@ -118,20 +118,20 @@ def _of_chat(value: Json, where: str, line: int, rated: str | None = None) -> li
 
 
 def _rating(conversation: Conversation, messages: Object) -> Json:
-    """Return the rating of the last reply of a conversation."""
+    """Return the rating of a conversation's last reply."""
     replies = origin_of(conversation).replies
     return at(messages, replies[-1].logged_id or "", "annotation", "rating") if replies else None
 
 
 def _with_rating(conversation: Conversation, rating: Json) -> Conversation:
-    """Set a rating (1 for thumbs up, -1 for thumbs down) as the reward of a conversation."""
+    """Return a conversation with a rating (1 for thumbs up, -1 for thumbs down) as its reward."""
     if str(rating) not in ("1", "-1"):
         return conversation
     return with_origin(conversation, reward=float(str(rating)), reward_evidence="the rating of the last reply")
 
 
 class _Thread:
-    """Converts messages of a chat to entries; a summary becomes an entry before the first message that it keeps."""
+    """A converter from chat messages to entries; a summary becomes an entry before the message that contains it."""
 
     def __init__(self, system: str | None, line: int, unread: Unread, rated: str | None) -> None:
         self.names, self.parents = list[str](), list[str | None]()
@@ -156,7 +156,7 @@ class _Thread:
     def steps_after(self, before: list[int]) -> list[ThreadEntry]:
         """Return the entries, with the system prompt at the beginning of each path.
 
-        ``before`` is the previous entry of each entry.
+        ``before`` contains the parent of each entry.
         """
         if not self._system:
             return self._steps
@@ -193,7 +193,7 @@ class _Thread:
             logged_id=text(message.get("id")),
             completion_tokens=_count(usage, "completion_tokens", "output_tokens", "eval_count"),
         )
-        # The usage covers the complete answer, which may be several messages; it is assigned to the last one.
+        # The usage covers the complete answer; if it consists of several messages, it is assigned to the last one.
         last = max(number for number, turn in enumerate(turns) if turn["role"] == "assistant")
         result_evidence = Evidence(self._line, time)
         evidence = [known if turn["role"] == "assistant" else result_evidence for turn in turns]
@@ -222,7 +222,7 @@ def _count(usage: Object, *names: str) -> int | None:
 
 
 class _Reply:
-    """Collects the messages of an answer, which may include tool calls."""
+    """The messages of an answer under construction, which may include tool calls."""
 
     def __init__(self) -> None:
         self.turns = list[Object]()
@@ -230,7 +230,7 @@ class _Reply:
         self._results = list[Object]()
 
     def text(self, words: str) -> None:
-        """Add text; after results, it starts a new message."""
+        """Add text, which starts a new message after results."""
         if words:
             self._continue()
             self._texts.append(words)
@@ -268,7 +268,7 @@ class _Reply:
 
 
 def _from_items(items: list[Object], unread: Unread) -> list[Object]:
-    """Return the messages in the items of an answer; calls without a result are dropped, since they are not sent."""
+    """Return the messages in the items of an answer; calls without a result are dropped, because they are not sent."""
     answered_calls = {string(item, "call_id") for item in items if item.get("type") == "function_call_output"}
     reply = _Reply()
     for item in items:
@@ -300,7 +300,7 @@ def _result(output: Json, unread: Unread) -> Json:
 
 
 def _from_text(content: str) -> list[Object]:
-    """Return the messages in the text of an answer, with thoughts and calls from ``<details>`` elements."""
+    """Return the messages in the text of an answer, including thoughts and calls from ``<details>`` elements."""
     reply, end = _Reply(), 0
     for element in _DETAILS.finditer(content):
         reply.text(content[end : element.start()].strip("\n"))
@@ -317,7 +317,7 @@ def _from_text(content: str) -> list[Object]:
 
 
 def _parse(value: str) -> Json:
-    """Parse arguments or a result; these are JSON texts encoded as JSON a second time."""
+    """Parse arguments or a result, which are JSON strings that contain JSON."""
     parsed = jsonio.value(value)
     return value if parsed is None else parsed
 

@@ -1,4 +1,4 @@
-"""Session traces of the Hugging Face Hub (STS): a header line, then a line for each message."""
+"""The Hugging Face Hub's session traces (STS): a header line, then a line for each message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIRST = 20
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a header with a harness; lines with parent ids belong to Pi."""
+    """Check for a header with a harness, without lines that belong to Pi."""
     header = values[0] if values else None
     is_header = (
         at(header, "type") == "session" and bool(string(header, "harness")) and isinstance(at(header, "id"), str)
@@ -29,7 +29,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the conversation after each header; tool definitions are not part of the format."""
+    """Return the conversation after each header; the format has no tool definitions."""
     sessions = list[tuple[str, list[LoggedTurn]]]()
     unread = Unread()
     for number, line, value in entries(values, lines):

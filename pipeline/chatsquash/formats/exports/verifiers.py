@@ -1,4 +1,4 @@
-"""Rollouts of verifiers: traces of version 1, which are trees of nodes, and results of version 0."""
+"""Rollouts of verifiers: version 1 traces, which are trees of nodes, and version 0 results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _traces(value: Object) -> Json:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the path to the last node of each trace, then those to other leaves, and the conversations of results."""
+    """Return the path to the last node of each trace, then the paths to other leaves; and a conversation per result."""
     converted, unread = list[Conversation](), Unread()
     for place, line, value in entries(values, lines):
         traces = _traces(value)
@@ -102,7 +102,7 @@ def _step(node: Json, where: str, line: int, call: Object) -> ThreadEntry:
 
 
 def _turn(message: Object) -> Object:
-    """Convert a message; its calls are flat objects or JSON texts."""
+    """Convert a message, whose calls are flat objects or JSON strings."""
     calls = [parsed(call) if isinstance(call, str) else call for call in as_list(message.get("tool_calls"))]
     if not calls:
         return {name: value for name, value in message.items() if name != "tool_calls"}

@@ -108,7 +108,7 @@ _RETRY_TEXTS = frozenset(f"Please {' or '.join(filter(None, requests))}." for re
 
 
 def shown_wording(part: Object) -> tuple[str, str] | None:
-    """Return the role and text that models see for feedback, summaries and changed instructions; ``None`` for others."""
+    """Return the role and text that models see for feedback, a summary or changed instructions; ``None`` for others."""
     match part.get("part_kind"):
         case "retry-prompt" | "retry-feedback":
             return _feedback(part.get("content"), string(part.get("retry"), "cause"))

@@ -1,4 +1,4 @@
-"""Load the messages of Pydantic AI as turns."""
+"""Load Pydantic AI messages as turns."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from chatsquash.formats.values import Object, kind, objects, string
 
 INSTRUCTIONS, _TIME = "instructions", "timestamp"
 _CHANGE, _RESTATES = "instruction-delta", ("instruction-baseline", "compaction")
-"""The part that changes instructions, and those that replace all earlier changes."""
+"""The kind of part that changes instructions, and the kinds of parts that replace all earlier changes."""
 
 
 class PartTurn(NamedTuple):
-    """A turn and its place in the document."""
+    """A turn, and its place in the document."""
 
     turn: Turn
     message: int
     """The index of its message."""
     part: Object
-    """The part of the request that it comes from; empty for a response and for instructions."""
+    """The request part that it comes from; empty for responses and instructions."""
 
 
 def read(messages: list[Json]) -> list[PartTurn]:
-    """Load the turns of a document in order, one per part of a request and one per response.
+    """Load the turns of a document in order: one per request part, and one per response.
 
-    Parts that models do not see are added to the next turn, or else to the last one.  Raises ``TurnError``.
+    Parts that models do not see are added to the next turn, or else to the last turn.  Raises ``TurnError``.
     """
     kinds = [_kind(number, message) for number, message in enumerate(messages)]
     prompt = _instructions(messages)
@@ -95,7 +95,7 @@ def _kind_of(part: Json) -> str:
 
 
 def _with_instructions(turns: list[PartTurn], prompt: tuple[int, str] | None, messages: list[Json]) -> list[PartTurn]:
-    """Insert instructions as a prompt after leading prompts, or before them if the first request is empty."""
+    """Insert instructions as a prompt after the leading prompts, or before them if the first request is empty."""
     if prompt is None:
         return turns
     number, text = prompt
@@ -105,7 +105,7 @@ def _with_instructions(turns: list[PartTurn], prompt: tuple[int, str] | None, me
 
 
 def _instructions(messages: list[Json]) -> tuple[int, str] | None:
-    """Return the instructions of the last request, or of the one before if the last has only results and none."""
+    """Return the instructions of the last request, or of the request before it if the last has only results."""
     requests = [(number, message) for number, message in enumerate(messages) if message["kind"] == "request"][-2:]
     for number, message in reversed(requests):
         if isinstance(message.get(INSTRUCTIONS), str) and message[INSTRUCTIONS]:
@@ -116,7 +116,7 @@ def _instructions(messages: list[Json]) -> tuple[int, str] | None:
 
 
 def _last_restatement(messages: list[Json]) -> tuple[int, int]:
-    """Return the place of the last part that replaces all earlier changes of instructions."""
+    """Return the place of the last part that replaces all earlier changes to instructions."""
     places = (
         (number, place)
         for number in reversed(range(len(messages)))
@@ -132,7 +132,7 @@ _MessageTurns = tuple[list[PartTurn], list[Block], State]
 def _request(
     message: Object, number: int, state: State, waiting: list[Block], last_restatement: tuple[int, int]
 ) -> _MessageTurns:
-    """Load one turn per part; parts that models do not see wait, including instructions that were replaced later."""
+    """Load a turn from each part; parts that models do not see (such as replaced instructions) wait for a turn."""
     turns = list[PartTurn]()
     for place, part in enumerate(message["parts"]):
         try:
@@ -162,7 +162,7 @@ def _response(message: Object, number: int, state: State, waiting: list[Block]) 
 
 
 def _request_turn(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
-    """Load a part as a turn; ``None`` if models do not see it."""
+    """Load a part as a turn; ``None`` if models do not see the part."""
     match of:
         case "tool-return":
             return _result(part, state)
@@ -197,7 +197,7 @@ def _speech_blocks(part: Object) -> tuple[Block, ...]:
 
 
 def _result(part: Object, state: State) -> tuple[Turn, State]:
-    """Load a result; the retry prompt of older versions becomes a result with the outcome ``retried``."""
+    """Load a result; retry prompts of older versions become results with the outcome ``retried``."""
     name, logged_id, content = text_of(part, "tool_name"), string(part, "tool_call_id"), part.get("content")
     call_id, state = state.answer(logged_id, name)
     outcome: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
@@ -207,6 +207,6 @@ def _result(part: Object, state: State) -> tuple[Turn, State]:
         outcome, read = "retried", read if wording == content else ()
     result_value = media.result_content(wording, part.get("content_file_digests"))
     if not result_value.json or any(isinstance(block, Media) for block in result_value.content):
-        read = (*read, "content_file_digests")  # written again from the files
+        read = (*read, "content_file_digests")  # computed from the files when written
     more = own(part, "tool_name", "tool_call_id", *read)
     return Turn("tool", (result(call_id, logged_id, name, result_value, outcome, tagged(more)),)), state

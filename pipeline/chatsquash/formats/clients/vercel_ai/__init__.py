@@ -1,4 +1,4 @@
-"""Vercel's UIMessage arrays, in which the AI SDK 4 to 7 stores conversations: a call and its result are one part."""
+"""Vercel's UIMessage arrays, in which the AI SDK 4 to 7 stores conversations: a call and its result form one part."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def fits(documents: list[Json]) -> str | None:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load one conversation per list of messages; messages that are separate lines form one conversation."""
+    """Load a conversation from each list of messages; messages on separate lines form one conversation."""
     return [_conversation(chat) for chat in message_lists(objects, line_numbers(objects, lines), "role", "messages")]
 
 
@@ -75,7 +75,7 @@ def _conversation(chat: MessageList) -> Conversation:
 
 
 def _evidence(message: Object, turn: Turn, line: int) -> Evidence:
-    """Return the evidence in a message, from the metadata names in the documentation of the AI SDK."""
+    """Return the evidence in a message, with the metadata names from the AI SDK's documentation."""
     metadata = message.get("metadata")
     time = moment(message.get("createdAt") or at(metadata, "createdAt"))
     if turn.role != "assistant":
@@ -102,13 +102,13 @@ _DONE = {"state": "done"}
 
 
 def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> Json:
-    """Write a UI message per run of assistant turns and results, and per other turn.
+    """Write a UI message for each run of assistant turns and results, and for each other turn.
 
-    Other members of a chat are written around its messages.
+    The other members of a chat are written in an object with its messages.
 
     Args:
         conversation: the conversation
-        ids: returns the id for a message without one, given its number, which starts at 1
+        ids: returns the id for a message without an id, given its number, which starts at 1
     """
     writer, messages = _MessageParts(turns_of(conversation)), list[Json]()
     for number, turn in enumerate(turns_of(conversation)):
@@ -129,7 +129,8 @@ def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> 
 
 
 def _continues(last: Object, turn: Turn, own: Object) -> bool:
-    """Return whether a turn continues the message before it; a turn from a separate message has an id or metadata."""
+    """Return whether a turn continues the last message."""
+    # Turns from separate messages have an id or metadata.
     if last.get("role") != _ROLES.get(turn.role) or own:
         return False
     first = getattr(turn.blocks[0], "native", {}) if turn.blocks else {}
@@ -143,7 +144,7 @@ def _message(turn: Turn, parts: list[Json], own: Object, new: str) -> Object:
 
 
 class _MessageParts:
-    """Writes the parts of turns."""
+    """A writer for the parts of turns."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
         packs = [pack(turn.blocks) for turn in turns]
@@ -158,7 +159,7 @@ class _MessageParts:
         }
 
     def parts(self, number: int) -> list[Json]:
-        """Write the parts of a turn, one step per assistant turn; empty if the AI SDK supports none of its content."""
+        """Write the parts of a turn, with a step for an assistant turn; empty if its content is not supported."""
         turn = self._turns[number]
         match turn.role:
             case "assistant":
@@ -180,7 +181,7 @@ class _MessageParts:
         return []
 
     def _block_parts(self, place: tools.Place, block: Block) -> Iterator[Object]:
-        """Write the parts of an assistant's block, or of a result without a call."""
+        """Write the parts of an assistant block, or of a result without a call."""
         if isinstance(block, blocks.Call | blocks.HostedCall):
             answer = self._answers.get(place)
             yield tools.write(block, answer[1] if answer else None, self._approvals.get(block.id))
@@ -191,7 +192,7 @@ class _MessageParts:
 
 
 def _reworded_part(turn: Turn) -> Object | None:
-    """Write a retry request or a summary of Pydantic AI in the shape of its adapter."""
+    """Write Pydantic AI's retry request or summary in the form of its adapter; ``None`` for other turns."""
     part, text = members(native(turn, PYDANTIC).get("part")), text_of(turn.blocks)
     if string(part, "part_kind") == "retry-feedback" and text:
         return with_metadata({"type": "text", "text": text, **_DONE}, {}, retry_feedback=part)

@@ -1,4 +1,4 @@
-"""Load and write files of UI messages, and files in results, which have the shapes of Pydantic AI."""
+"""Load and write files in UI messages, and files in results, which have Pydantic AI's forms."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def plain(mime: str) -> str:
 
 
 def mime_of(block: Media) -> str:
-    """Return the media type, or a placeholder where the member is required."""
+    """Return the media type, or a placeholder, because the member is required."""
     mime = block.mime or _TYPES.get(block.url.lower().rpartition(".")[2], "")
     if mime and (block.mime or kind_of(mime) == block.kind):
         return mime
@@ -57,7 +57,7 @@ def mime_of(block: Media) -> str:
 
 
 def address(block: Media) -> str:
-    """Return the URL of media; empty without one that the AI SDK accepts."""
+    """Return the URL of media; empty if the AI SDK does not accept it."""
     if block.data:
         return parts.data_url(mime_of(block), block.data)
     if block.file_id:
@@ -66,7 +66,7 @@ def address(block: Media) -> str:
 
 
 def read(part: Object) -> Media | None:
-    """Load a ``file`` part; ``None`` without a URL."""
+    """Load a ``file`` part; ``None`` if it has no URL."""
     url, part_metadata, mime = part.get("url"), part.get(METADATA), string(part, "mediaType")
     if not isinstance(url, str) or not url:
         return None
@@ -91,7 +91,7 @@ def read(part: Object) -> Media | None:
 
 
 def write(block: Media) -> Object | None:
-    """Write media as a ``file`` part; ``None`` without a URL."""
+    """Write media as a ``file`` part; ``None`` if no URL is available."""
     url = address(block)
     if not url:
         return None
@@ -111,17 +111,17 @@ def write(block: Media) -> Object | None:
 
 
 def result_content(output: Json) -> ResultContent:
-    """Load the output of a tool: a text, texts and files in the shapes of Pydantic AI, or any other value as JSON."""
+    """Load the output of a tool: text, text and files in Pydantic AI's forms, or any other value as JSON."""
     return returns.result_content(output)
 
 
 def result_value(block: Result) -> Json:
-    """Write the output of a tool: the value, a text, or texts and files."""
+    """Write the output of a tool: a value, text, or text and files."""
     return returns.as_returned(block, _file)[0]
 
 
 def _file(block: Media) -> Json:
-    """Write a file in the shape of Pydantic AI; a file id has its media type, and possibly no provider."""
+    """Write a file in Pydantic AI's form; file ids are written with a media type, even without a provider."""
     file_item = returns.returned_file(block)
     if block.file_id:
         return {"kind": "uploaded-file", "file_id": block.file_id, "media_type": mime_of(block), **members(file_item)}

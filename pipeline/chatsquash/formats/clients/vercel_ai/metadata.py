@@ -1,4 +1,4 @@
-"""Convert provider metadata of the AI SDK to native members of blocks, and back.
+"""Convert the AI SDK's provider metadata to native members of blocks, and back.
 
 Metadata is stored by provider, and repeated for Pydantic AI's adapter for UI messages.
 """
@@ -21,35 +21,35 @@ from chatsquash.formats.writing import is_own_mark
 
 PROVIDER, PYDANTIC = "vercel_ai", "pydantic_ai"
 METADATA = "providerMetadata"
-"""The native member with the metadata of other providers, whatever its name in the part."""
+"""The native member for the metadata of other providers, which has other names in some parts."""
 BREAKS = "breaks"
-"""The native member with the boundaries of several reasoning parts that were joined."""
+"""The native member for the boundaries between reasoning parts that were joined."""
 _NAME, _REDACTED = "provider_name", "redacted_thinking"
-"""A member of Pydantic AI, and its id for completely encrypted reasoning."""
+"""A Pydantic AI member, and Pydantic AI's id for completely encrypted reasoning."""
 COMMON_MEMBERS = (
     ("google", "thoughtSignature", "thoughtSignature"),
     ("openai", "id", "itemId"),
     ("openai", "phase", "phase"),
 )
-"""Members of providers: the provider, the native name, and the name in the metadata."""
+"""Provider-specific members: the provider, the native name, and the name in the metadata."""
 _REDACTS = dict.fromkeys(("anthropic", "bedrock"), ("signature", "redactedData", ""))
 _PROVES = dict.fromkeys(("google", "vertex"), ("thoughtSignature", "", ""))
 _ENCRYPTS = dict.fromkeys(("openai", "azure", "xai"), ("", "reasoningEncryptedContent", "itemId"))
 _SIGNERS = {**_REDACTS, **_PROVES, **_ENCRYPTS}
-"""The members for a signature, for encrypted reasoning and for its id, by signer."""
+"""The members for a signature, encrypted reasoning and its id, by signer."""
 _NAMES = {"vertex": "google-cloud"}
-"""Pydantic AI's names of signers, if they differ from those of the AI SDK; ``_KEYS`` is for the opposite direction."""
+"""Pydantic AI's names for signers that differ from the AI SDK's; ``_KEYS`` is for the opposite direction."""
 _KEYS = {"google-cloud": "vertex", "google-vertex": "vertex", "google-gla": "google"}
 _PYDANTIC_MEMBERS = (
     *("id", _NAME, "provider_details", "canonical_system", "tool_kind", "citations", "structured_content"),
     *("vendor_metadata", "identifier", "force_download", "kind", "user_prompt_start", "retry"),
 )
-"""Native members of Pydantic AI that its adapter reads and writes in metadata."""
+"""The native members of Pydantic AI that its adapter reads and writes in metadata."""
 _REASONING_MEMBERS = ("signature", *_PYDANTIC_MEMBERS)
 
 
 def without_path(value: Json, *path: str) -> Json:
-    """Remove the member at a path, and objects that become empty."""
+    """Return a value without the member at a path, and without objects that become empty."""
     if not isinstance(value, dict) or path[0] not in value:
         return value
     inner = without_path(value[path[0]], *path[1:]) if len(path) > 1 else None
@@ -57,7 +57,7 @@ def without_path(value: Json, *path: str) -> Json:
 
 
 def without_members(metadata: Json, *names: str) -> Json:
-    """Remove these members of Pydantic AI from metadata."""
+    """Return metadata without these members of Pydantic AI."""
     for name in names:
         metadata = without_path(metadata, PYDANTIC, name)
     return metadata
@@ -68,7 +68,7 @@ def native(metadata: Json, more: Object | None = None, *, has_provider: bool = F
 
     Args:
         metadata: the metadata of the part
-        more: members of the AI SDK itself
+        more: members that only the AI SDK has
         has_provider: whether the block itself contains the provider
     """
     if not (metadata or more):
@@ -94,7 +94,7 @@ def native(metadata: Json, more: Object | None = None, *, has_provider: bool = F
 
 
 def ran_by(metadata: Json) -> str:
-    """Return the provider that ran a tool, from the metadata of the call; empty if unknown."""
+    """Return the provider that ran a tool, based on the metadata of the call; empty if it is unknown."""
     return next((provider for provider, _, here in COMMON_MEMBERS if at(metadata, provider, here)), "")
 
 
@@ -104,7 +104,7 @@ def metadata(native: Native, *, mirror: bool = True, **own: Json) -> Object:
     Args:
         native: the native members of the block
         mirror: whether members of other providers are repeated for Pydantic AI
-        own: more members for Pydantic AI
+        own: additional members for Pydantic AI
     """
     if not native and not own:
         return {}
@@ -121,19 +121,19 @@ def metadata(native: Native, *, mirror: bool = True, **own: Json) -> Object:
 
 
 def own_members(native: Native) -> Object:
-    """Return the native members of the AI SDK itself, for the part."""
+    """Return the native members that only the AI SDK has, for the part."""
     extra = native.get(PROVIDER)
     return without(extra, METADATA) if extra else {}
 
 
 def with_metadata(part: Object, native: Native, **own: Json) -> Object:
-    """Add native members and metadata to a part; ``own`` are more members for Pydantic AI."""
+    """Add native members and metadata to a part; ``own`` contains additional members for Pydantic AI."""
     values = metadata(native, **own)
     return {**part, **own_members(native), **({METADATA: values} if values else {})}
 
 
 def load_reasoning(text: str, part_metadata: Json, more: Object) -> Reasoning | None:
-    """Load reasoning, with its signer from the metadata; ``None`` without any content."""
+    """Load reasoning, with its signer from the metadata; ``None`` if there is no content."""
     name, signature, encrypted, ident, part_metadata = _signature(part_metadata)
     own = _REDACTED if encrypted and name in _REDACTS else ident
     signer_members = {_NAME: name, "signature": signature or encrypted, "id": own}
@@ -152,7 +152,7 @@ def load_reasoning(text: str, part_metadata: Json, more: Object) -> Reasoning | 
 
 
 def _signature(part_metadata: Json) -> tuple[str, str, str, str, Json]:
-    """Return the signer, the signature, the encrypted reasoning, its id, and the remaining metadata."""
+    """Return the signer, the signature, the encrypted reasoning and its id, and the remaining metadata."""
     for key, member_names in _SIGNERS.items() if isinstance(part_metadata, dict) else ():
         signature, encrypted, own = (string(at(part_metadata, key), member) for member in member_names)
         if signature or encrypted or own:
@@ -167,7 +167,7 @@ def _signature(part_metadata: Json) -> tuple[str, str, str, str, Json]:
 
 
 def reasoning_parts(block: Reasoning, holder: str) -> Iterator[Object]:
-    """Write the parts of reasoning, signed for its signer if known, and for Pydantic AI in UI messages.
+    """Write the parts of reasoning, with the signature for its signer, and in UI messages also for Pydantic AI.
 
     Args:
         block: the reasoning, which may consist of several joined parts
@@ -190,7 +190,8 @@ def reasoning_parts(block: Reasoning, holder: str) -> Iterator[Object]:
 
 
 def _are_valid(breaks: list[Json], text: str) -> bool:
-    """Return whether boundaries fit the text; a log may contain any values."""
+    """Return whether boundaries fit the text."""
+    # The boundaries may come from a log, so they can be any values.
     are_places = all(type(each) is int and each >= 0 and text.startswith("\n\n", each) for each in breaks)
     return are_places and all(start + 2 <= end for start, end in pairwise(breaks))
 
@@ -210,7 +211,7 @@ def join_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def _item(block: Block) -> tuple[str, str, str] | None:
-    """Return a key for the item of encrypted reasoning; ``None`` for other blocks."""
+    """Return a key for the item of an encrypted reasoning block; ``None`` for other blocks."""
     if isinstance(block, Reasoning) and block.encrypted and block.id:
         return block.signer, block.encrypted, block.id
     return None

@@ -1,6 +1,6 @@
-"""Load UI messages as turns: one per step of the assistant, and one for the results of its calls.
+"""Load UI messages as turns: one per assistant step, and one for the results of its calls.
 
-Messages of the AI SDK 4, in which calls are next to the content, are upgraded to later versions first.
+Messages of the AI SDK 4, in which calls are separate from the content, are first upgraded to later versions.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from chatsquash.formats.values import Object, at, kind, members, objects, string
 from chatsquash.formats.writing import KEY, are_instructions
 
 DATA = ("compaction", "tool-availability-delta", "capability-load-delta", "model-settings-delta")
-"""Parts of Pydantic AI that its adapter writes as ``data-*`` parts."""
+"""The kinds of Pydantic AI parts that its adapter writes as ``data-*`` parts."""
 DELTAS = ("tool-availability-delta", "capability-load-delta")
-"""The ones in requests, which the adapter writes after the user's content."""
+"""The kinds of these parts in requests, which the adapter writes after the user's content."""
 _ADAPTER_NAMES = {"tools_added": "added"}
-"""Members of these parts, with the adapter's names."""
+"""The adapter's names for members of these parts."""
 STEERING = "steering-message"
 ROLES = ("system", "user", "assistant")
 _CONTENT_TYPES = ("text", "reasoning", "file")
 _SOURCE = {"url": "url", "title": "title", "id": "sourceId", "mime": "mediaType", "name": "filename"}
-_NEEDS = {"text": "text", "reasoning": "text", "dynamic-tool": "toolName"}
-"""The required member of each type of part."""
+_REQUIRED = {"text": "text", "reasoning": "text", "dynamic-tool": "toolName"}
+"""The required member of each part type."""
 VERSION_4 = ("toolInvocations", "experimental_attachments")
-"""Members that only messages of the AI SDK 4 have."""
+"""The members that only messages of the AI SDK 4 have."""
 _CALL = "tool-invocation"
 _STATES = {"partial-call": "input-streaming", "result": "output-available"}
-"""The states of calls in the AI SDK 4, with those of later versions."""
+"""The states of calls in later versions, by state in the AI SDK 4."""
 
 
 class Read(NamedTuple):
-    """A turn and the number of its message."""
+    """A turn, and the number of its message."""
 
     turn: Turn
     message: int
@@ -81,12 +81,12 @@ def read(messages: list[Json]) -> list[Read]:
 
 
 def is_delta(block: Block) -> bool:
-    """Return whether a block is a change of a request that models do not see."""
+    """Return whether a block is a change to a request that models do not see."""
     return isinstance(block, Other) and block.provider == PYDANTIC and string(block.value, "part_kind") in DELTAS
 
 
 def _without_deltas(turn: Turn) -> tuple[Turn, list[Block]]:
-    """Split a prompt from the changes after it, which belong to the next turn, unless it has only changes."""
+    """Separate a prompt from the changes at its end, which belong to the next turn, unless it has only changes."""
     deltas = list(takewhile(is_delta, reversed(turn.blocks)))[::-1]
     if not deltas or len(deltas) == len(turn.blocks):
         return turn, []
@@ -94,7 +94,7 @@ def _without_deltas(turn: Turn) -> tuple[Turn, list[Block]]:
 
 
 def data_part(value: Object) -> Object:
-    """Write a part of Pydantic AI as a ``data-*`` part, as its adapter does."""
+    """Write a Pydantic AI part as a ``data-*`` part in the same way as its adapter."""
     members = {_ADAPTER_NAMES.get(key, key): each for key, each in value.items() if key != "part_kind"}
     return {"type": f"data-{value['part_kind']}", "data": members}
 
@@ -105,14 +105,14 @@ def generated_ids(blocks: tuple[Block, ...] | list[Block]) -> int:
 
 
 def _message_and_parts(number: int, message: Json) -> tuple[Object, list[Object]]:
-    """Return a message and its parts."""
+    """Return a message and its parts; raises ``TurnError`` if it is malformed."""
     if not isinstance(message, dict):
         raise TurnError(f"[{number}] is {kind(message)}, not an object")
     if message.get("role") not in ROLES:
         raise TurnError(f"[{number}] has a role that is not one of {', '.join(ROLES)}")
     if not isinstance(message.get("parts"), list):
         raise TurnError(f"[{number}] has no list of parts")
-    return message, parts_of(message, "parts", number, _NEEDS)
+    return message, parts_of(message, "parts", number, _REQUIRED)
 
 
 def parts_of(message: Object, member: str, number: int, needs: dict[str, str]) -> list[Object]:
@@ -129,7 +129,7 @@ def parts_of(message: Object, member: str, number: int, needs: dict[str, str]) -
 def _own(message: Object, number: int, *, follows_own: bool) -> Native:
     """Return the other members of a message.
 
-    An id that equals the generated one is omitted, unless it separates two messages of the assistant.
+    An id that equals the generated id is omitted, unless it separates two assistant messages.
     """
     own = {key: value for key, value in message.items() if key not in ("role", "parts")}
     if are_instructions(own.get("metadata")):
@@ -146,7 +146,7 @@ def message_id(number: int) -> str:
 
 
 def _prompt_turns(role: str, parts: list[Object]) -> Iterator[Turn]:
-    """Load one turn per prompt; Pydantic AI puts several into one message and marks where each starts."""
+    """Load a turn from each prompt; Pydantic AI may combine prompts in a message and mark where each starts."""
     blocks, has_turn = list[Block](), False
     for part in parts:
         turn = _reworded_turn(role, part)
@@ -163,7 +163,7 @@ def _prompt_turns(role: str, parts: list[Object]) -> Iterator[Turn]:
 
 
 def _reworded_turn(role: str, part: Object) -> Turn | None:
-    """Load a retry request or a summary of Pydantic AI, which the model sees in another wording."""
+    """Load Pydantic AI's retry request or summary, which models see in another wording; ``None`` for other parts."""
     feedback, data = at(part, METADATA, PYDANTIC, "retry_feedback"), part.get("data")
     if part["type"] == "text" and isinstance(feedback, dict) and string(part, "text"):
         return Turn(role, (Text(part["text"]),), native={PYDANTIC: {"part": feedback}})
@@ -174,7 +174,7 @@ def _reworded_turn(role: str, part: Object) -> Turn | None:
 
 
 def _part_blocks(part: Object) -> list[Block]:
-    """Load a part that is neither a call nor a step; empty for an empty text."""
+    """Load a part that is neither a call nor a step; empty for empty text."""
     of, is_done = part["type"], part.get("state") == "done"
     if of == "text" and type(part.get("text")) is str and len(part) == 2 + is_done:
         return [Text(part["text"])] if part["text"] else []  # the usual case
@@ -209,7 +209,7 @@ def _source(part: Object) -> Source:
 
 
 def _assistant(parts: list[Object], call: int) -> Iterator[Turn]:
-    """Load one turn per step, and one for its results; steps with only sources or native parts join the next step."""
+    """Load a turn from each step, and a turn for its results; steps with only sources or native parts join the next."""
     waiting = list[Block]()
     for step, is_marked in _steps(parts):
         if step[0]["type"] == STEERING:
@@ -240,9 +240,9 @@ def _steering_turn(part: Object) -> Turn:
 
 
 def _steps(parts: list[Object]) -> Iterator[tuple[list[Object], bool]]:
-    """Group parts into steps, and return whether each is marked as a step.
+    """Group parts into steps, and return whether each step is marked.
 
-    Without any marks, content after a call with a result starts the next step.
+    Without marks, content after a call with a result starts the next step.
     """
     has_steps = any(part["type"] == "step-start" for part in parts)
     step, has_results, is_marked = list[Object](), False, False
@@ -263,7 +263,7 @@ def _steps(parts: list[Object]) -> Iterator[tuple[list[Object], bool]]:
 
 
 def _step(parts: list[Object], call: int) -> tuple[list[Block], list[Block]]:
-    """Load a step: its content and calls, and the results."""
+    """Load a step: its content and calls, and the results of its calls."""
     blocks, results = list[Block](), list[Block]()
     for part in parts:
         for block in tools.read(part, call) if tools.is_tool(part) else _part_blocks(part):
@@ -273,7 +273,7 @@ def _step(parts: list[Object], call: int) -> tuple[list[Block], list[Block]]:
 
 
 def upgrade(message: Object) -> Object:
-    """Convert a message of version 4 to later versions, other members become metadata; others are unchanged."""
+    """Convert a version 4 message to later versions, with other members as metadata; other messages are unchanged."""
     parts_logged, content = message.get("parts"), message.get("content")
     if parts_logged is None and isinstance(content, str):
         parts_logged = _old_parts(message, content)
@@ -288,12 +288,12 @@ def upgrade(message: Object) -> Object:
 
 
 def is_version_4(message: Object) -> bool:
-    """Return whether a message is of version 4, not a plain chat message."""
+    """Return whether a message was written by version 4, and is not a plain chat message."""
     return any(objects(message.get(member)) for member in VERSION_4)
 
 
 def _old_parts(message: Object, content: str) -> list[Json]:
-    """Convert a message without parts; its text follows calls if all have results, and precedes them otherwise."""
+    """Convert a message without parts; its text follows the calls if all have results, and otherwise precedes them."""
     thought, invocations = string(message, "reasoning"), objects(message.get("toolInvocations"))
     parts: list[Json] = [{"type": "reasoning", "text": thought}] if thought else []
     text_parts: list[Json] = [{"type": "text", "text": content}] if content else []
@@ -306,7 +306,7 @@ def _old_parts(message: Object, content: str) -> list[Json]:
 
 
 def _upgrade_part(part: Json) -> list[Json]:
-    """Convert a part to later versions; reasoning may become several parts."""
+    """Convert a part to the form of later versions; reasoning may become several parts."""
     match part:
         case {"type": "tool-invocation", "toolInvocation": dict(invocation)}:
             return [_upgrade_call(invocation)]
@@ -323,7 +323,7 @@ def _upgrade_part(part: Json) -> list[Json]:
 
 
 def _upgrade_reasoning(detail: Object) -> Object:
-    """Convert reasoning; version 4 does not contain the signer."""
+    """Convert reasoning, without a signer, which version 4 does not contain."""
     signature = string(detail, "signature") or string(detail, "data")
     own = {"signature": signature, **({"id": "redacted_thinking"} if string(detail, "data") else {})}
     part = {"type": "reasoning", "text": string(detail, "text")}
@@ -331,7 +331,7 @@ def _upgrade_reasoning(detail: Object) -> Object:
 
 
 def _upgrade_call(invocation: Object) -> Object:
-    """Convert a call with its result."""
+    """Convert a call and its result."""
     name, state = invocation.get("toolName"), at(invocation, "state")
     read = ("toolName", "state", "args", "result", "step")
     part = {"type": f"tool-{name}" if isinstance(name, str) else "dynamic-tool", **without(invocation, *read)}

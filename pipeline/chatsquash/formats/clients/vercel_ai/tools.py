@@ -1,4 +1,4 @@
-"""Load and write tool calls in UI messages: a call, its approval and its result are one part."""
+"""Load and write tool calls in UI messages: a call, its approval and its result form one part."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from chatsquash.formats.values import Object, at, compact, members, string, with
 from chatsquash.formats.writing import text_of
 
 DENIED = "Tool call execution denied."
-"""The result that models see for a call that was denied without a reason."""
+"""The result that models see for calls that were denied without a reason."""
 _OUTCOMES: dict[Json, Outcome] = {"output-available": "success", "output-error": "failed", "output-denied": "denied"}
-"""The outcomes by the state of a call; other states have no result."""
+"""The outcomes of calls, by state; calls in other states have no result."""
 _DYNAMIC = "dynamic-tool"
 _METADATA, _NAME = "callProviderMetadata", "provider_name"
 _PYDANTIC_RESULT_MEMBERS = ("outcome", "retry", "content", "call_meta", "return_meta")
-"""Members of Pydantic AI in the metadata of the call that belong to the result."""
+"""Pydantic AI's members in the metadata of a call that belong to its result."""
 _RESULT_MEMBERS = ("resultProviderMetadata", "preliminary")
 _READ = (
     *("type", "toolName", "toolCallId", "input", "rawInput", "output", "errorText", "approval", "state"),
     *(_METADATA, "providerExecuted", *_RESULT_MEMBERS),
 )
 _UNUSUAL_VALUES = {"type": _DYNAMIC, "state": "input-streaming"}
-"""Values of members that do not follow from a call."""
+"""The values of members that cannot be derived from a call."""
 AnyCall = Call | HostedCall
 AnyResult = Result | HostedResult
 
 
 def is_tool(part: Object) -> bool:
-    """Return whether a part is a call, hosted or not."""
+    """Return whether a part is a call, including hosted calls."""
     return str(part["type"]).startswith("tool-") or part["type"] == _DYNAMIC
 
 
 def is_hosted(part: Object) -> bool:
-    """Return whether the provider runs the tool."""
+    """Return whether the provider runs the tool of a call."""
     return part.get("providerExecuted") is True
 
 
@@ -82,7 +82,7 @@ def _more(part: Object) -> Object:
 
 
 def _hosted(part: Object, name: str, input_text: str) -> Iterator[Block]:
-    """Load a hosted call and its result; Pydantic AI stores the metadata of both together."""
+    """Load a hosted call and its result, whose metadata Pydantic AI stores together."""
     call_arguments, ident = members(part.get(_METADATA)), string(part, "toolCallId")
     own = members(call_arguments.get(PYDANTIC))
     by = own.get(_NAME) if own else ran_by(call_arguments)
@@ -98,7 +98,8 @@ def _hosted(part: Object, name: str, input_text: str) -> Iterator[Block]:
 
 
 def _approval(part: Object, call: str) -> Iterator[Approval]:
-    """Load the approval of a call; a denial with only a reason follows from the result."""
+    """Load the approval of a call."""
+    # A denial with only a reason can be derived from the result, so it is not loaded.
     approval = part.get("approval")
     own = string(approval, "id")
     if isinstance(approval, dict):
@@ -123,7 +124,7 @@ def _result(part: Object, call: Call) -> Result:
 
 
 def _value(part: Object) -> Json:
-    """Return the output of a tool, or the text that models see instead."""
+    """Return the output of a tool, or the text that models see instead of an output."""
     if part["state"] == "output-error":
         error = part.get("errorText")
         return error if isinstance(error, str) else compact(error)
@@ -140,14 +141,14 @@ def denial(holder: Json) -> str:
 
 
 Place = tuple[int, int]
-"""The place of a block: the number of its turn, and its number in the turn."""
+"""The place of a block: the index of its turn, and its index in the turn."""
 
 
 def answers(turns: Sequence[Turn]) -> dict[Place, tuple[Place, AnyResult]]:
-    """Match results with calls: each answers the first open call with its id in the latest turn that has one.
+    """Match results with calls: a result answers the first open call with its id in the latest turn with such calls.
 
     Returns:
-        the place of the result and the result, by the place of the call
+        the places of results and the results, by the place of the call
     """
     waiting, pairs = dict[tuple[str, bool], list[deque[Place]]](), dict[Place, tuple[Place, AnyResult]]()
     for number, turn in enumerate(turns):
@@ -167,7 +168,7 @@ def answers(turns: Sequence[Turn]) -> dict[Place, tuple[Place, AnyResult]]:
 
 
 def write(call: AnyCall | None, answer: AnyResult | None, approval: Approval | None) -> Object:
-    """Write a call with its result and approval; for a result without a call, the input is empty."""
+    """Write a call with its result and approval; a result without a call is written with an empty input."""
     block: AnyCall | AnyResult | None = call or answer
     if block is None:
         return {}
@@ -187,7 +188,7 @@ def write(call: AnyCall | None, answer: AnyResult | None, approval: Approval | N
 
 
 def _approval_state(approval: Approval) -> Object:
-    """Write the state of a call with an approval request."""
+    """Write the state and the approval request of a call."""
     request: Object = {"id": approval.id or approval.call, **own_members(approval.native)}
     if approval.approved is None:
         return {"state": "approval-requested", "approval": request}
@@ -196,7 +197,7 @@ def _approval_state(approval: Approval) -> Object:
 
 
 def _answer_state(answer: AnyResult, approval: Approval | None) -> Object:
-    """Write the state and the output of a call; a denial replaces the output."""
+    """Write the state and the output of a call, or its denial instead of the output."""
     value = media.result_value(answer) if isinstance(answer, Result) else answer.value
     text = text_of(answer.content) if isinstance(answer, Result) else at(value, "error_text") or value
     text = text if isinstance(text, str) else compact(text)

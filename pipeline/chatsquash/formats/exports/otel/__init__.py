@@ -33,7 +33,7 @@ MEMBERS = ("attributes", *NESTING, *_BEGINNINGS, "ai.prompt.")
 
 _MESSAGE_ATTRIBUTES = (INPUT, OUTPUT, SYSTEM)
 _LEVELS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords"))
-"""The nested lists of a payload, outermost first."""
+"""The members for the nested lists of a payload, outermost first."""
 
 
 def fits(values: list[Json]) -> str | None:
@@ -50,18 +50,18 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return a conversation for each span or record with messages, except those that another one continues."""
+    """Return a conversation for each span or record with messages, unless another conversation continues it."""
     unread = Unread()
     try:
         every = list(holders(values, line_numbers(values, lines)))
-        telling = [each for each in every if _has_messages(each)]
-        telling = telling or [each for each in every if flattened.has_prompt(each.attributes)]
-        longest = _longest(_of_spans(telling, unread))
+        with_messages = [each for each in every if _has_messages(each)]
+        with_messages = with_messages or [each for each in every if flattened.has_prompt(each.attributes)]
+        longest = _longest(_span_conversations(with_messages, unread))
     except RecursionError:  # attributes may be nested to any depth
         raise TurnError("is nested too deeply") from None
-    if not telling and not all(map(_is_blank, values)):
+    if not with_messages and not all(map(_is_blank, values)):
         raise TurnError(f"no attribute contains messages: {INPUT} and {OUTPUT} were not recorded")
-    for holder in telling:
+    for holder in with_messages:
         holder.rest(unread)
     return [with_origin(each, id=str(place + 1), unread=unread.counts_for(place)) for place, each in enumerate(longest)]
 
@@ -71,34 +71,34 @@ def _has_messages(holder: Holder) -> bool:
 
 
 def _is_conventional(holder: Holder) -> bool:
-    """Return whether the messages are in attributes defined by the conventions."""
+    """Return whether the messages are in attributes that the conventions define."""
     return bool(holder.attributes.keys() & set(_MESSAGE_ATTRIBUTES))
 
 
 def _is_blank(value: Json) -> bool:
-    """Return whether a payload has neither spans nor records, which exporters send now and then."""
+    """Return whether a payload has neither spans nor records; exporters sometimes send such payloads."""
     is_payload = isinstance(value, dict) and value.keys() <= {name for name, *_ in _LEVELS}
-    return is_payload and not any(_holds(value, *level) for level in _LEVELS)
+    return is_payload and not any(_has_items(value, *level) for level in _LEVELS)
 
 
-def _holds(holder: Json, name: str, *below: str) -> bool:
-    """Return whether the innermost of nested lists has items, or one of them is not a list."""
+def _has_items(holder: Json, name: str, *below: str) -> bool:
+    """Return whether any innermost list has items, or any level of the nested lists is not a list."""
     items = holder.get(name) or [] if isinstance(holder, dict) else None
     if not isinstance(items, list):
         return True
-    return any(_holds(each, *below) for each in items) if below else bool(items)
+    return any(_has_items(each, *below) for each in items) if below else bool(items)
 
 
-def _of_spans(telling: list[Holder], unread: Unread) -> list[Conversation]:
+def _span_conversations(with_messages: list[Holder], unread: Unread) -> list[Conversation]:
     """Return the conversations of all spans.
 
-    Spans from before the conventions with truncated messages are counted as unread.
+    Spans in formats older than the conventions are counted as unread if their messages are truncated.
 
     Raises:
         TurnError: if a span is malformed, or all spans have truncated messages
     """
     converted, cut = list[Conversation](), list[TurnError]()
-    for holder in telling:
+    for holder in with_messages:
         try:
             converted += list(_conversations(holder))
         except TurnError as problem:
@@ -113,9 +113,9 @@ def _of_spans(telling: list[Holder], unread: Unread) -> list[Conversation]:
 
 
 def _longest(converted: list[Conversation]) -> list[Conversation]:
-    """Return the conversations that are not a prefix or a repetition of another one.
+    """Return the conversations that are neither prefixes nor repetitions of another conversation.
 
-    They get the replies of their prefixes.  A conversation that shares a reply with an earlier one is a branch.
+    The replies of their prefixes are added.  Conversations that share a reply with an earlier one are branches.
     """
     encoded = [list(map(_identity, each.messages)) for each in converted]
     chains = list(map(_chain, encoded))
@@ -138,7 +138,7 @@ def _longest(converted: list[Conversation]) -> list[Conversation]:
 
 
 def _identity(message: Message) -> bytes:
-    """Return a key that is equal for copies of a message in later requests, which may format arguments differently."""
+    """Return a key for a message, which copies in later requests share even if arguments are formatted differently."""
     members: Object = {name: value for name, value in message.items() if name not in (PRIVATE, *reasoning.MEMBERS)}
     if calls := objects(members.get("tool_calls")):
         functions = [(call.get("id"), members_of(call.get("function"))) for call in calls]
@@ -172,8 +172,8 @@ def _with(conversation: Conversation, beginnings: list[Conversation], parent: st
     ]
     times_of = {"started_at": min(times), "ended_at": max(times)} if times else {}
     kind = "branch" if parent else "main"
-    whole = structs.replace(conversation, messages=_with_reasoning(conversation.messages, beginnings))
-    return with_origin(whole, replies=tuple(replies.values()), **times_of, kind=kind, parent=parent)
+    complete = structs.replace(conversation, messages=_with_reasoning(conversation.messages, beginnings))
+    return with_origin(complete, replies=tuple(replies.values()), **times_of, kind=kind, parent=parent)
 
 
 def _with_reasoning(messages: list[Message], beginnings: list[Conversation]) -> list[Message]:
@@ -191,7 +191,7 @@ def _with_reasoning(messages: list[Message], beginnings: list[Conversation]) -> 
 
 
 def _conversations(holder: Holder) -> Iterator[Conversation]:
-    """Yield a conversation for each choice; if all output messages are the assistant's, each of them is a choice."""
+    """Yield a conversation for each choice; if all output messages are assistant messages, each is a choice."""
     request = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
     answers = _turns(holder, OUTPUT)
     tools: list[Tool] = list(openai_chat.tools(holder.json_value(TOOLS)).functions)

@@ -1,4 +1,4 @@
-"""Objects with attributes (spans, events and log records), and the evidence in their attributes."""
+"""Objects with attributes (spans, events and log records), and the evidence in the attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _USAGE = (
     ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "ai.usage.inputTokens"),
     ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "ai.usage.outputTokens"),
 )
-"""Names of token counts: in the conventions, in earlier versions of OpenLLMetry, and in the AI SDK."""
+"""The names of token counts in the conventions, in earlier versions of OpenLLMetry, and in the AI SDK."""
 _ANSWER = ("gen_ai.response.id", "gen_ai.response.finish_reasons")
 READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USAGE[0], *_USAGE[1], *_ANSWER)
 _STARTED = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timeUnixNano", "timestamp")
@@ -33,7 +33,7 @@ NESTING = (
     *("resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "events"),
     *("resourceLogs", "scopeLogs", "logRecords"),
 )
-"""Members that contain objects with attributes, outermost first."""
+"""The members that contain objects with attributes, outermost first."""
 _MEMBERS = (*NESTING, "attributes", *_STARTED, *_END)
 _LEVELS = 4
 _LENGTH = ("length", "max_tokens", "MAX_TOKENS")
@@ -50,7 +50,7 @@ class Holder(NamedTuple):
     outer: Holder | None = None
 
     def around(self) -> Iterator[Holder]:
-        """Yield the object and those that contain it: for an event, its span, scope and resource."""
+        """Yield the object and the objects that contain it: for an event, its span, scope and resource."""
         holder: Holder | None = self
         for _ in range(_LEVELS):
             if holder is None:
@@ -59,18 +59,18 @@ class Holder(NamedTuple):
             holder = holder.outer
 
     def known(self, *names: str) -> Json:
-        """Return the first of these attributes that is not null, in this object or the nearest one around it."""
+        """Return the first of these attributes that is not null, in the object or the nearest object around it."""
         values = (each.attributes[name] for each in self.around() for name in names if name in each.attributes)
         return next((value for value in values if value is not None), None)
 
     def time(self, names: tuple[str, ...]) -> Moment | None:
-        """Return the first of these times, in this object or the nearest one around it."""
+        """Return the first of these times, in the object or the nearest object around it."""
         times = (_moment(each.value.get(name)) for each in self.around() for name in names)
         return next((time for time in times if time), None)
 
     @property
     def session(self) -> str | None:
-        """The id of the session, if there is one."""
+        """The id of the session, or ``None``."""
         session_ids = self.known(*_IDS)
         return session_ids if isinstance(session_ids, str) and session_ids else None
 
@@ -95,7 +95,7 @@ class Holder(NamedTuple):
         return Evidence(self.line, self.time(_END) or self.time(_STARTED), True, *values)  # type: ignore[arg-type]
 
     def json_value(self, name: str) -> Json:
-        """Return the value of an attribute, which may be a JSON text."""
+        """Return the value of an attribute, which may be a JSON string."""
         value = self.attributes.get(name)
         if not isinstance(value, str):
             return value
@@ -116,7 +116,7 @@ class Holder(NamedTuple):
 
 
 def _moment(value: Json) -> Moment | None:
-    """Parse a time; OTLP writes nanoseconds as a text of digits, JavaScript a pair of seconds and nanoseconds."""
+    """Parse a time, including OTLP's nanoseconds as a string, and JavaScript's pairs of seconds and nanoseconds."""
     match value:
         case [int(seconds), int(nanoseconds)]:
             return moment(seconds * 10**9 + nanoseconds)
@@ -125,7 +125,7 @@ def _moment(value: Json) -> Moment | None:
 
 
 def holders(values: list[Json], lines: Sequence[int]) -> Iterator[Holder]:
-    """Yield all objects with attributes at any depth, and objects that consist of attributes."""
+    """Yield all objects with attributes, at any depth, and objects that consist of attributes."""
     first = ((f"entry {place}", value, line) for place, (value, line) in enumerate(zip(values, lines, strict=True), 1))
     waiting: list[tuple[Holder | None, Iterator[tuple[str, Json, int]]]] = [(None, first)]
     while waiting:
@@ -160,7 +160,7 @@ def _attributes(attributes: Json) -> dict[str, Any]:
 
 
 def _value(typed_value: Json) -> Json:
-    """Return the value in a typed value of OTLP, whose member is named after its type."""
+    """Return the value in an OTLP typed value, whose member is named after its type."""
     match typed_value:
         case {"arrayValue": inner}:
             return [_value(each) for each in as_list(at(inner, "values"))]

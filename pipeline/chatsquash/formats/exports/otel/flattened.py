@@ -1,4 +1,7 @@
-"""Spans of OpenLLMetry and the AI SDK from before the conventions: messages in numbered attributes or in one text."""
+"""Spans in formats of OpenLLMetry and the AI SDK that are older than the conventions.
+
+Messages are in numbered attributes, or in a single JSON string.
+"""
 
 from __future__ import annotations
 
@@ -14,44 +17,44 @@ from chatsquash.formats.providers.openai_chat.foreign import TYPES
 from chatsquash.formats.values import Object, as_list, members, objects, string, without
 
 PROMPT, COMPLETION, FUNCTION = "gen_ai.prompt.", "gen_ai.completion.", "llm.request.functions."
-"""Prefixes of OpenLLMetry's attributes."""
+"""The prefixes of OpenLLMetry's attributes."""
 MESSAGES, AI_PROMPT, AI_TOOLS, ANSWER = "ai.prompt.messages", "ai.prompt", "ai.prompt.tools", "ai.response."
-"""Attributes of the AI SDK, and the prefix of those of the reply."""
+"""The AI SDK's attributes, and the prefix of attributes for the reply."""
 FINISHED = "ai.response.finishReason"
 _READ = (PROMPT, COMPLETION, FUNCTION, MESSAGES, AI_TOOLS, ANSWER)
 _THOUGHT = "thinking"
-"""The role of completions that contain the reasoning of the next one."""
+"""The role of completions that contain the reasoning of the next completion."""
 
 
 def has_messages(attributes: Object) -> bool:
-    """Return whether a span has messages in these attributes."""
+    """Return whether a span has messages in the attributes of these formats."""
     return MESSAGES in attributes or any(name.startswith((PROMPT, COMPLETION)) for name in attributes)
 
 
 def has_prompt(attributes: Object) -> bool:
-    """Return whether a span of the AI SDK has a prompt and its final answer; nested spans contain the steps."""
+    """Return whether an AI SDK span has a prompt and its final answer; nested spans contain the steps."""
     return AI_PROMPT in attributes and any(name.startswith(ANSWER) for name in attributes)
 
 
 def is_read(name: str) -> bool:
-    """Return whether an attribute is read by this module."""
+    """Return whether this module reads an attribute."""
     return name == AI_PROMPT or name.startswith(_READ)
 
 
 def request(attributes: Object, place: str) -> list[Any]:
-    """Return the messages of a request in the form of OpenAI chat."""
+    """Return the messages of a request in OpenAI chat's form."""
     if MESSAGES in attributes:
         messages = _json(attributes[MESSAGES])
         if not isinstance(messages, list):
             raise TurnError(f"{place} has {MESSAGES} that is not a list of messages; it may have been truncated")
         return [message for each in messages for message in rewriting.messages(each)]
     if AI_PROMPT in attributes:
-        return _of_prompt(members(_json(attributes[AI_PROMPT])))
+        return _prompt_messages(members(_json(attributes[AI_PROMPT])))
     return [converted for each in _messages(attributes, PROMPT) for converted in rewriting.messages(each)]
 
 
-def _of_prompt(prompt: Object) -> list[Any]:
-    """Return the messages of a call of the AI SDK: a system prompt, and a text or messages."""
+def _prompt_messages(prompt: Object) -> list[Any]:
+    """Return the messages of an AI SDK call: a system prompt, and a string or messages."""
     system, text = string(prompt, "system"), string(prompt, "prompt")
     messages_or_text = prompt["messages"] if isinstance(prompt.get("messages"), list) else prompt.get("prompt")
     raw_messages: list[Json] = [{"role": "user", "content": text}] if text else as_list(messages_or_text)
@@ -60,7 +63,7 @@ def _of_prompt(prompt: Object) -> list[Any]:
 
 
 def answers(attributes: Object) -> list[Any]:
-    """Return the messages of a response, one per choice."""
+    """Return the messages of a response, one for each choice."""
     if not any(name.startswith(ANSWER) for name in attributes):  # a span of OpenLLMetry
         return [rewriting.reply(each) for each in _messages(attributes, COMPLETION)]
     text = attributes.get(f"{ANSWER}text") or attributes.get(f"{ANSWER}object") or ""
@@ -83,7 +86,7 @@ def tools(attributes: Object) -> list[Tool]:
 
 
 def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
-    """Yield the messages in numbered attributes, each with the reasoning that precedes it."""
+    """Yield the messages in numbered attributes, with the reasoning that precedes them."""
     thoughts = list[str]()
     for each in _entries_by_number(attributes, prefix):
         value = content(each.get("content"))
@@ -104,7 +107,7 @@ def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
 
 
 def content(value: Json) -> Json:
-    """Return content; a list of blocks may be written as a JSON text."""
+    """Return content, in which a list of blocks may be a JSON string."""
     blocks = parse_json(value) if isinstance(value, str) and value[:1] == "[" else None
     are_blocks = isinstance(blocks, list) and blocks and len(objects(blocks)) == len(blocks)
     return blocks if are_blocks and all(string(each, "type") in _BLOCKS for each in blocks) else value  # type: ignore[union-attr]
@@ -114,7 +117,7 @@ _BLOCKS = frozenset(("text", "image", "image_url", "thinking", "redacted_thinkin
 
 
 def _entries_by_number(attributes: Object, prefix: str) -> list[Object]:
-    """Return the entries whose attributes have numbers in their names, in order."""
+    """Return the entries in numbered attributes, in order."""
     entries = dict[int, Object]()
     for name, value in attributes.items():
         number, _, member = name[len(prefix) :].partition(".") if name.startswith(prefix) else ("", "", "")

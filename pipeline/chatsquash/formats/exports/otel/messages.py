@@ -1,4 +1,4 @@
-"""Convert the messages in an attribute to OpenAI chat."""
+"""Convert messages in attributes to OpenAI chat."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def _is_thought(part: Json) -> bool:
 
 
 def _result(part: Object) -> Object:
-    """Convert a result, which some clients write to ``result`` instead of ``response``."""
+    """Convert a result, which some clients write in ``result`` instead of ``response``."""
     value = part.get("response", part.get("result"))
     name_member = {"name": part["name"]} if string(part, "name") else {}
     return {"role": "tool", "tool_call_id": part.get("id"), **name_member, "content": "" if value is None else value}
 
 
 def content(listed_parts: list[Json]) -> Json:
-    """Convert parts to content of OpenAI chat; a single text becomes a string."""
+    """Convert parts to OpenAI chat content; a single text part becomes a string."""
     return parts.content([_part(part) for part in listed_parts])
 
 
