@@ -1,8 +1,8 @@
-"""The rules that report findings; the name of a rule is its code, and its docstring is its documentation.
+"""Rules that report findings; the name of a rule is its code, and its docstring is its documentation.
 
-Rules over a record are generators marked ``@check``.  Rules that the reader or a stage applies are functions marked
-``@rule``, which return the finding.  Both are discovered in this folder.  A rule over a record is called only if the
-record has one of the features that it declares.
+Rules over records are generators marked ``@check``. Rules that the reader or a stage applies are functions marked
+``@rule``, which return the finding. Both are discovered in this folder. A rule over records is called only if the
+record has one of the features that the rule declares.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
 
     Args:
         code: The code.
-        option: The option that names the code, for the message.
-        any_error: A word that is also accepted, for all errors.
+        option: The option in which the code was given, for the message.
+        any_error: A word that is also accepted and stands for all errors.
     """
     known = [*filter(None, [any_error]), *rules()]
     if code not in known:
@@ -50,7 +50,7 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
 
 
 def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
-    """Yield the violations of a record, by the rules of some kinds."""
+    """Yield the violations of a record, according to the rules of some kinds."""
     tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind].items()]
     has = [feature for feature, is_there in tests if is_there(view)]
     for rule in _rules_for(kinds, tuple(has)):
@@ -72,13 +72,13 @@ _decode = jsonio.decoder(dict).decode
 
 
 def _ends_oddly(view: View) -> bool:
-    """Check whether the last message is neither a text nor a call of the assistant."""
+    """Return whether the last message is neither text nor a call of the assistant."""
     last = view.columns.last
     if last is None or last.get("role") != "assistant":
         return True
     content = last.get("content")
-    says_nothing = not isinstance(content, str) or not content or content.isspace()
-    return says_nothing and not last.get("tool_calls")
+    has_no_text = not isinstance(content, str) or not content or content.isspace()
+    return has_no_text and not last.get("tool_calls")
 
 
 def _has_undeclared(view: View) -> bool:
@@ -87,7 +87,7 @@ def _has_undeclared(view: View) -> bool:
 
 
 def _has_odd_arguments(view: View) -> bool:
-    """Check whether some arguments may not be a string with a JSON object."""
+    """Return whether any arguments may not be a string that contains a JSON object."""
     calls = view.columns.calls
     try:
         for arguments in calls.arguments if calls else ():
@@ -115,4 +115,4 @@ FEATURES: dict[Kind, dict[Feature, Callable[[View], bool]]] = {
         "unmatched results": lambda view: not view.columns.are_matched,
     },
 }
-"""The features on which rules of a kind depend, with a test for each."""
+"""The features on which rules of a kind depend, each with a predicate."""

@@ -1,21 +1,21 @@
-"""Detect failed calls in tool results without JSON: by the first line, the last lines, or a Python traceback.
+"""Detect failed calls in tool results without JSON: from the first line, the last lines, or a Python traceback.
 
-The text in between is ignored, since it is mostly requested content: files, logs and tables quote errors of others.
+The text in between is ignored, because it is mostly requested content: files, logs and tables quote other errors.
 """
 
 from __future__ import annotations
 
 import re
 
-_MAX_LINE = 400  # characters of a line to search
-_TOP, _END = 200, 300  # characters in which tools report how a command ended
+_MAX_LINE = 400  # the number of characters of a line to search
+_TOP, _END = 200, 300  # the numbers of characters in which tools report how a command ended
 
 _TRACEBACK = "Traceback (most recent call last)"
 _BEGINNINGS = ("Traceback ", "File ", "---", "+ Exception Group ")
 _BEGINS_WITH_TRACEBACK = re.compile(
     rf"\A(?:(?:-{{3,}}+\n[\w.]++ ++|\+ Exception Group )?{re.escape(_TRACEBACK)}|File \"[^\"\n]++\", line \d)"
 )
-"""The forms of Python, notebooks and exception groups; a syntax error only has a location."""
+"""The forms used by Python, notebooks and exception groups; a syntax error has only a location."""
 _EXCEPTION = re.compile(r"\A[^\W\d][\w.]*+(?:: |$)")
 
 _EXIT = re.compile(
@@ -25,11 +25,11 @@ _EXIT = re.compile(
     |timed[ ]out[ ]after)""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-"""A line in which an agent's tool reports how a command ended."""
+"""A line in which a tool of an agent reports how a command ended."""
 _XIT = re.compile("xit").search  # twice as fast as ``in``
 
 _NO_ERROR = r"(?!\s*+(?:(?:none|null|false)\b|-?[\d.]++%?\s*+$))"
-"""Excludes values after ``error:`` that make it a setting, or a number."""
+"""Excludes values after ``error:`` that make it a setting or a number."""
 _PLAIN_ERROR = re.compile(
     rf"""\A(?:
     <(?:\w{{1,40}}_)?error>
@@ -46,7 +46,7 @@ _PLAIN_ERROR = re.compile(
     )""",
     re.VERBOSE,
 )
-"""The beginnings of lines with the reason for a failure; each row is a form that many tools use."""
+"""Beginnings of lines with the reason for a failure; each row is a form that many tools use."""
 
 _ERRNO = (
     "(?i:no such file|permission denied|operation not permitted|not a directory|is a directory|file exists"
@@ -72,56 +72,56 @@ _NOT_FOUND = re.compile(r"\A(?!No )[^\n]{1,200} (?:not found|does not exist)\b[^
 _ENDS = re.compile(
     rf"\A(?:(?:[\w./-]++:[ ])?(?i:error|fatal)(?:\[\w++\])?:[ ]{_NO_ERROR}|make(?:\[\d++\])?:[ ]\*\*\*[ ])"
 )
-"""The beginnings of last lines that compilers, git and make write."""
+"""Beginnings of last lines written by compilers, git and make."""
 
 
 def describe_failure(text: str) -> str | None:
-    """Return the evidence in a text that a call failed, as the end of a sentence; ``None`` without evidence."""
-    whole = text.strip()
-    if whole.startswith(_BEGINNINGS) and _BEGINS_WITH_TRACEBACK.match(whole):
+    """Return the evidence in text that a call failed, as the end of a sentence; ``None`` without evidence."""
+    stripped_text = text.strip()
+    if stripped_text.startswith(_BEGINNINGS) and _BEGINS_WITH_TRACEBACK.match(stripped_text):
         return "begins with a Python traceback"
-    first = _first_line(whole)
-    if _is_error(first) or (len(first) == len(whole) and " not " in first and _NOT_FOUND.match(first)):
+    first = _first_line(stripped_text)
+    if _is_error(first) or (len(first) == len(stripped_text) and " not " in first and _NOT_FOUND.match(first)):
         return "begins like an error message"
-    if _reports_exit(whole):
+    if _reports_exit(stripped_text):
         return "says that a program ended with another exit code than 0, or for want of time"
-    begin = whole.rfind("\n") + 1
-    last = whole[begin : begin + _MAX_LINE]
-    if begin and _EXCEPTION.match(last) and _ends_with_traceback(whole):
+    begin = stripped_text.rfind("\n") + 1
+    last = stripped_text[begin : begin + _MAX_LINE]
+    if begin and _EXCEPTION.match(last) and _ends_with_traceback(stripped_text):
         return "ends with a Python traceback"
     return "ends like an error message" if ": " in last and _ENDS.match(last) else None
 
 
-def _first_line(whole: str) -> str:
+def _first_line(stripped_text: str) -> str:
     """Return the first line, without a heading before it or the frame of a box around it."""
-    if whole[:1] in ("#", "╷"):
-        whole = whole.partition("\n")[2].lstrip(" \n│")
-    end = whole.find("\n", 0, _MAX_LINE)
-    return whole[: end if end >= 0 else _MAX_LINE]
+    if stripped_text[:1] in ("#", "╷"):
+        stripped_text = stripped_text.partition("\n")[2].lstrip(" \n│")
+    end = stripped_text.find("\n", 0, _MAX_LINE)
+    return stripped_text[: end if end >= 0 else _MAX_LINE]
 
 
 def _is_error(line: str) -> bool:
     if _PLAIN_ERROR.match(line):
         return True
-    # Few lines have one of these words, and searching for them is much faster than trying the pattern.
+    # Few lines contain one of these words, and searching for words is much faster than matching the pattern.
     may_match = (
         ": " in line or "rror" in line or "failed" in line or "timed out" in line or " by " in line or "ser " in line
     )
     return may_match and _NAMED_ERROR.match(line) is not None
 
 
-def _reports_exit(whole: str) -> bool:
-    edges = whole if len(whole) <= _TOP + _END else whole[:_TOP] + whole[-_END:]
+def _reports_exit(stripped_text: str) -> bool:
+    edges = stripped_text if len(stripped_text) <= _TOP + _END else stripped_text[:_TOP] + stripped_text[-_END:]
     if not (_XIT(edges) or "returncode" in edges or "timed out" in edges):
         return False
-    end = max(0, len(whole) - _END)
-    return _EXIT.search(whole, 0, _TOP) is not None or _EXIT.search(whole, end) is not None
+    end = max(0, len(stripped_text) - _END)
+    return _EXIT.search(stripped_text, 0, _TOP) is not None or _EXIT.search(stripped_text, end) is not None
 
 
-def _ends_with_traceback(whole: str) -> bool:
-    """Check whether all lines between the head of the last traceback and the last line are indented."""
-    head = whole.rfind(_TRACEBACK)
+def _ends_with_traceback(stripped_text: str) -> bool:
+    """Return whether all lines between the header of the last traceback and the last line are indented."""
+    head = stripped_text.rfind(_TRACEBACK)
     if head < 0:
         return False
-    frames = whole[head:].split("\n")[1:-1]
+    frames = stripped_text[head:].split("\n")[1:-1]
     return bool(frames) and all(line[:1].isspace() for line in frames)

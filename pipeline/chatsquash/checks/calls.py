@@ -54,7 +54,7 @@ def tool_call_name(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("odd calls",))
 def tool_call_id(view: View) -> Iterator[Fact]:
-    """Reported when a call has no `id` or repeats the `id` of an earlier call."""
+    """Reported when a call has no `id`, or the same one as an earlier call."""
     first: dict[str | bytes, int] = {}
     for call in view.once(exchanges).calls:
         if call.key is None:
@@ -68,7 +68,7 @@ def tool_call_id(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("undeclared calls",))
 def undeclared_tool(view: View) -> Iterator[Fact]:
-    """Reported when a called tool is not defined in `tools`; reported once per name."""
+    """Reported when a called tool is not defined in `tools`; once per tool name."""
     called = view.once(exchanges).calls
     undeclared = {call.name for call in called} - view.tool_names
     seen: dict[str, list[int]] = {}
@@ -82,7 +82,7 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("odd arguments",))
 def arguments_not_json(view: View) -> Iterator[Fact]:
-    """Reported when a call's `arguments` is a string that does not parse to a JSON object."""
+    """Reported when the `arguments` of a call are a string that is not a JSON object."""
     for call in view.once(exchanges).calls:
         function = call.call_object.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None
@@ -106,7 +106,7 @@ def legacy_function_call(view: View) -> Iterator[Fact]:
 
 
 def _tool_call_lists(view: View) -> Iterator[tuple[int, Any]]:
-    """Yield the index and the ``tool_calls`` of each assistant message that has them, whatever their type."""
+    """Yield the index and the ``tool_calls`` of each assistant message that has any, whatever their type."""
     for at, message in enumerate(view.messages):
         if message.get("role") == "assistant" and (items := message.get("tool_calls")) is not None:
             yield at, items
@@ -119,12 +119,12 @@ def _index(view: View, call: ToolCall) -> int:
 
 
 def _is_custom(call: dict[str, Any]) -> bool:
-    """Check whether a call is one of a custom tool, which takes text."""
+    """Return whether a call is for a custom tool, whose input is text."""
     return call.get("type") == "custom" and isinstance(call.get("custom"), dict)
 
 
 def _not_object(arguments: str) -> str | None:
-    """Return the type of arguments that are not a JSON object; ``None`` for an object."""
+    """Return a description of arguments that are not a JSON object; ``None`` for an object."""
     try:
         value = jsonio.loads(arguments)
     except (ValueError, RecursionError):

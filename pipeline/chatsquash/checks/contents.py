@@ -12,7 +12,7 @@ from chatsquash.core.model import Violation
 from chatsquash.core.text import json_type
 
 _OTHER_MEMBERS = ("refusal", "audio", "images", *reasoning.MEMBERS)
-"""Members with output of the assistant other than its content."""
+"""Members with output of the assistant other than the content."""
 
 
 @check("error", kind="record", looks=("odd content",))
@@ -28,8 +28,8 @@ def wrong_content(view: View) -> Iterator[Fact]:
 def empty_reply(view: View) -> Iterator[Fact]:
     """Reported when the last assistant message has no text, parts, refusal, calls or reasoning.
 
-    White space does not count as text. Presets other than `chat` exclude the record, as they do if they support none of
-    the content: only reasoning for `openai` and `mistral`, only a refusal for all of them.
+    White space does not count as text. Presets other than `chat` exclude the record, also if they support none of the
+    content: `openai` and `mistral` do not support reasoning, and none of them supports refusals.
     """
     for at in range(len(view.messages) - 1, -1, -1):
         message: dict[str, Any] = view.messages[at]  # type: ignore[assignment]
@@ -43,18 +43,18 @@ _RULES = [known for known in RULES if known.module == __name__]
 
 
 def first_violation(view: View) -> Violation | None:
-    """Return the first violation for which presets other than ``chat`` exclude a record."""
+    """Return the first violation because of which presets other than ``chat`` exclude a record."""
     return next((known.violation(fact) for known in _RULES for fact in known.function(view)), None)
 
 
 def unsupported_reply() -> Violation:
-    """Return the finding for a last reply that a preset cannot express at all, such as a refusal or an image."""
+    """Return the finding for a last reply that a preset cannot express, such as a refusal or an image."""
     text = "the preset does not support the content of the last reply: --preset chat keeps it"
     return next(known for known in _RULES if known.code == "empty-reply").violation(Fact(text))
 
 
 def has_content(message: dict[str, Any]) -> bool:
-    """Check whether an assistant message has text, parts, calls, reasoning or other output."""
+    """Return whether an assistant message has text, parts, calls, reasoning or other output."""
     if message.get("tool_calls") or message.get("function_call"):
         return True
     text = chat.text(message)  # type: ignore[arg-type]

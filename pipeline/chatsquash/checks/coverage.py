@@ -1,4 +1,4 @@
-"""Findings on what the records do not contain: copies of other logs, and logged replies that are lost."""
+"""Findings about content that is missing from the records: copies of other logs, and logged replies that are lost."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ NEVER = (
     "other-record",
     "cut",
 )
-"""The reasons for which a reply is in no record with any option."""
+"""Reasons because of which a reply is missing from the records with any option."""
 
 
 def describe_losses(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return the reasons for lost replies in words, with their numbers."""
+    """Return the reasons for lost replies in words, each with its count."""
     return [(_WORDS[why][count != 1], count) for why, count in counts.items()]
 
 
@@ -55,9 +55,9 @@ def count_losses(counts: Mapping[str, int]) -> list[str]:
 
 @rule("info")
 def duplicate_log(first: str) -> Fact:
-    """Reported when a log exists both plain and compressed, with identical contents.
+    """Reported when a log exists twice, plain and compressed, with equal content.
 
-    The first one found is read; in a folder, that is the plain one.
+    The first one is read; in a folder, this is the plain one.
     """
     return Fact(f"not read, because {quote(first)} has the same content")
 
@@ -80,9 +80,9 @@ def replies_repeated(count: int) -> Fact:
 
 @rule("warning")
 def copies_not_compared(count: int, most: int) -> Fact:
-    """Reported when too many logs begin with the same message to compare them all.
+    """Reported when a log begins with the same message as more logs than are compared.
 
-    Replies that they share are counted in each of them.
+    Replies that these logs share are counted in each of them.
     """
     return Fact(
         f"begins like {pluralize(count, 'other log')}, but at most {most:,} are compared: replies may be repeated"
@@ -91,18 +91,18 @@ def copies_not_compared(count: int, most: int) -> Fact:
 
 @rule("info")
 def repeated_conversation() -> Fact:
-    """Reported when a conversation only repeats replies of another conversation in the same file.
+    """Reported when a conversation only repeats replies of another one in its file.
 
-    It gets no record; the summary counts it as `filtered: copy`.
+    It has no record; the summary counts it as `filtered: copy`.
     """
     return Fact("no record: another conversation of the file has all of its replies")
 
 
 @rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
-    """Reported when some replies of a session are not in any of its records.
+    """Reported when replies of a session are not in any of its records.
 
-    The finding has their number, the reasons, and the options that keep them.
+    The finding contains their number, the reasons, and the options that keep them.
     """
     missing = sum(lost.values())
     most_first = dict(sorted(lost.items(), key=lambda each: -each[1]))
@@ -114,10 +114,10 @@ def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Ma
 
 @rule("error", kind="replies")
 def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fact:
-    """Reported when a file contains several conversations, and most of its replies are not in any record.
+    """Reported when a file has several unrelated conversations, and most replies are in no record.
 
-    They are unrelated: none is a side request, a sub-agent, a compaction or a retry of another one. The record has less
-    than half of the replies. It is written, and the exit code reports that something is missing.
+    None of them is a side request, a sub-agent, a compaction or a retry of another one, and the record has less than
+    half of the replies. It is written, and the exit code indicates that data is missing.
     """
     seen = f"{conversations:,} conversations without a session_id that do not continue each other"
     return Fact(f"{seen}; the record has {carried:,} of {logged:,} replies: --complete keeps all of them")
@@ -125,7 +125,7 @@ def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fa
 
 @rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
-    """Reported when the client dropped reasoning from the history, so no record contains it."""
+    """Reported when the client dropped reasoning from the history, so that no record contains it."""
     seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
     return Fact(f"{seen}; --restore reasoning restores all that the log has")
 
@@ -134,7 +134,7 @@ def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
 def reasoning_withheld(count: int) -> Fact:
     """Reported when the provider returned reasoning without its text.
 
-    Only a signature, ciphertext or an empty text.
+    It returned only a signature, ciphertext or an empty string.
     """
     return Fact(f"the reasoning of {pluralize(count, 'reply', 'replies')} was withheld by the provider")
 
@@ -143,7 +143,7 @@ def reasoning_withheld(count: int) -> Fact:
 def side_request_selected(kind: str) -> Fact:
     """Reported when the selected request is a side request or belongs to a sub-agent.
 
-    The last longest request is selected, even if it is a title, a summary or a sub-agent's conversation.
+    The last longest request is selected, even if it is for a title, a summary or a sub-agent.
     """
     what = "a sub-agent's request" if kind == "subagent" else "a side request"
     return Fact(f"the record is made from {what}: --conversations main takes the user's conversation")
@@ -151,13 +151,13 @@ def side_request_selected(kind: str) -> Fact:
 
 @rule("info", kind="replies")
 def reasoning_restored(count: int) -> Fact:
-    """Reported when `--restore` restored reasoning that the client had dropped."""
+    """Reported when `--restore` inserted reasoning that the client had dropped."""
     return Fact(f"the reasoning of {pluralize(count, 'message')} was restored from the logged replies")
 
 
 @rule("info", kind="replies")
 def context_restored(results: int, messages: int, replies: int) -> Fact:
-    """Reported when tool results or messages dropped by the client are restored."""
+    """Reported when `--restore` inserted tool results or messages that the client had dropped."""
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
     return Fact(f"{' and '.join(parts)} restored that later requests did not contain; {lacked} did not see them")

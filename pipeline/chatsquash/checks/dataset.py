@@ -1,4 +1,4 @@
-"""Findings about the records of a dataset as a whole."""
+"""Findings about a dataset as a whole."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from chatsquash.checks.registry import Fact, rule
 from chatsquash.core.text import escape, pluralize, quote
 
 OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
-"""Codes that ``source_without_tools`` replaces by one finding for all sessions of a source."""
+"""Codes that ``source_without_tools`` replaces with one finding for all sessions of a source."""
 
 
 @rule("info")
 def source_without_tools(source: str, records: int) -> Fact:
-    """Reported when an agent's files have no tool definitions; reported once per format.
+    """Reported when the files of an agent contain no tool definitions; once per format.
 
-    Implies that `no-tools`, `calls-without-tools` and `undeclared-tool` are not reported for these sessions, so
+    The findings `no-tools`, `calls-without-tools` and `undeclared-tool` are then not reported for these sessions, so
     `--drop` does not apply to them either.
     """
     seen = f"{pluralize(records, 'record')} of {source} without tools, because its files have no definitions"
@@ -24,7 +24,7 @@ def source_without_tools(source: str, records: int) -> Fact:
 
 @rule("warning")
 def loss_not_read(flag: str, trainers: Sequence[str]) -> Fact:
-    """Reported when the trainers for the preset ignore the flag written by `--loss`."""
+    """Reported when trainers for which the preset is intended ignore the flag that `--loss` writes."""
     names = f"{', '.join(trainers[:-1])} and {trainers[-1]} do" if len(trainers) > 1 else f"{trainers[0]} does"
     return Fact(f"{names} not read {quote(flag)}: see docs/conversations.md for trainers that read it")
 
@@ -37,7 +37,7 @@ def filtered(option: str, why: str) -> Fact:
 
 @rule("info")
 def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
-    """Reported when `--duplicates` drops a record as a duplicate."""
+    """Reported when a record is dropped as a duplicate, according to `--duplicates`."""
     of = f"that of {escape(first)}, which is written"
     if how == "exact":
         return Fact(f"the record equals {of} (--no-drop-duplicates writes both)")
@@ -62,9 +62,9 @@ def divided_session(how: str, file: str) -> Fact:
 
 @rule("info")
 def grouped_by_chain() -> Fact:
-    """Reported when LiteLLM rows have no session id, so calls are grouped by matching histories.
+    """Reported when LiteLLM rows have no session id, so that calls are grouped by matching histories.
 
-    Their trace ids would make a session of each call.
+    Grouping by trace id would make each call a session.
     """
     return Fact("each call has its own trace id and no session id: calls are grouped by --sessions-by chain")
 
@@ -87,10 +87,10 @@ def empty_split(split: str, records: int) -> Fact:
 
 @rule("warning")
 def split_share(split: str, share: float, records: int, total: int, largest: tuple[int, str, str]) -> Fact:
-    """Reported when the size of a split differs from the requested share by more than a fifth.
+    """Reported when a split has a fifth more or fewer records than requested.
 
-    Only if its share should be 20 groups or more: a group of `--split-by` is never divided, so large groups decide how
-    many records a split has. The finding names the largest one.
+    Only if the requested share is 20 groups or more. Groups of `--split-by` are never divided, so large groups
+    determine how many records a split has. The finding contains the largest one.
     """
     size, where, first = largest
     seen = f"{quote(split)} has {records:,} of {total:,} records, {records / total:.2%} instead of {share:.2%}"

@@ -1,4 +1,4 @@
-"""Find members of tool definitions that no provider defines."""
+"""Find members of tool definitions that are unknown to all providers."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _KNOWN = frozenset(
         *("examples", "deprecated", "properties", "required", "additionalProperties"),
     )
 )
-"""Known members: from the types of SDKs (openai 3.57, anthropic 2.14, google-genai 3.6), or from documentation."""
+"""Known members: from the types in SDKs (openai 3.57, anthropic 2.14, google-genai 3.6), or from documentation."""
 _USUAL = (None, "", "function", "custom")
-"""Types of definitions whose members are the same for all tools."""
+"""Types of definitions whose members do not depend on the tool."""
 _MAX_NAMES = 5
-"""The most members in a finding."""
+"""The maximum number of members in a finding."""
 
 
 @rule("info")
 def tool_members(tool: Tool, members: list[str]) -> Fact:
-    """Reported when a tool definition has members that no provider defines.
+    """Reported when a tool definition has members that no provider defines; once per definition.
 
-    Covers the definition and its `function` or `custom`, not schemas or hosted tools; once per definition. The record
-    is not changed: it has the members of the `function`, or of the definition if it has no `function`.
+    The definition and its `function` or `custom` are checked, but not schemas or hosted tools. The record is not
+    changed: it has the members of the `function`, or of the definition if it has no `function`.
     """
     name = chat.tool_name(next(_holders(tool)))
     label = f"tool {quote(name)}" if name else "a tool without a name"
@@ -59,7 +59,7 @@ def unknown_members(tool: Json) -> list[str]:
 
 
 def are_usual(*holders: Json) -> bool:
-    """Check quickly whether definitions and their functions only have known members."""
+    """Return quickly whether definitions and their functions have only known members."""
     try:
         return _KNOWN.issuperset(chain(*holders))
     except TypeError:  # a definition that is not an object
@@ -67,12 +67,12 @@ def are_usual(*holders: Json) -> bool:
 
 
 def definitions_with_unknown(tools: list[Tool]) -> list[tuple[Tool, list[str]]]:
-    """Return the definitions with unknown members, and these members."""
+    """Return the definitions with unknown members, each with these members."""
     return [(tool, members) for tool in tools if (members := unknown_members(tool))]
 
 
 def _holders(tool: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a definition that may have members of its provider, first the one with its name."""
+    """Yield the objects of a definition that may have members of its provider, beginning with the one with its name."""
     inner = [holder for name in ("function", "custom") if isinstance(holder := tool.get(name), dict)]
     own = tool.get(chat.PRIVATE)
     native = [each for each in own.values() if isinstance(each, dict)] if isinstance(own, chat.Private) else []

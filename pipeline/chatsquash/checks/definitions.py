@@ -39,7 +39,7 @@ def no_tools(view: View) -> Iterator[Fact]:
 
 @check("error", kind="record", looks=("no tools",))
 def calls_without_tools(view: View) -> Iterator[Fact]:
-    """Reported when a record calls tools but its `tools` is empty."""
+    """Reported when a record calls tools although its `tools` is empty."""
     if not view.tools and view.once(call_counts):
         yield Fact("the record calls tools but does not define any: check whether the logger omits request.tools")
 
@@ -123,7 +123,7 @@ def tool_required(view: View) -> Iterator[Fact]:
 
 
 def _names_problem(required: Json) -> str | None:
-    """Return the problem with a list of names, if any."""
+    """Return the problem with a list of names, or ``None``."""
     if not isinstance(required, list):
         return f"is {json_type(required)}"
     seen: set[str] = set()
@@ -142,27 +142,27 @@ def _label(index: int, tool: dict[str, Any]) -> str:
 
 
 def _own(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the definitions that are objects, except those of hosted tools, which need no definition."""
+    """Yield the definitions that are objects, except those of hosted tools, which require no definition."""
     for index, tool in enumerate(view.tools):
         if isinstance(tool, dict) and not chat.is_hosted(tool):
             yield index, tool
 
 
 def _numbered_definitions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the object with the name and description of each definition."""
+    """Yield the object with the name and description of each definition, and the definition's index."""
     for index, tool in _own(view):
         yield index, chat.custom(tool) or tool
 
 
 def _functions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the definitions of functions; custom tools take text and have no parameters."""
+    """Yield the definitions of functions; custom tools accept text and have no parameters."""
     for index, tool in _own(view):
         if tool.get("type") != "custom":
             yield index, tool
 
 
 def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the argument schemas that are objects, in any spelling, with labels for their definitions."""
+    """Yield the argument schemas that are objects, in any spelling, each with a label for its definition."""
     for index, tool in _functions(view):
         for spelling in chat.SCHEMAS:
             if isinstance(schema := tool.get(spelling), dict):
@@ -175,7 +175,7 @@ def tool_conflict(
 ) -> Fact:
     """Reported when the definition of a tool changes during a session.
 
-    The record has the first one, with `--tools last` the last one, and for a custom tool all of them.
+    The record has the first definition, or the last one with `--tools last`; for a custom tool it has all of them.
     """
     where = f"line {line} defines {quote(name)} differently than line {first_line}"
     what = "each definition" if kept_definition == "each" else f"the {kept_definition} definition"
@@ -185,7 +185,7 @@ def tool_conflict(
 
 @rule("info")
 def supplied_tools(count: int) -> Fact:
-    """Reported when the log defines no tools, so the record uses those from `--tools-file`."""
+    """Reported when the log defines no tools, so that the record has those in `--tools-file`."""
     return Fact(
         f"the log defines no tools, {pluralize(count, 'definition')} of --tools-file in the record: check if they match"
     )
@@ -193,7 +193,7 @@ def supplied_tools(count: int) -> Fact:
 
 @rule("info")
 def supplied_system() -> Fact:
-    """Reported when the log has no system prompt, so the record begins with the one from `--system-file`."""
+    """Reported when the log has no system prompt, so that the record begins with that in `--system-file`."""
     return Fact(
         "the log has no system prompt, so the record begins with that of --system-file: check whether it matches", 0
     )

@@ -1,4 +1,4 @@
-"""The calls of a record and the results that answer them, matched block by block in one walk over the messages.
+"""The calls of a record and their results, matched block by block in one pass over the messages.
 
 A block is an assistant message with calls, and all messages up to the next assistant message.
 """
@@ -20,36 +20,36 @@ State = Literal["ok", "failed", "empty", "unanswered"]
 
 
 class ToolResult(Struct, frozen=True, gc=False):  # creating a named tuple takes twice as long
-    """A tool message and its assessment."""
+    """A tool message and whether it is a failure or empty."""
 
     at: int
-    """Index of the message."""
+    """The index of the message."""
     call_id: Json
     key: str | bytes | None
-    """Its id as a dictionary key; ``None`` if it has no id."""
+    """The call id as a dictionary key; ``None`` if it has no id."""
     failure: str | None
-    """The evidence that it failed, if any, as the end of a sentence."""
+    """The evidence that the call failed, as the end of a sentence, or ``None``."""
     empty: bool
 
     @property
     def good(self) -> bool:
-        """Whether it neither failed nor is empty."""
+        """Whether it is neither a failure nor empty."""
         return self.failure is None and not self.empty
 
 
 class ToolCall(Struct, gc=False):
-    """A call with its results within the block."""
+    """A call with its results in the same block."""
 
     at: int
-    """Index of the assistant message."""
+    """The index of the assistant message."""
     block: int
-    """Index of its block."""
+    """The index of the block."""
     call_object: dict[str, Any]
-    """The call itself."""
+    """The logged call."""
     name: str | None
     """The name of the called function."""
     key: str | bytes | None
-    """Its id as a dictionary key; ``None`` if it has no id."""
+    """The id as a dictionary key; ``None`` if it has no id."""
     results: list[ToolResult] = []
 
     @property
@@ -70,13 +70,13 @@ class Exchanges(NamedTuple):
     calls: list[ToolCall]
     """Calls that are objects, with their results."""
     strays: list[ToolResult]
-    """Results within a block that match none of its calls."""
+    """Results in a block that match none of its calls."""
     outside: list[ToolResult]
-    """Results outside of any block."""
+    """Results outside any block."""
 
 
 def call_counts(view: View) -> dict[int, int]:
-    """Return the number of calls by message index, including legacy calls and markup, for messages with calls."""
+    """Return the number of calls by message index, for messages with calls; legacy calls and markup count as well."""
     calls = view.columns.calls
     counts = dict(calls.counts) if calls else {}
     for at, role in enumerate(view.columns.roles):
@@ -86,15 +86,15 @@ def call_counts(view: View) -> dict[int, int]:
 
 
 def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
-    """Return failed and empty results by message index, with the evidence of failure and whether it is empty."""
+    """Return failed and empty results by message index: the evidence of failure, and whether the result is empty."""
     outcomes: dict[int, tuple[str | None, bool]] = {}
     is_marked = not MARKING.isdisjoint(view.columns.keys)
     for at, content in zip(view.columns.results, view.columns.result_contents, strict=True):
         text = content if isinstance(content, str) else chat.text(view.messages[at]) or ""
-        said = failure(view.messages[at] if is_marked else _UNMARKED, text)
+        evidence = failure(view.messages[at] if is_marked else _UNMARKED, text)
         empty = (not text or text.isspace()) and (isinstance(content, str) or not chat.other_parts(view.messages[at]))
-        if empty or said is not None:
-            outcomes[at] = said, empty
+        if empty or evidence is not None:
+            outcomes[at] = evidence, empty
     return outcomes
 
 
@@ -103,7 +103,7 @@ _UNMARKED: Message = {}
 
 
 def exchanges(view: View) -> Exchanges:
-    """Match results with calls, block by block; calls with the same id get their results in order."""
+    """Match results with calls block by block; calls with the same id are matched with results in order."""
     columns = view.columns
     return _match_in_order(view, columns.calls) if columns.calls and columns.are_matched else _match_by_id(view)
 
@@ -113,7 +113,7 @@ def _match_in_order(view: View, calls: Calls) -> Exchanges:
     columns, bad = view.columns, view.once(bad_results)
     places = [(at, block) for block, (at, count) in enumerate(calls.counts.items()) for _ in range(count)]
     both = zip(places, calls.objects, calls.names, calls.ids, strict=True)
-    matched_calls = [ToolCall(at, block, given, name, key) for (at, block), given, name, key in both]
+    matched_calls = [ToolCall(at, block, call_object, name, key) for (at, block), call_object, name, key in both]
     for call, at, key in zip(matched_calls, columns.results, columns.result_ids, strict=False):
         call.results = [ToolResult(at, key, key, *bad.get(at, _GOOD))]
     return Exchanges(matched_calls, [], [])
@@ -122,7 +122,7 @@ def _match_in_order(view: View, calls: Calls) -> Exchanges:
 def _match_by_id(view: View) -> Exchanges:
     bad = view.once(bad_results)
     pairs = Exchanges([], [], [])
-    waiting: dict[str | bytes, deque[ToolCall]] | None = None  # the calls of the present block by their ids
+    waiting: dict[str | bytes, deque[ToolCall]] | None = None  # the calls of the current block by id
     block = -1
     for at, message in enumerate(view.messages):
         role = message.get("role")
@@ -141,6 +141,7 @@ def _match_by_id(view: View) -> Exchanges:
             if waiting is None:
                 pairs.outside.append(result)
             elif result.key is not None and (queue := waiting.get(result.key)):
+                # Several results may answer the last call with an id.
                 (queue.popleft() if len(queue) > 1 else queue[0]).results.append(result)
             else:
                 pairs.strays.append(result)

@@ -1,4 +1,4 @@
-"""Detect failed calls in tool results: by the mark of the format, by JSON members, or by the text."""
+"""Detect failed calls in tool results, based on the format's mark, JSON members or the text."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from chatsquash.core.model import Json, Message
 from chatsquash.core.text import quote
 
 MARKING = frozenset({"is_error", PRIVATE})
-"""The members of messages that may mark a result."""
+"""Members of messages that may mark a result."""
 _MARKS = ("denied", "interrupted")
-"""Outcomes with which a format marks a result, in addition to ``is_error``."""
+"""Outcomes that formats mark in addition to ``is_error``."""
 _CODES = frozenset({"exit_code", "exitcode", "returncode"})
 _FLAGS = frozenset({"timeout", "missing", "incomplete"})
 _NO_ERROR = frozenset({"", "none", "null"})
 
 _STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
-"""A status that means failure: an HTTP status or a word."""
+"""A status that indicates failure: an HTTP status or a word."""
 
 _SHORT = 1 << 16
 _BRACE = ord("{")
@@ -35,30 +35,30 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def failure(message: Message, text: str) -> str | None:
-    """Return the evidence that a result failed, as the end of a sentence; ``None`` without evidence.
+    """Return the evidence that a result is a failure, as the end of a sentence; ``None`` without evidence.
 
     Args:
-        message: The tool message, which is only searched for marks.
+        message: The tool message, of which only marks are checked.
         text: The text of the result.
     """
     if mark := _mark(message):
         return mark
-    whole = text.strip()
-    if whole[:1] != "{":
-        return _in_words()(whole)
-    if len(text) <= _SHORT and _is_well(text):
+    body = text.strip()
+    if body[:1] != "{":
+        return _text_detector()(body)
+    if len(text) <= _SHORT and _is_success(text):
         return None
     value = _parse(text)
     return _object_failure(value) if isinstance(value, dict) else None
 
 
-def _is_well(text: str) -> bool:
-    """Check quickly whether an object reports no failure; only relevant members are parsed."""
+def _is_success(text: str) -> bool:
+    """Return quickly whether an object reports no failure, parsing only relevant members."""
     try:
         members = {
             key: jsonio.loads(bytes(value))
             for key, value in _members(text).items()
-            if key.lower() in _NAMES or memoryview(value)[0] == _BRACE  # an object, whose members may report a failure
+            if key.lower() in _NAMES or memoryview(value)[0] == _BRACE  # members of an object may report a failure
         }
         return _object_failure(members) is None
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -66,15 +66,16 @@ def _is_well(text: str) -> bool:
 
 
 @cache
-def _in_words() -> Callable[[str], str | None]:
-    """Return the function for results without JSON, imported on demand since its patterns are slow to compile."""
+def _text_detector() -> Callable[[str], str | None]:
+    """Return the function for results that are not JSON."""
+    # Imported on demand, because the patterns are slow to compile.
     from chatsquash.checks._failure_texts import describe_failure
 
     return describe_failure
 
 
 def _mark(message: Message) -> str | None:
-    """Return the mark of the log's format, or one in the message itself."""
+    """Return the mark of the log's format, or the mark in the message itself."""
     if chat.is_marked_failed(message):
         return "is marked as an error"
     if PRIVATE not in message:
@@ -84,7 +85,7 @@ def _mark(message: Message) -> str | None:
 
 
 def _object_failure(value: dict[str, Any]) -> str | None:
-    """Return the evidence in an object or the objects within it; items of lists are data, which is ignored."""
+    """Return the evidence in an object or the objects in it; items of lists are data and are ignored."""
     for key, member in value.items():
         if _is_top_failure(key.lower(), member):
             return f"has {quote(key)}"
@@ -122,14 +123,15 @@ def _is_failure(name: str, value: Json) -> bool:
 
 
 def _is_code(value: Json) -> bool:
-    """Check whether an exit code is known and not 0."""
+    """Return whether an exit code is known and not 0."""
     if isinstance(value, str):
         return value.lstrip("-0").isdecimal()
     return isinstance(value, int | float) and not isinstance(value, bool) and value != 0
 
 
 def _parse(text: str) -> Any:
-    """Parse JSON, including NaN, which tools written in Python print; return ``None`` if it is invalid."""
+    """Parse JSON that may contain NaN; return ``None`` if it is invalid."""
+    # Tools written in Python print NaN.
     with suppress(ValueError, RecursionError):
         try:
             return jsonio.loads(text)

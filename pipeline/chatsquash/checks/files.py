@@ -1,4 +1,4 @@
-"""Findings on the files of agents and clients, and on joining them with a gateway's session."""
+"""Findings about the files of agents and clients, and about joining them with a gateway's session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _MAX_NAMES = 20
 def not_read(kinds: Mapping[str, int]) -> Fact:
     """Reported when an agent's file contains data that is not part of a conversation.
 
-    Reported with names and counts, for the first conversation of the file. `--lossless` rejects such a file.
+    The finding has names and counts, and is reported for the first conversation of the file. `--lossless` rejects such
+    a file.
     """
     most = sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
     some = ", ".join(f"{quote(name)} {count:,}" for name, count in most[:_MAX_NAMES])
@@ -24,9 +25,9 @@ def not_read(kinds: Mapping[str, int]) -> Fact:
 
 @rule("warning")
 def missing_parent(how: str, count: int) -> Fact:
-    """Reported when a line of a Claude Code file refers to a missing parent.
+    """Reported when a line in a Claude Code file refers to a parent that is missing.
 
-    If the line is unreadable, or was never written and the order is certain, the conversation continues; otherwise a
+    If the parent is unreadable, or was never written and the order is certain, the conversation continues; otherwise a
     new one begins.
     """
     if how == "unreadable":
@@ -43,7 +44,7 @@ def missing_parent(how: str, count: int) -> Fact:
 
 @rule("warning")
 def incomplete_reply(how: str, count: int) -> Fact:
-    """Reported when a reply in a Claude Code file was interrupted, or only its reasoning was written.
+    """Reported when a reply in a Claude Code file was interrupted, or when only its reasoning was written.
 
     `--loss` never trains on it. A reply with only reasoning is not in the context of later replies, unless the lines
     after it were never written.
@@ -60,19 +61,19 @@ def client_text(kind: str, count: int) -> Fact:
 
 @rule("info")
 def joined(files: int, both: int, alone: int) -> Fact:
-    """Reported when `--join` combined a gateway session with an agent's file of the same session."""
+    """Reported when `--join` combined a gateway's session with an agent's file of the same session."""
     more = (
         f"; {pluralize(alone, 'reply', 'replies')} that the gateway did not log {'is' if alone == 1 else 'are'} added"
     )
-    said = f"joined with {pluralize(files, 'file')} of an agent, by {pluralize(both, 'reply', 'replies')} in both"
-    return Fact(said + (more if alone else ""))
+    summary = f"joined with {pluralize(files, 'file')} of an agent, by {pluralize(both, 'reply', 'replies')} in both"
+    return Fact(summary + (more if alone else ""))
 
 
 @rule("warning")
 def joined_texts(differing: int, both: int) -> Fact:
-    """Reported when with `--join`, a reply differs between the agent's file and the gateway log.
+    """Reported when, with `--join`, an agent's file and the gateway's log differ in a reply.
 
-    The record has the gateway's text, which is the model's.
+    The record contains the gateway's text, which is the model's.
     """
     has = "differs" if differing == 1 else "differ"
     which = f"{differing:,} of {pluralize(both, 'reply', 'replies')}"

@@ -1,4 +1,4 @@
-"""The order of findings by harm: leaks, losses, truncation, and then all others by severity."""
+"""The order of findings by harm: leaks, losses and truncation come first, then all others by severity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 def rank(severity: Severity, code: str) -> tuple[int, int]:
-    """Return the place of a finding in the order by harm, the worst first; an ``info`` follows all others."""
+    """Return the rank of a finding in the order by harm, worst first; ``info`` findings are always last."""
     kinds = (_SECRETS, _LOSSES, _TRUNCATED)
     harm = next((place for place, codes in enumerate(kinds) if code in codes), len(kinds))
     grave = _SEVERITIES.index(severity)

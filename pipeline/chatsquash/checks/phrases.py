@@ -1,4 +1,4 @@
-"""Search records for phrases that make them unsuitable for training, such as texts that a client inserts."""
+"""Search records for phrases that make them unsuitable for training, such as text inserted by a client."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from chatsquash.core.model import Json, Violation
 from chatsquash.core.text import pluralize, quote
 
 _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
-"""Characters that JSON and markup never escape: printable ASCII except ``"``, ``<`` and ``\\``."""
+"""Characters that JSON and markup never escape: printable ASCII other than ``"``, ``<`` and ``\\``."""
 
 
 @rule("warning")
 def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
-    """Reported when a message contains a phrase given with `--flag-phrase`; reported once per phrase.
+    """Reported when a message contains a phrase from `--flag-phrase`; once per phrase.
 
-    Case is ignored; content, reasoning and calls are searched. Blank phrases are ignored.
+    Content, reasoning and calls are searched, ignoring case. Blank phrases are ignored.
     """
     messages = pluralize(count, "message")
     return Fact(f"{quote(phrase)} is in {messages}: check whether to train on the record", at)
@@ -29,14 +29,14 @@ def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
 class _Phrase(NamedTuple):
     text: str
     spellings: frozenset[str]
-    """Its casefolded spellings in a text, or in JSON within a text."""
+    """Its casefolded spellings in text, or in JSON within text."""
     core: bytes
-    """Its longest part that is never escaped, as lower-case bytes that a matching record must contain."""
+    """Its longest part that is never escaped, in lower-case bytes, which a matching record must contain."""
     is_plain: bool
-    """Whether ``core`` is the complete phrase."""
+    """Whether ``core`` is the entire phrase."""
 
     def is_in(self, turn: Json) -> bool:
-        """Check whether a message contains the phrase."""
+        """Return whether a message contains the phrase."""
         texts = chat.strings(turn) if self.is_plain else _with_json_strings(chat.strings(turn))
         return any(spelling in text for text in map(str.casefold, texts) for spelling in self.spellings)
 
@@ -48,7 +48,7 @@ class Phrases:
         self._phrases = [_phrase(phrase) for phrase in dict.fromkeys(phrases) if phrase.strip()]
 
     def violations_in(self, record: bytes) -> Iterator[Violation]:
-        """Yield violations in the bytes of a record or of messages; most are excluded without parsing."""
+        """Yield violations in the bytes of a record or of messages; most are ruled out without parsing."""
         lower = record.lower() if self._phrases else b""
         if any(phrase.core in lower for phrase in self._phrases):
             yield from self.violations(jsonio.loads(record))
@@ -61,24 +61,25 @@ class Phrases:
 
 
 def turns(record: Json) -> list[tuple[int, Json]]:
-    """Return the messages of a record of any preset with their indices; a separate system prompt has index 0."""
+    """Return the messages of a record in any preset, with their indices; a separate system prompt has index 0."""
     if isinstance(record, list):
         return list(enumerate(record))
-    said = record.get("messages", record.get("conversations"))
+    messages = record.get("messages", record.get("conversations"))
     aside = record.get("system") if "messages" not in record else None
-    return [*([(0, aside)] if aside else []), *enumerate(said if isinstance(said, list) else [])]
+    return [*([(0, aside)] if aside else []), *enumerate(messages if isinstance(messages, list) else [])]
 
 
 def _phrase(text: str) -> _Phrase:
     spellings = frozenset({text.casefold(), json.dumps(text, ensure_ascii=False)[1:-1].casefold()})
-    # Letters that casefold to ASCII letters, such as the long s, are not treated as another case of these.
+    # Letters that casefold to ASCII letters, such as the long s, do not match those letters.
     core = max(_PLAIN.findall(text), key=len)
     return _Phrase(text, spellings, core.lower().encode(), core == text)
 
 
 def _with_json_strings(texts: Iterable[str]) -> Iterator[str]:
-    """Yield texts, and the strings in those that are JSON, such as arguments, in which any character may be escaped."""
+    """Yield texts, and the strings in texts that are JSON."""
     for text in texts:
         yield text
+        # In arguments, for example, any character may be escaped.
         if text.startswith(("{", "[")):
             yield from chat.strings(jsonio.value(text))

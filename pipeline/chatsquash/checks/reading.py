@@ -1,4 +1,4 @@
-"""Findings of reading and converting a log."""
+"""Findings about reading and converting logs."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from chatsquash.core.text import escape, pluralize, printable, quote
 
 @rule("error")
 def bad_line(reason: str) -> Fact:
-    """Reported when a line is not a JSON object; it is skipped and listed in `reports/rejected.jsonl`."""
+    """Reported when a line is not a JSON object; the line is skipped and listed in `reports/rejected.jsonl`."""
     return Fact(f"the line is skipped, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error")
 def bad_entry(reason: str) -> Fact:
-    """Reported when a line has no valid request; it is skipped and listed in `reports/rejected.jsonl`."""
+    """Reported when a line has no valid request; the line is skipped and listed in `reports/rejected.jsonl`."""
     return Fact(f"the entry is skipped, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error", kept="warning")
 def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bool) -> Fact:
-    """Reported when a file has more than one `session_id`, so it is skipped.
+    """Reported when a file has more than one `session_id` and is therefore skipped.
 
     Only `--on-invalid keep` with `--sessions-by file` converts the file as one session, with a warning. If two ids have
-    two lines or more, the default is to group the lines by id (`grouped-by-id`).
+    two lines or more, lines are grouped by id by default (`grouped-by-id`).
     """
     seen = f"session_id is {quote(other_id)}, line {first_line} has {quote(first_id)}"
     if merge:
@@ -35,9 +35,9 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
 
 @rule("error", kept="warning")
 def timestamp_order(earlier_line: int, keep: bool) -> Fact:
-    """Reported when an entry is earlier than the one before it, so the session is skipped.
+    """Reported when an entry is earlier than the previous one, so that the session is skipped.
 
-    `--on-invalid keep` converts it in file order, with a warning.
+    `--on-invalid keep` converts the session in file order, with a warning.
     """
     seen = f"timestamp is earlier than line {earlier_line}"
     if keep:
@@ -47,28 +47,28 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
 
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
-    """Reported when consecutive entries have the same timestamp, so file order is used."""
+    """Reported when consecutive entries have the same time, so that file order is used."""
     seen = f"{_entries(count)} with the time of the previous one, file order is used"
     return Fact(f"{seen}: check that they are in the order in which they were sent")
 
 
 @rule("warning")
 def missing_session_id(count: int) -> Fact:
-    """Reported when entries have no `session_id`, so the file name is used."""
+    """Reported when entries have no `session_id`, so that the name of the file is used."""
     seen = f"no session_id in {_entries(count)}, the file name is used"
     return Fact(f"{seen}: if the file mixes sessions, --sessions-by chain separates them")
 
 
 @rule("warning")
 def missing_timestamp(count: int) -> Fact:
-    """Reported when entries have no readable timestamp, so file order is used."""
+    """Reported when entries have no readable time, so that file order is used."""
     seen = f"no readable timestamp in {_entries(count)}, file order is used"
     return Fact(f"{seen}: check that they are in the order in which they were sent")
 
 
 @rule("warning")
 def naive_timestamp(count: int) -> Fact:
-    """Reported when timestamps have no time zone and are treated as UTC."""
+    """Reported when times have no time zone and are interpreted as UTC."""
     seen = f"no time zone in the timestamp of {_entries(count)}, read as UTC"
     return Fact(f"{seen}: if the clock was not in UTC, the record may be a day off")
 
@@ -81,13 +81,13 @@ def wrong_type(what: str, seen: str, count: int) -> Fact:
 
 @rule("error")
 def unknown_format(instead: str) -> Fact:
-    """Reported when no known format matches a log, or more than one does."""
+    """Reported when no known format matches a log, or when two formats do."""
     return Fact(f"unknown format, {escape(instead)}: set it with --from, chatsquash formats lists all")
 
 
 @rule("warning")
 def mixed_formats(most: str, other: str, count: int) -> Fact:
-    """Reported when lines have a different format or envelope than the first lines of the log.
+    """Reported when lines have a different format or envelope from the first lines of the log.
 
     Each line is read in its own format.
     """
@@ -115,16 +115,16 @@ def hosted_tools(count: int) -> Fact:
 
 @rule("info")
 def context_cleared(what: str, count: int) -> Fact:
-    """Reported when the service removed content, such as old tool results, before the model saw it.
+    """Reported when the service removed content, such as old tool results, before the model saw the request.
 
-    `--loss` never trains on replies to such requests, since the record still has the content.
+    `--loss` never trains on replies to such requests, because the record still contains the content.
     """
     return Fact(f"{_entries(count)} without {escape(what)}, which the service removed before the model replied")
 
 
 @rule("warning")
 def stream_interrupted() -> Fact:
-    """Reported when the stream of a reply was interrupted; the record contains the part received."""
+    """Reported when the stream of a reply was interrupted; the record contains the part that was received."""
     return Fact("the stream of the reply was interrupted, the part received is converted: check whether to train on it")
 
 
@@ -140,21 +140,21 @@ def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
 
 @rule("info")
 def vendor_extension(forms: Mapping[str, int]) -> Fact:
-    """Reported when messages use vendor-specific names, types or forms, which are kept."""
+    """Reported when messages use names, types or structures of a vendor, which are kept."""
     seen = ", ".join(f"{name} {count}" for name, count in forms.items())
     return Fact(f"kept as logged, in forms of a vendor: {seen}")
 
 
 @rule("warning")
 def unrelated_requests(count: int) -> Fact:
-    """Reported when lines have no session id and do not continue each other, so each becomes a session."""
+    """Reported when lines have no session id and do not continue each other, so that each one is a session."""
     how = "--sessions-by file joins them"
     return Fact(f"{count:,} requests without a session_id do not continue each other: each is a session ({how})")
 
 
 @rule("info")
 def grouped_by_id(count: int) -> Fact:
-    """Reported when a file mixes sessions, so its lines are grouped by session id.
+    """Reported when a file mixes sessions, so that its lines are grouped by session id.
 
     At least two ids have two lines or more, and neither `--sessions-by` nor `--on-invalid` is used.
     """
@@ -163,7 +163,7 @@ def grouped_by_id(count: int) -> Fact:
 
 @rule("info")
 def reordered(count: int) -> Fact:
-    """Reported when lines were out of order and have been sorted by time.
+    """Reported when lines were out of order and were sorted by time.
 
     Lines with equal times keep their order. Applies to `--conversations main` and `all`, and to `--sessions-by chain`.
     """
@@ -175,7 +175,8 @@ def reordered(count: int) -> Fact:
 def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages: int) -> Fact:
     """Reported when the last request has fewer messages than an earlier one, which becomes the record.
 
-    With `--conversations main` and `all`, only if nothing explains the last request and no record contains its reply.
+    With `--conversations main` or `all`, it is reported only if nothing explains the last request and no record
+    contains its reply.
     """
     last = f"line {last_line} has {pluralize(last_messages, 'message')}"
     record_source = f"line {kept_line} has {kept_messages}"
@@ -184,13 +185,13 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
 
 @rule("warning")
 def missing_reply(why: str) -> Fact:
-    """Reported when the selected request has no reply, so the record ends with the request."""
+    """Reported when the selected request has no reply, so that the record ends with the request."""
     return Fact(f"no reply is appended, {escape(why)}: check whether the record should end with the request")
 
 
 @rule("warning")
 def extra_choices(count: int) -> Fact:
-    """Reported when a response has more than one choice, and only one becomes part of the record."""
+    """Reported when a response has more than one choice; the record contains the first one."""
     return Fact(
         f"the response has {pluralize(count, 'choice')}, only the first is converted: the others stay in the log"
     )
@@ -200,7 +201,7 @@ def extra_choices(count: int) -> Fact:
 def reply_truncated(reason: str = "length") -> Fact:
     """Reported when a reply was stopped by its length limit, a filter or an error.
 
-    Unknown finish reasons count, too. Such replies have weight 0.
+    Unknown finish reasons are treated in the same way. Such replies have weight 0.
     """
     how = "was truncated at its length limit" if reason == "length" else f"ended early ({printable(reason[:40])})"
     return Fact(f"the reply {how}: check whether to train on the record")
@@ -208,7 +209,7 @@ def reply_truncated(reason: str = "length") -> Fact:
 
 @rule("error")
 def empty_session(entries_seen: int, rejected: int) -> Fact:
-    """Reported when a session has no usable entries, or none after cleanup."""
+    """Reported when a session has no usable entry, or none after cleaning."""
     if entries_seen == 0:
         why = "check why its lines were skipped" if rejected else "it is empty, check whether its logger ran"
         return Fact(f"the log has no usable entry, so there is no record: {why}")
@@ -220,8 +221,9 @@ def empty_session(entries_seen: int, rejected: int) -> Fact:
 def unanswered_session(why: str = "") -> Fact:
     """Reported when a session has no reply.
 
-    It is empty, or has only bookkeeping, commands or a prompt. It gets no record from files of agents, nor with a
-    preset for training; otherwise `missing-reply` is reported. The exit code remains 0 if other sessions have records.
+    It is empty, or contains only bookkeeping, commands or a prompt. There is no record for files of agents, nor with
+    presets for training; otherwise `missing-reply` is reported. The exit code is still 0 if other sessions have
+    records.
     """
     return Fact(f"the session has no reply, so there is no record{f': {escape(why)}' if why else ''}")
 
@@ -230,14 +232,14 @@ def unanswered_session(why: str = "") -> Fact:
 def unreadable_log(reason: str) -> Fact:
     """Reported when a log cannot be opened or read.
 
-    It may also be too large for the memory. The session is skipped.
+    It may also be too large for the available memory. The session is skipped.
     """
     return Fact(f"the log cannot be read ({escape(reason)}): check the file and its permissions")
 
 
 @rule("error")
 def cut_short(reason: str) -> Fact:
-    """Reported when a log is damaged, truncated or exceeds a limit; only the part before that point is converted."""
+    """Reported when a log is damaged, truncated or exceeds a limit; only the part before that is converted."""
     return Fact(f"only the beginning of the log was read, {escape(reason)}: look for a better copy")
 
 
@@ -254,8 +256,8 @@ def no_exchange(what: str, count: int) -> Fact:
 def truncated_by_logger(what: str, count: int) -> Fact:
     """Reported when the logger truncated the model's input or output.
 
-    Presets other than `chat` exclude the session, unless `--keep-cut` is used. Output that a tool truncated itself does
-    not count, since the model saw it in that form.
+    Presets other than `chat` exclude the session, unless `--keep-cut` is used. Output that was truncated by a tool does
+    not count, because the model saw it in that form.
     """
     times = f", {count:,} times" if count > 1 else ""
     return Fact(
@@ -265,28 +267,29 @@ def truncated_by_logger(what: str, count: int) -> Fact:
 
 @rule("error")
 def lost_worker(how: str) -> Fact:
-    """Reported when the process that converts a session died twice, so the session is skipped.
+    """Reported when the process that converts a session died twice, so that the session is skipped.
 
-    Usually because memory ran out.
+    The usual reason is that memory ran out.
     """
     return Fact(f"the log is skipped, {how}: check that there is enough memory for it, and convert again")
 
 
 @rule("warning")
 def changed_log(how: str) -> Fact:
-    """Reported when a log changed or disappeared during the run; the next run reads it again.
+    """Reported when a log changed or was deleted during the run; the next run reads it again.
 
-    If it grew, the complete lines of its earlier size are read.
+    If the log grew, the complete lines within its earlier size are read.
     """
     return Fact(f"the log {how} during the run, its earlier content is read: convert again when it is complete")
 
 
 @rule("error")
 def role_sequence(earlier_line: int, line: int, position: int, expected: str, seen: str) -> Fact:
-    """Reported when a request does not continue the previous one, and the reason is unknown.
+    """Reported when a request does not continue the previous one, and no reason is known.
 
-    The roles are compared, and assistant messages by whether they have text and calls; text and calls of two messages
-    may be in one. Reported only if no call, summary or client began the new conversation.
+    Roles are compared, and assistant messages based on whether they have text and calls; two messages, one with text
+    and one with calls, may also be a single message. Reported only if no call, summary or client request began the
+    conversation.
     """
     there = f"message {position} is {quote(seen)}" if seen else f"there is no message {position}"
     where = f"line {earlier_line} has {quote(expected)}"
@@ -310,7 +313,7 @@ def number_changed(spellings: Sequence[str], count: int) -> Fact:
 
 @rule("info")
 def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
-    """Reported when cleanup changed a session; the finding has a count per rule."""
+    """Reported when cleaning changed a session; contains a count per rule."""
     rules = ", ".join(f"{escape(name)} {count}" for name, count in counts.items())
     how = "--no-cleanup-goose" if by_default else "--no-cleanup-goose without --cleanup"
     return Fact(f"cleaning changed the session: {rules} ({how} keeps it as logged)")
@@ -319,15 +322,15 @@ def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
 @rule("info")
 def file_not_read(what: str, count: int) -> Fact:
     """Reported when files next to the logs are skipped because of their suffix or type."""
-    again = {
+    explanation = {
         "same file again": "each file is converted once, under its first name",
         "second copy": "only one copy of a log is read",
     }.get(what)
     if what == "earlier output":
         readers = "chatsquash stats, check and translate read its records, and merge joins it with others"
         return Fact(f"an output of chatsquash, not logs: {readers}")
-    if again:
-        return Fact(f"{what}, {count:,} not read: {again}")
+    if explanation:
+        return Fact(f"{what}, {count:,} not read: {explanation}")
     if what == "part of another file":
         return Fact(f"{pluralize(count, 'part of another file', 'parts of other files')}, read there")
     hint = {

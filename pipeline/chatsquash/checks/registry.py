@@ -1,7 +1,7 @@
-"""The declaration of rules, and the view of a record that they check: the record, and its messages by columns.
+"""The declaration of rules, and the view of a record that they check: the record, and its messages in columns.
 
-The columns are computed once for each record. Nearly all records have calls of the usual form, followed by the results
-of each message in order, and most rules can be decided from the columns alone.
+The columns are computed once per record. Nearly all records have calls of the usual form, followed by the results in
+order, so most rules can be decided from the columns alone.
 """
 
 from __future__ import annotations
@@ -26,46 +26,47 @@ Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "repl
 _OfRecord = Literal["no messages", "no tools", "unknown roles", "odd content", "odd end"]
 _OfCalls = Literal["legacy calls", "odd calls", "undeclared calls", "odd arguments", "open calls"]
 Feature = _OfRecord | _OfCalls | Literal["bad results", "unmatched results"]
-"""A feature of records on which a rule may depend."""
+"""A feature of records that a rule may depend on."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Fact(NamedTuple):
-    """A fact that a rule reports; the severity is declared by the rule."""
+    """A fact that a rule reports; the rule declares the severity."""
 
     text: str
     at: int | None = None
-    """0-based index of the message in the record, if one is concerned."""
+    """The 0-based index of the message in the record, if one is concerned."""
     is_kept: bool = False
-    """Whether the session is converted nevertheless, as the user requested."""
+    """Whether the session is converted anyway, because the user requested it."""
 
 
 class Rule(NamedTuple):
-    """A check and its documentation."""
+    """A rule and its documentation."""
 
     code: str
     severity: Severity
     kept_severity: Severity | None
-    """Its severity if `--on-invalid keep` converts the session nevertheless; ``None`` for most rules."""
+    """The severity if `--on-invalid keep` converts the session anyway; ``None`` for most rules."""
     kind: Kind
     """When it runs: on the tools of a record, on any record, on a native or an inlined one, on arguments if
-    requested, on a log, on replies, or on the rendering of a record by a chat template."""
+    requested, on a log, on replies, or on a record rendered by a chat template.
+    """
     doc: str
     function: Callable[..., Any]
     module: str
     place: int
     features: tuple[Feature, ...] = ()
-    """The features of which a record must have at least one; empty for all records."""
+    """Features of which a record must have at least one; empty for all records."""
 
     def violation(self, fact: Fact) -> Violation:
-        """Return a fact with the code and severity of the rule; unprintable characters are escaped."""
+        """Return a fact with the code and severity of the rule, and with unprintable characters escaped."""
         severity = self.kept_severity if self.kept_severity and fact.is_kept else self.severity
         return Violation(severity, escape(fact.text), fact.at, self.code)
 
     @property
     def severities(self) -> tuple[Severity, ...]:
-        """All severities of its findings: one, and a second if `--on-invalid keep` changes it."""
+        """The severities of its findings: one, or two if `--on-invalid keep` changes it."""
         return (self.severity, self.kept_severity) if self.kept_severity else (self.severity,)
 
 
@@ -73,14 +74,14 @@ RULES: list[Rule] = []
 
 
 class Redefined(Protocol):
-    """Tools that a session defines more than once."""
+    """The tools that a session defines more than once."""
 
     def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
         """Return the definition in force when a message made a call; ``None`` for a tool with only one."""
 
 
 class View:
-    """A conversation with values that several checks need, each computed once."""
+    """A conversation, with values that several checks need, each computed once."""
 
     __slots__ = ("_known", "columns", "logged_messages", "messages", "redefined", "tools")
 
@@ -103,7 +104,7 @@ class View:
         self._known: dict[Callable[[View], Any], Any] = {}
 
     def once(self, work: Callable[[View], T]) -> T:
-        """Return the result of ``work`` for this view, computed by the first call."""
+        """Return the result of ``work`` for this view, computed on the first call."""
         known = self._known
         if work not in known:
             known[work] = work(self)
@@ -141,10 +142,7 @@ def register(
 def check(
     severity: Severity, kind: Kind = "native", *, looks: tuple[Feature, ...] = ()
 ) -> Callable[[Callable[[T], Iterator[Fact]]], Callable[[T], Iterator[Fact]]]:
-    """Declare a rule over records: a generator of facts about a ``View``, or a ``Trial`` for the kind ``template``.
-
-    The rule is skipped for records with none of the features in ``looks``.
-    """
+    """Declare a rule over records: a generator of facts about a ``View``, or a ``Trial`` for the kind ``template``."""
 
     def declare(function: Callable[[T], Iterator[Fact]]) -> Callable[[T], Iterator[Fact]]:
         register(function, kind, severity, looks=looks)
@@ -159,8 +157,8 @@ def rule(
     """Declare a rule that the reader or a stage applies; calling the function returns the finding.
 
     Args:
-        severity: The severity of its findings.
-        kept: The severity if `--on-invalid keep` converts the session nevertheless.
+        severity: The severity of the findings.
+        kept: The severity if `--on-invalid keep` converts the session anyway.
         kind: When the rule runs.
     """
 
@@ -177,7 +175,7 @@ def rule(
 
 
 class Calls(NamedTuple):
-    """The calls of a record, if each has a distinct id, the name of a function, and arguments as a string."""
+    """The calls of a record, if each has a distinct id, the name of a function, and arguments in a string."""
 
     counts: dict[int, int]
     """The number of calls by message index, for messages with calls."""
@@ -189,32 +187,32 @@ class Calls(NamedTuple):
 
 
 class Columns(Struct, frozen=True, gc=False):
-    """The messages of a record by columns."""
+    """The messages of a record in columns."""
 
     roles: list[str]
     kinds: set[type]
-    """The types of their contents; ``NoneType`` for missing content."""
+    """The types of content; ``NoneType`` for missing content."""
     last: Message | None
     """The last message."""
     keys: set[str]
     """The members of all messages."""
     calls: Calls | None
-    """``None`` if any call is unusual."""
+    """The calls; ``None`` if any call is unusual."""
     results: list[int]
     """The indices of tool messages."""
     result_contents: list[Any]
-    """The contents of tool messages."""
+    """The content of each tool message."""
     result_ids: list[Json]
-    """The call ids of tool messages."""
+    """The call id of each tool message."""
     are_matched: bool
-    """Whether no call is unusual, and the results of each message directly follow it in order.
+    """Whether no call is unusual and the results of each message directly follow it in order.
 
     The last message must not have results.
     """
 
 
 def columns(messages: list[Message]) -> Columns:
-    """Return messages by columns."""
+    """Return messages in columns."""
     roles: list[str] = list(map(_role, messages))
     kinds = {type(message.get("content")) for message in messages}
     keys: set[str] = set().union(*messages)
@@ -252,8 +250,8 @@ def _calls_of(messages: list[Message], roles: list[str]) -> Calls | None:
 
 
 def are_matched(calls: Calls | None, results: list[int], ids: list[Json], last: int) -> bool:
-    """Check whether the results of each message except the last directly follow it, in the order of its calls."""
+    """Return whether the results of each message except the last directly follow it, in the order of its calls."""
     if calls is None:
         return False
-    behind = [place for at, count in calls.counts.items() if at != last for place in range(at + 1, at + 1 + count)]
-    return behind == results and calls.ids[: len(behind)] == ids
+    places = [place for at, count in calls.counts.items() if at != last for place in range(at + 1, at + 1 + count)]
+    return places == results and calls.ids[: len(places)] == ids

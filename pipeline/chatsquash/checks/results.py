@@ -16,9 +16,10 @@ def _unanswered(view: View) -> list[ToolCall]:
     calls, columns = view.columns.calls, view.columns
     if calls is None or not columns.are_matched:
         return [call for call in view.once(exchanges).calls if not call.results]
-    at, behind = len(columns.roles) - 1, len(columns.results)  # only calls of the last message are unanswered
-    open_calls = zip(calls.objects[behind:], calls.names[behind:], calls.ids[behind:], strict=True)
-    return [ToolCall(at, len(calls.counts) - 1, given, name, key) for given, name, key in open_calls]
+    # Only calls of the last message are unanswered.
+    at, result_count = len(columns.roles) - 1, len(columns.results)
+    open_calls = zip(calls.objects[result_count:], calls.names[result_count:], calls.ids[result_count:], strict=True)
+    return [ToolCall(at, len(calls.counts) - 1, call_object, name, key) for call_object, name, key in open_calls]
 
 
 class _Problem(NamedTuple):
@@ -27,9 +28,9 @@ class _Problem(NamedTuple):
     kind: Literal["failed", "empty", "missing"]
     text: str
     at: int
-    """Index of the message."""
+    """The index of the message."""
     retried: bool
-    """Whether the same tool then succeeded."""
+    """Whether a retry of the tool succeeded."""
 
 
 def _problems(view: View) -> list[_Problem]:
@@ -65,7 +66,7 @@ def tool_result_failed(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("bad results",))
 def tool_result_empty(view: View) -> Iterator[Fact]:
-    """Reported when a tool result is empty or blank, and no retry succeeded."""
+    """Reported when a tool result is empty or only white space, and no retry succeeded."""
     yield from _not_retried(view, "empty")
 
 
@@ -91,18 +92,19 @@ def tool_result_retried(view: View) -> Iterator[Fact]:
 def unanswered_call(view: View) -> Iterator[Fact]:
     """Reported when the last message of a record has a call without a result.
 
-    Such a record is fine for training: the model learns to make the call.
+    Such a record is suitable for training: the model learns to make the call.
     """
     for call in view.once(_unanswered):
         if _is_last(view, call):
             yield Fact(
-                f"the record ends before the call{_of(call)} is answered: check whether the log is complete", call.at
+                f"the record ends before the call{_of(call)} is result_count: check whether the log is complete",
+                call.at,
             )
 
 
 @check("error", looks=("unmatched results",))
 def tool_result_without_call(view: View) -> Iterator[Fact]:
-    """Reported when a tool result does not match a call of its block."""
+    """Reported when a tool result does not match any call of its block."""
     pairs = view.once(exchanges)
     for result in pairs.strays:
         if result.key is not None:
@@ -122,7 +124,7 @@ def tool_result_without_id(view: View) -> Iterator[Fact]:
 
 
 def outcomes(view: View) -> list[tuple[str, State]]:
-    """Return the name and outcome of each native call that names a function, in order.
+    """Return the name and outcome of each native call with a function name, in order.
 
     A call with a failed result is ``failed``, one with only empty results ``empty``, and one without results
     ``unanswered``, even in the last message.
@@ -146,18 +148,18 @@ def corrected(view: View) -> set[int]:
 
 
 def _good_calls(view: View) -> Counter[tuple[int, str | None]]:
-    """Count the calls with a good result by block and tool."""
+    """Return the number of calls with a good result by block and tool."""
     calls = view.once(exchanges).calls
     return Counter((call.block, call.name) for call in calls if _is_good(call))
 
 
 def _is_good(call: ToolCall) -> bool:
-    """Check whether a result of a call neither failed nor is empty."""
+    """Return whether any result of a call is neither a failure nor empty."""
     return any(result.good for result in call.results)
 
 
 def _is_retried(view: View, call: ToolCall) -> bool:
-    """Check whether another call of the same tool, in the same block or the next one, has a good result."""
+    """Return whether another call of the same tool, in the same block or the next one, has a good result."""
     good = view.once(_good_calls)
     others = good[call.block, call.name] + good[call.block + 1, call.name] - _is_good(call)
     return call.name is not None and others > 0
@@ -168,7 +170,7 @@ def _is_last(view: View, call: ToolCall) -> bool:
 
 
 def _of(call: ToolCall | None) -> str:
-    """Return the tool and id of a call for a text, for example `` of 'grep' (id 'c1')``, as far as known."""
+    """Return the tool and id of a call for a message, such as `` of 'grep' (id 'c1')``, without missing parts."""
     if call is None:
         return ""
     name = f" of {quote(call.name)}" if call.name is not None else ""

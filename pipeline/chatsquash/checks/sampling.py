@@ -1,4 +1,4 @@
-"""Findings about dividing sessions into samples, each a reply after the context in which it was sampled."""
+"""Findings about dividing sessions into samples, each of which is a reply after the context in which it was sampled."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from chatsquash.core.text import pluralize
 
 @rule("error", kind="replies")
 def no_sample(reply_count: int) -> Fact:
-    """Reported when a session has no reply to train on, so `--samples` writes nothing.
+    """Reported when a session has no reply to train on, so that `--samples` writes nothing.
 
-    Its replies are incomplete or errors, or its file does not record which messages a model wrote.
+    Its replies are incomplete or errors, or its file does not record which messages were written by a model.
     """
     subject = (
         "no logged reply" if not reply_count else f"none of {pluralize(reply_count, 'logged reply', 'logged replies')}"
@@ -20,7 +20,7 @@ def no_sample(reply_count: int) -> Fact:
 
 @rule("error", kind="replies")
 def joined_reply() -> Fact:
-    """Reported when a reply shares a message with another reply, so it gets no sample."""
+    """Reported when a reply shares its message with another one and therefore has no sample."""
     return Fact("the reply shares its message with another one: remove --merge-consecutive")
 
 
@@ -34,7 +34,7 @@ def not_rendered(problem: str) -> Fact:
 def context_mismatch(count: int) -> Fact:
     """Reported when a rendered sample does not begin with the text used at inference.
 
-    Such a reply has its own sample, but not after the exact text that the model saw.
+    Such a reply has its own sample, but its context is not the exact text that the model saw.
     """
     subject = f"the rendering of {pluralize(count, 'reply', 'replies')}"
     return Fact(f"{subject} does not begin with the prompt that the template renders for the same request")
@@ -58,6 +58,6 @@ def restore_not_applied() -> Fact:
 
 @rule("error", kind="log")
 def output_growth(records: int, size: int, log: int, most: int) -> Fact:
-    """Reported when the records of a session would exceed `--max-output-growth`, so none are written."""
+    """Reported when the records of a session would exceed `--max-output-growth`, so that none is written."""
     times = size // max(log, 1)
     return Fact(f"{records:,} records with {times:,} times the bytes of the log exceed --max-output-growth {most}")

@@ -1,4 +1,4 @@
-"""Check the arguments of calls against the JSON schemas of tool definitions, if requested.
+"""Check the arguments of calls against the JSON schemas in tool definitions, if requested.
 
 Schemas come from logs and are not trusted: references are not fetched, patterns take linear time, and schemas that
 could take too many steps are not used.
@@ -20,23 +20,24 @@ from chatsquash.core.model import Json, Tool
 from chatsquash.core.text import quote
 
 _MOST = 1 << 18
-"""The most bytes of a schema, and of arguments."""
+"""The maximum size of a schema, and of arguments, in bytes."""
 _DEEP = 64
-"""The most levels of arguments."""
+"""The maximum nesting depth of arguments."""
+# The library copies the value for each alternative when it locates a mismatch.
 _PRODUCT = 1 << 23
-"""The most parts of a schema times bytes of arguments for finding the mismatch, since each alternative is a copy."""
+"""The maximum product of schema parts and argument bytes for locating a mismatch."""
 _PATTERN = 1 << 18
-"""The most bytes of a compiled pattern."""
+"""The maximum size of a compiled pattern in bytes."""
 _DETAIL_MEMBERS = {"required": "property", "additionalProperties": "unexpected", "type": "types"}
-"""The attribute with the detail of a violated keyword, by keyword."""
+"""The attribute with details of a violation, by violated keyword."""
 
 
 @check("warning", kind="arguments")
 def arguments_invalid(view: View) -> Iterator[Fact]:
     """Reported when arguments do not match the schema in force when the call was made.
 
-    The finding has the first mismatch. In a log, the definition is that of the request that the call answers, otherwise
-    that of the record.
+    The finding contains the first mismatch. For a log, the definition is that of the request that the call answers, or
+    else that of the record.
     """
     for call, wrong in view.once(_argument_checks).wrong:
         text = f"arguments of {quote(call.name)} do not match its definition, {wrong}"
@@ -47,8 +48,8 @@ def arguments_invalid(view: View) -> Iterator[Fact]:
 def arguments_unchecked(view: View) -> Iterator[Fact]:
     """Reported when the arguments of a tool cannot be checked, for example because of its schema.
 
-    Once per tool, with the reason: there is no schema, it refers to other documents, a pattern does not match in linear
-    time, or the schema or the arguments are too large.
+    Once per tool, with the reason: it has no schema, the schema refers to other documents, a pattern does not match in
+    linear time, or the schema or the arguments are too large.
     """
     for name, (at, why) in view.once(_argument_checks).unchecked.items():
         yield Fact(f"arguments of {quote(name)} are not checked: {why}", at)
@@ -56,25 +57,25 @@ def arguments_unchecked(view: View) -> Iterator[Fact]:
 
 class _ArgumentChecks(NamedTuple):
     wrong: list[tuple[ToolCall, str]]
-    """Calls with the problem in their arguments."""
+    """Calls, each with the problem in its arguments."""
     unchecked: dict[str, tuple[int, str]]
-    """The first message with unchecked arguments, and the reason, by tool name."""
+    """The first message with unchecked arguments and the reason, by tool name."""
 
 
 class _Schema(NamedTuple):
     """The schema of a definition."""
 
     validator: Any = None
-    """``None`` if the schema cannot be used."""
+    """The compiled schema; ``None`` if it cannot be used."""
     why: str = ""
-    """The reason; empty if there is no schema."""
+    """The reason why it cannot be used; empty if there is no schema."""
     steps: Steps | None = None
     """The cost of checking a value."""
     small: bool = True
 
 
 def refuse_missing(option: str = "--check-arguments") -> None:
-    """Raise ``UsageError`` if the validator for schemas is not installed."""
+    """Raise ``UsageError`` if the schema validator is not installed."""
     try:
         import jsonschema_rs  # noqa: F401 - only checks whether it is installed
     except ImportError:
@@ -139,7 +140,7 @@ def _check_value(validator: Any, value: Json, *, is_small: bool) -> tuple[str, s
 
 
 def first_problem(schema: dict[str, Any], value: Json) -> str:
-    """Return the first mismatch of a value with one of our own schemas; empty if it matches."""
+    """Return the first mismatch of a value with a schema of chatsquash itself; empty if it matches."""
     if _levels(value) > _DEEP:
         return f"it has more than {_DEEP} levels"
     return " ".join(filter(None, _check_value(_compiled(jsonio.dumps(schema)), value, is_small=True)))
@@ -151,7 +152,7 @@ def _compiled(schema: bytes) -> Any:
 
 
 def _levels(value: Json) -> int:
-    """Return the nesting depth of a value, up to one more than the limit."""
+    """Return the nesting depth of a value, at most one more than the limit."""
     level, count = [value], 0
     while level and count <= _DEEP:
         count += 1
@@ -161,7 +162,7 @@ def _levels(value: Json) -> int:
 
 
 def _describe_error(error: Any) -> str:
-    """Describe the place of a mismatch in arguments and the violated keyword, without any value."""
+    """Describe where arguments violate which keyword, without any value."""
     place = "/".join(["", *map(str, error.instance_path)])
     rule = str(error.schema_path[-1]) if error.schema_path else "false"
     more = getattr(error.kind, _DETAIL_MEMBERS.get(rule, ""), None)
@@ -207,31 +208,31 @@ _known: Each[Tool, _Schema] = Each(lambda tools: list(map(_schema_of, tools)), l
 
 
 _STEPS = 5_000
-"""The most objects and lists of a schema, including references, against which a value may be checked."""
+"""The maximum number of objects and lists of a schema, including references, that a value may be checked against."""
 _STATES = 100_000
-"""The most parts to visit when counting."""
+"""The maximum number of parts to visit when counting."""
 _FAR = 100
-"""The most levels of a schema, including references."""
+"""The maximum nesting depth of a schema, including references."""
 _INSIDE = frozenset(
     (
         *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames"),
         *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"),
     )
 )
-"""Keywords with schemas for members or items of a value."""
+"""Keywords with schemas for the members or items of a value."""
 _BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
-"""Keywords with a schema per name."""
+"""Keywords with one schema per name."""
 _ASIDE = frozenset(("$defs", "definitions", "default", "examples", "example", "description", "title"))
 """Keywords that do not constrain values."""
 _OTHER_BASES = ("$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
 
 
 class _UnusableError(Exception):
-    """A schema has external or too many references; the text has the reason."""
+    """A schema has external references or too many references; the message is the reason."""
 
 
 class Steps:
-    """Counts the parts of a schema, including references, against which a value may be checked."""
+    """Counts the parts of a schema, including references, that a value may be checked against."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
@@ -239,7 +240,7 @@ class Steps:
         self._counts: dict[tuple[int, int], int | None] = {}
 
     def count(self, levels: int) -> int | str:
-        """Return the number of parts for arguments of some depth, or the reason for not checking them."""
+        """Return the number of parts for arguments of a given depth, or the reason for not checking them."""
         if levels not in self._known:
             self._counts = {}
             try:
@@ -255,7 +256,7 @@ class Steps:
         if key not in self._counts:
             if far > _FAR or len(self._counts) > _STATES:
                 raise _UnusableError("the schema has too many parts or references")
-            self._counts[key] = None  # while it is being counted
+            self._counts[key] = None  # detects circular references
             self._counts[key] = 1 + sum(self._count(*part, far + 1) for part in self._parts(value, levels))
         count = self._counts[key]
         if count is None:
@@ -279,7 +280,7 @@ class Steps:
                 yield from ((each, below) for each in by_name)
 
     def _referenced(self, reference: str) -> Json:
-        """Resolve a reference within the schema."""
+        """Return the part of the schema that a reference refers to."""
         if reference != "#" and not reference.startswith("#/"):
             raise _UnusableError(f"the schema refers to {quote(reference)}, which is not fetched")
         target: Json = self._schema

@@ -1,4 +1,4 @@
-"""Findings about converting a record to the shape of a preset."""
+"""Findings about converting records to the shape of a preset."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from itertools import islice
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core.text import MAX_QUOTED, escape, pluralize, quote
 
-_KINDS = 12  # the most kinds in a finding
+_KINDS = 12  # the maximum number of kinds in a finding
 
 
 @rule("error")
 def no_assistant_turn() -> Fact:
-    """Reported when a conversation has no assistant message, so training presets exclude it."""
+    """Reported when a conversation has no assistant message, so that presets for training exclude it."""
     return Fact("no assistant message, so there is nothing to train on: check whether replies were logged")
 
 
 @rule("error")
 def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
-    """Reported when a preset requires arguments to be objects, and those of the only reply are not.
+    """Reported when a preset requires arguments to be an object, and the arguments in the only reply are not.
 
-    The record ends before the call; if there is no earlier reply, it is excluded. `sharegpt` and `text` write the
+    The record ends before the call; if no reply precedes it, the record is excluded. `sharegpt` and `text` write the
     arguments as a JSON string if the conversation continues.
     """
     return Fact(
@@ -31,31 +31,31 @@ def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
 
 @rule("error")
 def integer_too_large(spelled: str) -> Fact:
-    """Reported when a record would contain an integer beyond 64 bits, so it is excluded."""
+    """Reported when a record would contain a number beyond 64 bits and is therefore excluded."""
     return Fact(f"the integer {quote(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
 
 
 @rule("error")
 def lone_surrogate(text: str) -> Fact:
-    """Reported when a string contains a lone UTF-16 surrogate, so the record is excluded."""
+    """Reported when text contains a lone surrogate, so that the record is excluded."""
     return Fact(f"a lone surrogate in {quote(text)}: check where the logger truncates texts")
 
 
 @rule("error")
 def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
-    """Reported when a call has no result, or a result has no call; training presets exclude the record.
+    """Reported when a call has no result or a result no call, so that presets for training exclude the record.
 
-    See `--unpaired` for calls without a result.
+    `--unpaired` changes this for calls without a result.
     """
     return Fact(f"{escape(what)}: {hint}--preset chat keeps it", at)
 
 
 @rule("error")
 def media_dropped(what: str, at: int) -> Fact:
-    """Reported when a preset does not support an image, audio, video or file, so the record is excluded.
+    """Reported when a preset does not support an image, audio, video or file, so that the record is excluded.
 
-    This is what `--media refuse` requests. `--media keep` does the same for anything but images with data, and all
-    presets do for a reply that consists only of media.
+    `--media refuse` requests this. `--media keep` does the same for anything other than images with data, and all
+    presets do so for a reply that consists only of media.
     """
     hint = "--media text replaces it with a placeholder, --media drop removes it"
     return Fact(f"{escape(what)}: {hint}, --preset chat keeps it", at)
@@ -72,7 +72,7 @@ def media_replaced(kinds: Mapping[str, int]) -> Fact:
 def user_after_result(count: int, at: int | None = None) -> Fact:
     """Reported when a user message follows a tool result, which some trainers reject.
 
-    ms-swift drops the record, torchtune stops, LLaMA-Factory skips it; others accept it.
+    ms-swift drops the record, torchtune stops, and LLaMA-Factory skips it; others accept it.
     """
     where = f"{pluralize(count, 'user message')} right after a result"
     fails = "ms-swift deletes such records, torchtune stops, LLaMA-Factory skips them"
@@ -81,7 +81,7 @@ def user_after_result(count: int, at: int | None = None) -> Fact:
 
 @rule("error")
 def unsupported_shape(what: str, at: int | None, hint: str = "") -> Fact:
-    """Reported when the preset does not support the form of a message or definition; the record is excluded."""
+    """Reported when the preset does not support the form of a message or definition, so that the record is excluded."""
     return Fact(f"{escape(what)}, which the preset does not support: {hint}--preset chat keeps it", at)
 
 
@@ -93,13 +93,13 @@ def shape_dropped(kinds: Mapping[str, int]) -> Fact:
 
 @rule("info")
 def shape_changed(kinds: Mapping[str, int]) -> Fact:
-    """Reported when a preset or option represents something differently than the log."""
+    """Reported when a preset or an option expresses something differently from the log."""
     return Fact(f"changed to fit: {_list_kinds(kinds)}")
 
 
 @rule("warning")
 def float_rounded(spellings: Sequence[str], count: int) -> Fact:
-    """Reported when the loader of Hugging Face datasets rounds a number when it parses JSON."""
+    """Reported when Hugging Face datasets would round a number when it loads the JSON."""
     some = ", ".join(spellings[:3]) + (", …" if count > 3 else "")
     return Fact(f"{pluralize(count, 'number')} that datasets rounds on loading: {some} (log them as strings)")
 

@@ -28,7 +28,7 @@ def empty_dataset() -> Fact:
 def address_not_redacted(count: int, at: int | None) -> Fact:
     """Reported when `chatsquash check --anonymize` detects an e-mail address.
 
-    Once per message, and once for the tool definitions. Pseudonyms and addresses of nobody are ignored.
+    Once per message, and once for the tool definitions. Pseudonyms and addresses that belong to nobody are ignored.
     """
     return Fact(f"{pluralize(count, 'e-mail address', 'e-mail addresses')}, which convert --anonymize replaces", at)
 
@@ -37,7 +37,8 @@ def address_not_redacted(count: int, at: int | None) -> Fact:
 def personal_data_found(kind: str, count: int, at: int | None) -> Fact:
     """Reported when `chatsquash check --redact` detects a phone number, IP address, user name or path.
 
-    Once per kind, without the value. Secrets are reported as `secret-found`, addresses as `address-not-redacted`.
+    Once per kind, without the value. Secrets are reported as `secret-found`, e-mail addresses as
+    `address-not-redacted`.
     """
     kind_name = kind.lower().replace("_", " ")
     return Fact(f"private values found ({kind_name}): {count:,}, which chatsquash redact replaces", at)
@@ -51,7 +52,7 @@ def unsearched_line(reason: str) -> Fact:
 
 @rule("error")
 def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
-    """Reported when a record shares 13 consecutive words with an evaluation set (`chatsquash check --against`).
+    """Reported when `chatsquash check --against` detects 13 consecutive words of an evaluation set.
 
     Case and punctuation are ignored.
     """

@@ -54,7 +54,7 @@ def tool_result_tags(view: View) -> Iterator[Fact]:
 def markup_collision(view: View) -> Iterator[Fact]:
     """Reported when text contains a tag that is also used for calls or results.
 
-    The text is not changed. `chatsquash check` does not see the log, so it takes each well-formed block for markup,
+    The text is not changed. `chatsquash check` does not have the log, so it treats each well-formed block as markup,
     unless `run.json` records native calls.
     """
     for at, message in enumerate(view.messages):
@@ -68,7 +68,7 @@ def markup_collision(view: View) -> Iterator[Fact]:
 
 
 def has_markup(messages: list[Message]) -> bool:
-    """Check whether the text of a record contains a well-formed call or result."""
+    """Return whether the text of a record contains a well-formed call or result."""
     return any(
         any(call is not None for _, call in _pieces(chat.text(message) or ""))
         if message.get("role") == "assistant"
@@ -78,7 +78,7 @@ def has_markup(messages: list[Message]) -> bool:
 
 
 def is_inlined(messages: list[Message]) -> bool:
-    """Check whether a record has calls as text: markup, or a stray tag without any native call or result."""
+    """Return whether a record has calls as text: markup, or a stray tag without any native call or result."""
     if has_markup(messages):
         return True
     if any(message.get("tool_calls") or message.get("tool_call_id") is not None for message in messages):
@@ -88,7 +88,7 @@ def is_inlined(messages: list[Message]) -> bool:
 
 
 def to_native(messages: list[Message]) -> list[Message]:
-    """Convert messages with markup to native calls and results, as far as possible.
+    """Convert messages with markup to native calls and results where possible.
 
     Calls in markup have no ids, so results are matched with the preceding calls in order.
     """
@@ -122,7 +122,7 @@ def _alternate(text: str) -> bool:
 
 
 def _result_content(content: object) -> str | None:
-    """Return the content within a result's markup; ``None`` without such markup."""
+    """Return the content within a result's markup; ``None`` if the result has no markup."""
     start = RESULT_START.match(content) if isinstance(content, str) else None
     if start is None or not start.string.endswith(RESULT_CLOSE, start.end()):
         return None
@@ -130,7 +130,7 @@ def _result_content(content: object) -> str | None:
 
 
 def _collision(message: Message) -> str | None:
-    """Return the first tag in a message's own text, if any."""
+    """Return the first tag in a message's own text, or ``None``."""
     text = chat.text(message) or ""
     if message.get("role") == "assistant":
         return next((tag for piece in _texts_between_blocks(text) if (tag := _first_tag(piece))), None)
@@ -150,7 +150,7 @@ def _texts_between_blocks(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Split an assistant's text after each block: yield the text before it, and its call if it is well-formed."""
+    """Split an assistant's text after each block; yield the text before a block, and its call if it is well-formed."""
     *closed, rest = text.split(CALL_CLOSE)
     for piece in closed:
         yield _block(piece) or (piece + CALL_CLOSE, None)
@@ -160,8 +160,8 @@ def _pieces(text: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
 def _block(piece: str) -> tuple[str, dict[str, Any]] | None:
     """Return the text before the block at the end of a piece, and its call; ``None`` if there is no block.
 
-    A block starts at the first opening tag if an argument contains another one, or at the last if the text before it
-    does.
+    The block starts at the first opening tag if an argument contains another one, or at the last one if the text before
+    it contains another one.
     """
     for start in dict.fromkeys((piece.find(CALL_OPEN), piece.rfind(CALL_OPEN))):
         if start >= 0 and (call := _call(piece[start + len(CALL_OPEN) :])) is not None:

@@ -1,6 +1,6 @@
-"""Rules about the text to which a chat template renders a record.
+"""Rules about the text that a chat template renders from a record.
 
-The rules only report the results of a trial; ``chatsquash.templates.worker`` renders the record and inspects the text.
+The rules only report the results of a trial; ``chatsquash.templates.worker`` renders the record and examines the text.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Expectation(NamedTuple):
 
     kind: Kind
     at: int
-    """Index of the message, or of the definition for a tool or a part of its definition."""
+    """The index of the message; for a tool or part of its definition, the index of the definition."""
     number: int = 0
-    """The number of a call in its message."""
+    """The index of a call in its message."""
     name: str = ""
-    """The name of the tool that is called or defined."""
+    """The name of the called or defined tool."""
 
 
 class Trial(NamedTuple):
@@ -34,7 +34,7 @@ class Trial(NamedTuple):
 
     messages: list[Message]
     text: str | None
-    """The rendering, empty if it is not needed; ``None`` if the template raised an exception."""
+    """The rendering; empty if it is not needed, ``None`` if the template raised an exception."""
     problem: str = ""
     """The exception."""
     sought: frozenset[Kind] = frozenset()
@@ -42,17 +42,17 @@ class Trial(NamedTuple):
     missing: tuple[Expectation, ...] = ()
     """The expected elements that are missing from the rendering."""
     twice: tuple[Expectation, ...] = ()
-    """Calls whose arguments are a JSON string of JSON."""
+    """Calls whose arguments are encoded twice: a JSON string of JSON."""
     spelled: tuple[Expectation, ...] = ()
     """Elements that are printed as Python literals."""
     nulls: tuple[str, ...] = ()
-    """The consequences of null or missing content."""
+    """The effects of null or missing content."""
     flat: bool = False
-    """Whether flat tool definitions are rendered differently than wrapped ones."""
+    """Whether flat tool definitions are rendered differently from wrapped ones."""
     empty: bool = False
-    """Whether an empty tool list is rendered differently than no list."""
+    """Whether an empty tool list is rendered differently from no list."""
     beyond: bool = False
-    """Whether rendering was stopped because it exceeded a limit of time or memory."""
+    """Whether rendering was stopped because it exceeded a time or memory limit."""
 
     def missing_kinds(self, *kinds: Kind) -> list[Expectation]:
         """Return the missing elements of some kinds."""
@@ -63,8 +63,8 @@ class Trial(NamedTuple):
 def template_error(trial: Trial) -> Iterator[Fact]:
     """Reported when the template raises an exception or exceeds `--render-time` or `--render-memory`.
 
-    A template that takes more than a tenth of that time for 20 records is given up, with one finding; later records are
-    not rendered.
+    If 20 records take more than a tenth of that time, the template is no longer used, with one finding; later records
+    are not rendered.
     """
     if trial.text is None:
         yield Fact(f"the template raises {escape(trial.problem)}")
@@ -86,7 +86,7 @@ _PARTS: dict[Kind, str] = {"property": "names of arguments", "enum": "values of 
 def template_definition_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when parts of a tool definition are missing: arguments, `enum` values or `$defs`.
 
-    The first 20 parts of a definition are checked.
+    The first 20 parts of each definition are checked.
     """
     missing_tools = {place.at for place in trial.missing_kinds("tool")}
     missing = [place for place in trial.missing_kinds(*_PARTS) if place.at not in missing_tools]
@@ -134,7 +134,7 @@ def template_result_lost(trial: Trial) -> Iterator[Fact]:
 def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when reasoning is missing from the rendering.
 
-    Many templates drop that of earlier turns, some all of it.
+    Many templates drop the reasoning of earlier turns; some drop all reasoning.
     """
     if missing := trial.missing_kinds("reasoning"):
         first = f"first that of messages[{missing[0].at}]"
@@ -161,7 +161,7 @@ def template_python(trial: Trial) -> Iterator[Fact]:
 def template_null(trial: Trial) -> Iterator[Fact]:
     """Reported when null or missing content is rendered as `None` or raises an exception.
 
-    Before 5.23, transformers passed nulls of messages on to the template; both ways are tried.
+    Before 5.23, transformers passed nulls in messages on to the template; both behaviors are tried.
     """
     for text in trial.nulls:
         yield Fact(escape(text))
@@ -169,14 +169,14 @@ def template_null(trial: Trial) -> Iterator[Fact]:
 
 @check("warning", "template")
 def template_tools_flat(trial: Trial) -> Iterator[Fact]:
-    """Reported when flat tool definitions are rendered differently than those wrapped in `function`."""
+    """Reported when flat tool definitions are rendered differently from those wrapped in `function`."""
     if trial.flat:
         yield Fact("flat tool definitions render differently than the wrapped ones that models are trained with")
 
 
 @check("warning", "template")
 def template_tools_empty(trial: Trial) -> Iterator[Fact]:
-    """Reported when an empty tool list is rendered differently than no list."""
+    """Reported when an empty tool list is rendered differently from no list."""
     if trial.empty:
         yield Fact("an empty list of tools renders differently than no list")
 
