@@ -71,7 +71,7 @@ def joined(files: int, both: int, alone: int) -> Fact:
 
 @rule("warning")
 def joined_texts(differing: int, both: int) -> Fact:
-    """Reported when, with `--join`, an agent's file and the gateway's log differ in a reply.
+    """Reported when an agent's file and the gateway's log differ in a reply, with `--join`.
 
     The record contains the gateway's text, which is the model's.
     """

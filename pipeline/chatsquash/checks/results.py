@@ -97,7 +97,7 @@ def unanswered_call(view: View) -> Iterator[Fact]:
     for call in view.once(_unanswered):
         if _is_last(view, call):
             yield Fact(
-                f"the record ends before the call{_of(call)} is result_count: check whether the log is complete",
+                f"the record ends before the call{_of(call)} is answered: check whether the log is complete",
                 call.at,
             )
 
