@@ -24,7 +24,7 @@ def source_without_tools(source: str, records: int) -> Fact:
 
 @rule("warning")
 def loss_not_read(flag: str, trainers: Sequence[str]) -> Fact:
-    """Reported when trainers for which the preset is intended ignore the flag that `--loss` writes."""
+    """Reported when some trainers for the preset ignore the flag written by `--loss`."""
     names = f"{', '.join(trainers[:-1])} and {trainers[-1]} do" if len(trainers) > 1 else f"{trainers[0]} does"
     return Fact(f"{names} not read {quote(flag)}: see docs/conversations.md for trainers that read it")
 

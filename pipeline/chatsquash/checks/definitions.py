@@ -100,7 +100,7 @@ def tool_parameters_type(view: View) -> Iterator[Fact]:
 
 @check("error", kind="tools")
 def tool_properties(view: View) -> Iterator[Fact]:
-    """Reported when `properties` in a tool's `parameters` is missing, or it or a property is not an object."""
+    """Reported when `properties` in a tool's `parameters` is missing or not an object, or has a non-object property."""
     for label, parameters in _schemas(view):
         properties = parameters.get("properties", ABSENT)
         if isinstance(properties, dict):
