@@ -54,7 +54,7 @@ def tool_call_name(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("odd calls",))
 def tool_call_id(view: View) -> Iterator[Fact]:
-    """Reported when a call has no `id`, or the same one as an earlier call."""
+    """Reported when a call has no `id`, or the same `id` as an earlier call."""
     first: dict[str | bytes, int] = {}
     for call in view.once(exchanges).calls:
         if call.key is None:
@@ -68,7 +68,7 @@ def tool_call_id(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("undeclared calls",))
 def undeclared_tool(view: View) -> Iterator[Fact]:
-    """Reported when a called tool is not defined in `tools`; once per tool name."""
+    """Reported when a called tool is not defined in `tools`; reported once per tool name."""
     called = view.once(exchanges).calls
     undeclared = {call.name for call in called} - view.tool_names
     seen: dict[str, list[int]] = {}
@@ -82,7 +82,7 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("odd arguments",))
 def arguments_not_json(view: View) -> Iterator[Fact]:
-    """Reported when the `arguments` of a call are a string that is not a JSON object."""
+    """Reported when the `arguments` of a call are a string that does not contain a JSON object."""
     for call in view.once(exchanges).calls:
         function = call.call_object.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None

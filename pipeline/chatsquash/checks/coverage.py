@@ -55,7 +55,7 @@ def count_losses(counts: Mapping[str, int]) -> list[str]:
 
 @rule("info")
 def duplicate_log(first: str) -> Fact:
-    """Reported when a log exists twice, plain and compressed, with equal content.
+    """Reported when a log exists both plain and compressed, with identical contents.
 
     The first one is read; in a folder, this is the plain one.
     """
@@ -80,7 +80,7 @@ def replies_repeated(count: int) -> Fact:
 
 @rule("warning")
 def copies_not_compared(count: int, most: int) -> Fact:
-    """Reported when a log begins with the same message as more logs than are compared.
+    """Reported when too many logs begin with the same message to compare them all.
 
     Replies that these logs share are counted in each of them.
     """
@@ -91,7 +91,7 @@ def copies_not_compared(count: int, most: int) -> Fact:
 
 @rule("info")
 def repeated_conversation() -> Fact:
-    """Reported when a conversation only repeats replies of another one in its file.
+    """Reported when a conversation only repeats replies of another conversation in the same file.
 
     It has no record; the summary counts it as `filtered: copy`.
     """
@@ -100,7 +100,7 @@ def repeated_conversation() -> Fact:
 
 @rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
-    """Reported when replies of a session are not in any of its records.
+    """Reported when some replies of a session are not in any of its records.
 
     The finding contains their number, the reasons, and the options that keep them.
     """
@@ -114,7 +114,7 @@ def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Ma
 
 @rule("error", kind="replies")
 def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fact:
-    """Reported when a file has several unrelated conversations, and most replies are in no record.
+    """Reported when a file contains several unrelated conversations, and most replies are not in any record.
 
     None of them is a side request, a sub-agent, a compaction or a retry of another one, and the record has less than
     half of the replies. It is written, and the exit code indicates that data is missing.
@@ -125,7 +125,7 @@ def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fa
 
 @rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
-    """Reported when the client dropped reasoning from the history, so that no record contains it."""
+    """Reported when the client dropped reasoning from the history, so no record contains it."""
     seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
     return Fact(f"{seen}; --restore reasoning restores all that the log has")
 
@@ -151,13 +151,13 @@ def side_request_selected(kind: str) -> Fact:
 
 @rule("info", kind="replies")
 def reasoning_restored(count: int) -> Fact:
-    """Reported when `--restore` inserted reasoning that the client had dropped."""
+    """Reported when `--restore` restored reasoning that the client had dropped."""
     return Fact(f"the reasoning of {pluralize(count, 'message')} was restored from the logged replies")
 
 
 @rule("info", kind="replies")
 def context_restored(results: int, messages: int, replies: int) -> Fact:
-    """Reported when `--restore` inserted tool results or messages that the client had dropped."""
+    """Reported when tool results or messages dropped by the client are restored."""
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
     return Fact(f"{' and '.join(parts)} restored that later requests did not contain; {lacked} did not see them")

@@ -13,7 +13,7 @@ OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
 
 @rule("info")
 def source_without_tools(source: str, records: int) -> Fact:
-    """Reported when the files of an agent contain no tool definitions; once per format.
+    """Reported when an agent's files contain no tool definitions; reported once per format.
 
     The findings `no-tools`, `calls-without-tools` and `undeclared-tool` are then not reported for these sessions, so
     `--drop` does not apply to them either.
@@ -62,7 +62,7 @@ def divided_session(how: str, file: str) -> Fact:
 
 @rule("info")
 def grouped_by_chain() -> Fact:
-    """Reported when LiteLLM rows have no session id, so that calls are grouped by matching histories.
+    """Reported when LiteLLM rows have no session id, so calls are grouped by matching histories.
 
     Grouping by trace id would make each call a session.
     """
@@ -87,7 +87,7 @@ def empty_split(split: str, records: int) -> Fact:
 
 @rule("warning")
 def split_share(split: str, share: float, records: int, total: int, largest: tuple[int, str, str]) -> Fact:
-    """Reported when a split has a fifth more or fewer records than requested.
+    """Reported when the size of a split differs from the requested share by more than a fifth.
 
     Only if the requested share is 20 groups or more. Groups of `--split-by` are never divided, so large groups
     determine how many records a split has. The finding contains the largest one.

@@ -33,7 +33,7 @@ _MAX_NAMES = 5
 
 @rule("info")
 def tool_members(tool: Tool, members: list[str]) -> Fact:
-    """Reported when a tool definition has members that no provider defines; once per definition.
+    """Reported when a tool definition has members that no provider defines; reported once per definition.
 
     The definition and its `function` or `custom` are checked, but not schemas or hosted tools. The record is not
     changed: it has the members of the `function`, or of the definition if it has no `function`.

@@ -185,7 +185,7 @@ def tool_conflict(
 
 @rule("info")
 def supplied_tools(count: int) -> Fact:
-    """Reported when the log defines no tools, so that the record has those in `--tools-file`."""
+    """Reported when the log defines no tools, so the record uses those from `--tools-file`."""
     return Fact(
         f"the log defines no tools, {pluralize(count, 'definition')} of --tools-file in the record: check if they match"
     )
@@ -193,7 +193,7 @@ def supplied_tools(count: int) -> Fact:
 
 @rule("info")
 def supplied_system() -> Fact:
-    """Reported when the log has no system prompt, so that the record begins with that in `--system-file`."""
+    """Reported when the log has no system prompt, so the record begins with the one from `--system-file`."""
     return Fact(
         "the log has no system prompt, so the record begins with that of --system-file: check whether it matches", 0
     )

@@ -44,7 +44,7 @@ def missing_parent(how: str, count: int) -> Fact:
 
 @rule("warning")
 def incomplete_reply(how: str, count: int) -> Fact:
-    """Reported when a reply in a Claude Code file was interrupted, or when only its reasoning was written.
+    """Reported when a reply in a Claude Code file was interrupted, or only its reasoning was written.
 
     `--loss` never trains on it. A reply with only reasoning is not in the context of later replies, unless the lines
     after it were never written.
@@ -61,7 +61,7 @@ def client_text(kind: str, count: int) -> Fact:
 
 @rule("info")
 def joined(files: int, both: int, alone: int) -> Fact:
-    """Reported when `--join` combined a gateway's session with an agent's file of the same session."""
+    """Reported when `--join` combined a gateway session with an agent's file of the same session."""
     more = (
         f"; {pluralize(alone, 'reply', 'replies')} that the gateway did not log {'is' if alone == 1 else 'are'} added"
     )
@@ -71,7 +71,7 @@ def joined(files: int, both: int, alone: int) -> Fact:
 
 @rule("warning")
 def joined_texts(differing: int, both: int) -> Fact:
-    """Reported when an agent's file and the gateway's log differ in a reply, with `--join`.
+    """Reported when with `--join`, a reply differs between the agent's file and the gateway log.
 
     The record contains the gateway's text, which is the model's.
     """

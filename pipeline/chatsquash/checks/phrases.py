@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
 
 @rule("warning")
 def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
-    """Reported when a message contains a phrase from `--flag-phrase`; once per phrase.
+    """Reported when a message contains a phrase given with `--flag-phrase`; reported once per phrase.
 
     Content, reasoning and calls are searched, ignoring case. Blank phrases are ignored.
     """

@@ -8,7 +8,7 @@ from chatsquash.core.text import pluralize
 
 @rule("warning")
 def secret_found(kind: str, count: int, at: int | None, option: str = "--redact secrets replaces") -> Fact:
-    """Reported when a record contains a secret, such as a key or password; once per kind.
+    """Reported when a record contains a secret, such as a key or password; reported once per kind.
 
     The finding never contains the value. It refers to the first line of the log that contains the value, or to that of
     the record's entry if no line contains it in this form.
@@ -25,5 +25,5 @@ def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss exclu
 
 @rule("error")
 def redaction_failed(why: str, what: str = "session") -> Fact:
-    """Reported when text cannot be searched for data to replace, so that the session is not written."""
+    """Reported when text cannot be searched for private data, so the session is not written."""
     return Fact(f"a text cannot be searched for private data ({why}): nothing of the {what} is written")

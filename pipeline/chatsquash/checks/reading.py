@@ -10,19 +10,19 @@ from chatsquash.core.text import escape, pluralize, printable, quote
 
 @rule("error")
 def bad_line(reason: str) -> Fact:
-    """Reported when a line is not a JSON object; the line is skipped and listed in `reports/rejected.jsonl`."""
+    """Reported when a line is not a JSON object; it is skipped and listed in `reports/rejected.jsonl`."""
     return Fact(f"the line is skipped, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error")
 def bad_entry(reason: str) -> Fact:
-    """Reported when a line has no valid request; the line is skipped and listed in `reports/rejected.jsonl`."""
+    """Reported when a line has no valid request; it is skipped and listed in `reports/rejected.jsonl`."""
     return Fact(f"the entry is skipped, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error", kept="warning")
 def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bool) -> Fact:
-    """Reported when a file has more than one `session_id` and is therefore skipped.
+    """Reported when a file has more than one `session_id`, so it is skipped.
 
     Only `--on-invalid keep` with `--sessions-by file` converts the file as one session, with a warning. If two ids have
     two lines or more, lines are grouped by id by default (`grouped-by-id`).
@@ -35,7 +35,7 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
 
 @rule("error", kept="warning")
 def timestamp_order(earlier_line: int, keep: bool) -> Fact:
-    """Reported when an entry is earlier than the previous one, so that the session is skipped.
+    """Reported when an entry is earlier than the previous one, so the session is skipped.
 
     `--on-invalid keep` converts the session in file order, with a warning.
     """
@@ -47,28 +47,28 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
 
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
-    """Reported when consecutive entries have the same time, so that file order is used."""
+    """Reported when consecutive entries have the same timestamp, so file order is used."""
     seen = f"{_entries(count)} with the time of the previous one, file order is used"
     return Fact(f"{seen}: check that they are in the order in which they were sent")
 
 
 @rule("warning")
 def missing_session_id(count: int) -> Fact:
-    """Reported when entries have no `session_id`, so that the name of the file is used."""
+    """Reported when entries have no `session_id`, so the file name is used."""
     seen = f"no session_id in {_entries(count)}, the file name is used"
     return Fact(f"{seen}: if the file mixes sessions, --sessions-by chain separates them")
 
 
 @rule("warning")
 def missing_timestamp(count: int) -> Fact:
-    """Reported when entries have no readable time, so that file order is used."""
+    """Reported when entries have no readable timestamp, so file order is used."""
     seen = f"no readable timestamp in {_entries(count)}, file order is used"
     return Fact(f"{seen}: check that they are in the order in which they were sent")
 
 
 @rule("warning")
 def naive_timestamp(count: int) -> Fact:
-    """Reported when times have no time zone and are interpreted as UTC."""
+    """Reported when timestamps have no time zone and are treated as UTC."""
     seen = f"no time zone in the timestamp of {_entries(count)}, read as UTC"
     return Fact(f"{seen}: if the clock was not in UTC, the record may be a day off")
 
@@ -81,7 +81,7 @@ def wrong_type(what: str, seen: str, count: int) -> Fact:
 
 @rule("error")
 def unknown_format(instead: str) -> Fact:
-    """Reported when no known format matches a log, or when two formats do."""
+    """Reported when no known format matches a log, or more than one does."""
     return Fact(f"unknown format, {escape(instead)}: set it with --from, chatsquash formats lists all")
 
 
@@ -140,21 +140,21 @@ def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
 
 @rule("info")
 def vendor_extension(forms: Mapping[str, int]) -> Fact:
-    """Reported when messages use names, types or structures of a vendor, which are kept."""
+    """Reported when messages use vendor-specific names, types or structures, which are kept."""
     seen = ", ".join(f"{name} {count}" for name, count in forms.items())
     return Fact(f"kept as logged, in forms of a vendor: {seen}")
 
 
 @rule("warning")
 def unrelated_requests(count: int) -> Fact:
-    """Reported when lines have no session id and do not continue each other, so that each one is a session."""
+    """Reported when lines have no session id and do not continue each other, so each becomes a session."""
     how = "--sessions-by file joins them"
     return Fact(f"{count:,} requests without a session_id do not continue each other: each is a session ({how})")
 
 
 @rule("info")
 def grouped_by_id(count: int) -> Fact:
-    """Reported when a file mixes sessions, so that its lines are grouped by session id.
+    """Reported when a file mixes sessions, so its lines are grouped by session id.
 
     At least two ids have two lines or more, and neither `--sessions-by` nor `--on-invalid` is used.
     """
@@ -185,7 +185,7 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
 
 @rule("warning")
 def missing_reply(why: str) -> Fact:
-    """Reported when the selected request has no reply, so that the record ends with the request."""
+    """Reported when the selected request has no reply, so the record ends with the request."""
     return Fact(f"no reply is appended, {escape(why)}: check whether the record should end with the request")
 
 
@@ -209,7 +209,7 @@ def reply_truncated(reason: str = "length") -> Fact:
 
 @rule("error")
 def empty_session(entries_seen: int, rejected: int) -> Fact:
-    """Reported when a session has no usable entry, or none after cleaning."""
+    """Reported when a session has no usable entries, or none after cleaning."""
     if entries_seen == 0:
         why = "check why its lines were skipped" if rejected else "it is empty, check whether its logger ran"
         return Fact(f"the log has no usable entry, so there is no record: {why}")
@@ -239,7 +239,7 @@ def unreadable_log(reason: str) -> Fact:
 
 @rule("error")
 def cut_short(reason: str) -> Fact:
-    """Reported when a log is damaged, truncated or exceeds a limit; only the part before that is converted."""
+    """Reported when a log is damaged, truncated or exceeds a limit; only the part before that point is converted."""
     return Fact(f"only the beginning of the log was read, {escape(reason)}: look for a better copy")
 
 
@@ -267,7 +267,7 @@ def truncated_by_logger(what: str, count: int) -> Fact:
 
 @rule("error")
 def lost_worker(how: str) -> Fact:
-    """Reported when the process that converts a session died twice, so that the session is skipped.
+    """Reported when the process that converts a session died twice, so the session is skipped.
 
     The usual reason is that memory ran out.
     """
@@ -313,7 +313,7 @@ def number_changed(spellings: Sequence[str], count: int) -> Fact:
 
 @rule("info")
 def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
-    """Reported when cleaning changed a session; contains a count per rule."""
+    """Reported when cleaning changed a session; the finding has a count per rule."""
     rules = ", ".join(f"{escape(name)} {count}" for name, count in counts.items())
     how = "--no-cleanup-goose" if by_default else "--no-cleanup-goose without --cleanup"
     return Fact(f"cleaning changed the session: {rules} ({how} keeps it as logged)")

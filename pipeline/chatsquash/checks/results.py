@@ -66,7 +66,7 @@ def tool_result_failed(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("bad results",))
 def tool_result_empty(view: View) -> Iterator[Fact]:
-    """Reported when a tool result is empty or only white space, and no retry succeeded."""
+    """Reported when a tool result is empty or blank, and no retry succeeded."""
     yield from _not_retried(view, "empty")
 
 

@@ -8,7 +8,7 @@ from chatsquash.core.text import pluralize
 
 @rule("error", kind="replies")
 def no_sample(reply_count: int) -> Fact:
-    """Reported when a session has no reply to train on, so that `--samples` writes nothing.
+    """Reported when a session has no reply to train on, so `--samples` writes nothing.
 
     Its replies are incomplete or errors, or its file does not record which messages were written by a model.
     """
@@ -20,7 +20,7 @@ def no_sample(reply_count: int) -> Fact:
 
 @rule("error", kind="replies")
 def joined_reply() -> Fact:
-    """Reported when a reply shares its message with another one and therefore has no sample."""
+    """Reported when a reply shares a message with another reply, so it gets no sample."""
     return Fact("the reply shares its message with another one: remove --merge-consecutive")
 
 
@@ -58,6 +58,6 @@ def restore_not_applied() -> Fact:
 
 @rule("error", kind="log")
 def output_growth(records: int, size: int, log: int, most: int) -> Fact:
-    """Reported when the records of a session would exceed `--max-output-growth`, so that none is written."""
+    """Reported when the records of a session would exceed `--max-output-growth`, so none are written."""
     times = size // max(log, 1)
     return Fact(f"{records:,} records with {times:,} times the bytes of the log exceed --max-output-growth {most}")

@@ -13,13 +13,13 @@ _KINDS = 12  # the maximum number of kinds in a finding
 
 @rule("error")
 def no_assistant_turn() -> Fact:
-    """Reported when a conversation has no assistant message, so that presets for training exclude it."""
+    """Reported when a conversation has no assistant message, so training presets exclude it."""
     return Fact("no assistant message, so there is nothing to train on: check whether replies were logged")
 
 
 @rule("error")
 def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
-    """Reported when a preset requires arguments to be an object, and the arguments in the only reply are not.
+    """Reported when a preset requires arguments to be objects, and those in the only reply are not.
 
     The record ends before the call; if no reply precedes it, the record is excluded. `sharegpt` and `text` write the
     arguments as a JSON string if the conversation continues.
@@ -31,19 +31,19 @@ def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
 
 @rule("error")
 def integer_too_large(spelled: str) -> Fact:
-    """Reported when a record would contain a number beyond 64 bits and is therefore excluded."""
+    """Reported when a record would contain an integer beyond 64 bits, so it is excluded."""
     return Fact(f"the integer {quote(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
 
 
 @rule("error")
 def lone_surrogate(text: str) -> Fact:
-    """Reported when text contains a lone surrogate, so that the record is excluded."""
+    """Reported when text contains a lone UTF-16 surrogate, so the record is excluded."""
     return Fact(f"a lone surrogate in {quote(text)}: check where the logger truncates texts")
 
 
 @rule("error")
 def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
-    """Reported when a call has no result or a result no call, so that presets for training exclude the record.
+    """Reported when a call has no result, or a result has no call; training presets exclude the record.
 
     `--unpaired` changes this for calls without a result.
     """
@@ -52,7 +52,7 @@ def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
 
 @rule("error")
 def media_dropped(what: str, at: int) -> Fact:
-    """Reported when a preset does not support an image, audio, video or file, so that the record is excluded.
+    """Reported when a preset does not support an image, audio, video or file, so the record is excluded.
 
     `--media refuse` requests this. `--media keep` does the same for anything other than images with data, and all
     presets do so for a reply that consists only of media.
@@ -81,7 +81,7 @@ def user_after_result(count: int, at: int | None = None) -> Fact:
 
 @rule("error")
 def unsupported_shape(what: str, at: int | None, hint: str = "") -> Fact:
-    """Reported when the preset does not support the form of a message or definition, so that the record is excluded."""
+    """Reported when the preset does not support the form of a message or definition, so the record is excluded."""
     return Fact(f"{escape(what)}, which the preset does not support: {hint}--preset chat keeps it", at)
 
 
@@ -93,7 +93,7 @@ def shape_dropped(kinds: Mapping[str, int]) -> Fact:
 
 @rule("info")
 def shape_changed(kinds: Mapping[str, int]) -> Fact:
-    """Reported when a preset or an option expresses something differently from the log."""
+    """Reported when a preset or option represents something differently from the log."""
     return Fact(f"changed to fit: {_list_kinds(kinds)}")
 
 

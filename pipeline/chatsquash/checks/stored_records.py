@@ -52,7 +52,7 @@ def unsearched_line(reason: str) -> Fact:
 
 @rule("error")
 def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
-    """Reported when `chatsquash check --against` detects 13 consecutive words of an evaluation set.
+    """Reported when a record shares 13 consecutive words with an evaluation set (`chatsquash check --against`).
 
     Case and punctuation are ignored.
     """
