@@ -1,8 +1,8 @@
 #!/bin/sh
 # sh slurm.sh OUT KEY SHARDS
 #
-# OUT, created by chatsquash shards, KEY and the logs are on a file system that all nodes see.
-# CPUS (4) are the cores per shard.
+# OUT (created by chatsquash shards), KEY and the logs are on a file system shared by all nodes.
+# CPUS is the number of cores per shard (default: 4).
 set -eu
 [ $# -eq 3 ] || { echo "usage: sh slurm.sh OUT KEY SHARDS" >&2; exit 2; }
 export OUT="$1" KEY="$2" SHARDS="$3" # passed on by sbatch

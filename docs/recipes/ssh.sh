@@ -1,8 +1,8 @@
 #!/bin/sh
 # sh ssh.sh OUT KEY SHARDS HOST ...
 #
-# OUT, created by chatsquash shards, KEY and the logs are on a file system that this machine and all hosts see. Each
-# host converts one shard after another, with a worker per core.
+# OUT (created by chatsquash shards), KEY and the logs are on a file system shared by this machine and all hosts. Each
+# host converts its shards one after another, with one worker per core.
 set -eu
 [ $# -ge 4 ] || { echo "usage: sh ssh.sh OUT KEY SHARDS HOST ..." >&2; exit 2; }
 out=$1 key=$2 shards=$3
@@ -24,5 +24,5 @@ for host; do
 done
 wait
 
-# Names missing shards: run this script again to convert only those.
+# Lists missing shards: run this script again to convert only those.
 chatsquash merge "$out"
