@@ -1,4 +1,4 @@
-"""Locations of agents' files on this machine, found by name, size and time only; no file is opened."""
+"""Locate agents' files on this machine by name, size and time only; no file is opened."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AgentFile(Struct, frozen=True):
     path: str
     size: int
     changed: float
-    """Modification time in seconds since the epoch."""
+    """The modification time in seconds since the epoch."""
 
     @property
     def is_database(self) -> bool:
@@ -36,7 +36,7 @@ def files(patterns: Iterable[str]) -> list[AgentFile]:
     for pattern in patterns:
         for path in glob.glob(expand_pattern(pattern), recursive=True, include_hidden=True):
             try:
-                status = os.stat(path)  # noqa: PTH116 - there may be very many
+                status = os.stat(path)  # noqa: PTH116 - faster for very many files
             except OSError:
                 continue
             if stat.S_ISREG(status.st_mode):
@@ -53,7 +53,7 @@ def expand_pattern(pattern: str) -> str:
 
 
 def _configuration_folder() -> str:
-    """Return the folder in which this system stores the configuration of programs."""
+    """Return the folder in which programs store their configuration on this system."""
     if sys.platform == "darwin":
         return "~/Library/Application Support"
     if sys.platform == "win32":

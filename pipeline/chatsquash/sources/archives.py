@@ -1,4 +1,4 @@
-"""Archives of logs: members are addressed as ``a.zip!/b.jsonl``, one level deep.
+"""Archives of logs, whose members are addressed as ``a.zip!/b.jsonl``, one level deep.
 
 Members of zip files and uncompressed tars are read in place. A compressed tar is expanded once into the scratch folder
 and then read from that copy.
@@ -33,12 +33,12 @@ from chatsquash.storage import decoders
 _NO_COMPRESSION, _DEFLATE, _BZIP2, _ZSTD = 0, 8, 12, 93
 _MISSING_LIBRARY = "a member needs a Python with bzip2, or for zstd Python 3.14 or pip install 'chatsquash[zstd]'"
 _LOCAL = struct.Struct("<4s22xHH")
-"""The local header of a zip member: its signature and the lengths of the file name and extra field that follow."""
+"""The local header of a zip member: its signature, and the lengths of the file name and extra field that follow it."""
 _LOCAL_MARK = b"PK\3\4"
 _ENCRYPTED = 0x1
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, tarfile.TarError, *decoders.PARSER_ERRORS)
 _MAX_HEADER = 1 << 20
-"""Maximum size in bytes of a tar header that extends the next one."""
+"""The maximum size in bytes of a tar header that extends the next one."""
 _PIECE = 1 << 16
 
 
@@ -47,18 +47,18 @@ class ArchiveEntry(Struct, frozen=True):
 
     name: str
     size: int
-    """Uncompressed size in bytes according to the archive."""
+    """The uncompressed size in bytes according to the archive."""
     offset: int
-    """Offset of the data in the archive; for zip files, offset of the local header."""
+    """The offset of the data in the archive; for zip files, that of the local header."""
     compressed_size: int
-    """Size in the archive in bytes."""
+    """The size in the archive in bytes."""
     method: int = _NO_COMPRESSION
     problem: str = ""
-    """Reason why the member is not read, as text."""
+    """The reason why the member is not read, in words."""
 
 
 def entries(file: io.RawIOBase | PositionedFile) -> list[ArchiveEntry]:
-    """List the members of an archive in order, without folders.
+    """Return the members of an archive in order, without folders.
 
     Members that cannot be read have a ``problem``. If the archive is damaged, a final entry without a name reports it.
 
@@ -90,13 +90,14 @@ def _zip_entries(file: Any) -> Iterator[ArchiveEntry]:
             if info.compress_type == _NO_COMPRESSION and info.file_size != info.compress_size:
                 problem = problem or "has two sizes"
             sizes = info.file_size, info.header_offset, info.compress_size
-            # The library truncates ``filename`` at a NUL byte, so the original name is used.
+            # zipfile truncates ``filename`` at a NUL byte, so the original name is used.
             yield ArchiveEntry(info.orig_filename, *sizes, info.compress_type, problem)
 
 
 class _BoundedInfo(tarfile.TarInfo):
-    """A tar member whose header size is limited, since tarfile reads extended headers into memory."""
+    """A tar member whose header size is limited."""
 
+    # tarfile reads extended headers into memory.
     def _proc_member(self, archive: tarfile.TarFile) -> Any:
         is_header = self.type in (b"L", b"K", b"x", b"X", b"g")
         if is_header and self.size > _MAX_HEADER:
@@ -110,7 +111,7 @@ def _tar_entries(file: Any) -> Iterator[ArchiveEntry]:
     try:
         with tarfile.open(fileobj=buffered, mode="r:", tarinfo=_BoundedInfo) as archive:
             for info in archive:
-                archive.members.clear()  # type: ignore[attr-defined] # there may be very many
+                archive.members.clear()  # type: ignore[attr-defined] # saves memory if there are very many
                 if not info.isdir():
                     yield ArchiveEntry(info.name, info.size, info.offset_data, info.size, problem=_tar_problem(info))
     finally:
@@ -118,7 +119,7 @@ def _tar_entries(file: Any) -> Iterator[ArchiveEntry]:
 
 
 def _tar_problem(info: tarfile.TarInfo) -> str:
-    """Describe why a tar member is not a regular file; empty for a regular file."""
+    """Return why a tar member is not a regular file; empty for a regular file."""
     if info.issym() or info.islnk():
         return "is a link"
     return "is sparse" if info.issparse() else "" if info.isfile() else "is not a file"
@@ -128,7 +129,7 @@ def open_member(archive: io.FileIO | PositionedFile, name: str) -> Member:
     """Open a member of an open archive; closing the member closes the archive.
 
     Raises:
-        OSError: There is no such member, or it cannot be read.
+        OSError: The member does not exist or cannot be read.
     """
     key = status_of(archive)
     entry = _directory(key, archive).get(name) if key else None
@@ -140,7 +141,7 @@ def open_member(archive: io.FileIO | PositionedFile, name: str) -> Member:
 
 
 class _Directories:
-    """Cache of the directories of recently read archives."""
+    """A cache of the directories of recently read archives."""
 
     def __init__(self) -> None:
         self.archive: Any = None
@@ -173,10 +174,10 @@ def members(archive: io.FileIO | PositionedFile) -> dict[str, ArchiveEntry]:
 
 
 class Member(PositionedFile):
-    """A file-like view of an archive member; seeking backwards decompresses it from the start again."""
+    """A file-like view of an archive member; seeking backwards decompresses the member from its start."""
 
     is_direct = False
-    """Whether seeking is free of cost."""
+    """Whether seeking is cheap."""
 
     def __init__(self, archive: Any, entry: ArchiveEntry) -> None:
         self._archive, self._entry = archive, entry
@@ -190,7 +191,7 @@ class Member(PositionedFile):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """A value that changes when the archive or the member does."""
+        """A value that changes when the archive or the member changes."""
         status = status_of(self._archive)
         return (self.name, self.size, status[3] if status and len(status) > 3 else None, self._start, status)
 
@@ -236,7 +237,7 @@ class Member(PositionedFile):
         self._next, self._rest, self._expanded_to = self._start, b"", 0
 
     def _next_piece(self) -> bytes:
-        """Return the next decompressed bytes, never more than the size stated in the archive."""
+        """Return the next decompressed bytes, at most as many as the size stated in the archive."""
         if self._rest:
             return self._rest
         remaining = self.size - self._expanded_to
@@ -244,6 +245,7 @@ class Member(PositionedFile):
             data = b""
             if self._stream.needs_input:
                 stop = self._start + self._entry.compressed_size
+                # A zstd block of four bytes may expand to 128 KiB.
                 step = _PIECE if self._entry.method != _ZSTD else 1 << 9
                 data = read_at(self._archive, max(0, min(step, stop - self._next)), self._next)
                 self._next += len(data)
@@ -266,7 +268,7 @@ class StoredMember(Member):
     is_direct = True
 
     def read_at(self, size: int, offset: int) -> bytes:
-        """Read bytes at an offset without moving the current position."""
+        """Read bytes at an offset without moving the position."""
         return read_at(self._archive, max(0, min(size, self.size - offset)), self._start + offset)
 
     def _read(self, size: int) -> bytes:
@@ -294,7 +296,7 @@ def _data_offset(archive: Any, entry: ArchiveEntry) -> int:
 
 
 def find_unreadable(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
-    """Mark entries with unsafe or duplicate names and entries whose data overlaps another's."""
+    """Mark entries with unsafe or duplicate names, and entries whose data overlaps that of another one."""
     names, overlapping = set[str](), _overlapping(entries)
     result: list[ArchiveEntry] = []
     for at, each in enumerate(entries):
@@ -316,10 +318,8 @@ def _name_problem(name: str) -> str:
 
 
 def _overlapping(entries: list[ArchiveEntry]) -> set[int]:
-    """Return the indexes of entries that start before an earlier entry ends.
-
-    Overlapping entries would let a small archive expand to a huge amount of data.
-    """
+    """Return the indices of entries that start before an earlier entry ends."""
+    # With overlapping entries, a small archive could expand to a huge amount of data.
     end, overlapping = 0, set[int]()
     for at in sorted(range(len(entries)), key=lambda at: entries[at].offset):
         if entries[at].compressed_size and entries[at].offset < end:
@@ -329,7 +329,7 @@ def _overlapping(entries: list[ArchiveEntry]) -> set[int]:
 
 
 def too_large(member: ArchiveEntry, options: Options) -> str:
-    """Explain which expansion limit a compressed member exceeds; empty if it is within the limits."""
+    """Return which expansion limit a compressed member exceeds; empty if it is within the limits."""
     if member.size > member.compressed_size * options.max_expansion:
         return f"expands to more than {options.max_expansion:,} times its size (--max-expansion allows more)"
     if member.size > max(member.compressed_size, options.max_expanded):

@@ -11,17 +11,17 @@ from msgspec.json import Decoder
 
 _PIECE = 1 << 20
 LONGEST = 256 << 20
-"""Maximum size of an element in bytes."""
+"""The maximum size of an element in bytes."""
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _BRACKET = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+([{}\[\]])?", re.DOTALL)
-"""Everything up to and including the next bracket outside a string."""
+"""Everything up to and including the next bracket outside strings."""
 _TOKEN = re.compile(rb"[^\"{}\[\]]*+(?:(" + _STRING + rb")|([{}\[\]]))", re.DOTALL)
 _OPEN, _CLOSING = (b"{", b"["), (b"}", b"]")
 _BEGINNING = re.compile(rb'\{[ \t\r\n]*+"[^"\\]{0,100}+"[ \t\r\n]*+:')
 """The beginning of an object, up to the colon after its first key."""
 _NEAR = 4
-"""The end of an element is searched for within this multiple of the longest element so far."""
+"""The multiple of the longest element so far within which the end of an element is searched."""
 _is_value = Decoder(Raw).decode
 
 
@@ -69,13 +69,13 @@ def elements(file: Readable, path: tuple[str, ...] = (), longest: int = LONGEST)
 
 
 def _separator(element: bytes) -> re.Pattern[bytes] | None:
-    """Return a pattern for the boundary between elements, assuming that all of them begin like this one."""
+    """Return a pattern for the boundary between elements, assuming that they all begin like this one."""
     match = _BEGINNING.match(element)
     return re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(match[0])) if match else None
 
 
 def _guess_end(window: _Window, separator: re.Pattern[bytes] | None, reach: int) -> bool:
-    """Advance past an element by guessing its end; succeed only if the bytes up to there are valid JSON."""
+    """Advance past an element by guessing its end; return whether the bytes up to there are valid JSON."""
     if separator is None:
         return False
     while not (match := separator.search(window.data, window.start, window.start + reach)):
@@ -105,7 +105,7 @@ class _Window:
         self.is_ended = False
 
     def keep_from(self, at: int) -> None:
-        """Keep the data from an offset on, and continue there."""
+        """Keep the data from an offset on and continue there."""
         self.start = self.at = at
 
     def element_bytes(self) -> bytes:
@@ -117,10 +117,7 @@ class _Window:
         self.start = -1
 
     def read_more(self) -> bool:
-        """Read more data and return whether there was any.
-
-        The amount doubles with the size of the window, so that a long element is not scanned quadratically.
-        """
+        """Read more data and return whether there was any."""
         first = self.at if self.start < 0 else self.start
         if len(self.data) - first > self._longest:
             return False
@@ -129,6 +126,7 @@ class _Window:
         self.at -= first
         self.start = min(self.start, 0)
         before = len(self.data)
+        # Doubles the window, so that a long element is not scanned quadratically.
         remaining = max(_PIECE, before)
         while remaining > 0 and (piece := self._file.read(remaining)):
             self.data += piece
@@ -166,7 +164,7 @@ def _enter(window: _Window, path: tuple[str, ...]) -> bool:
 
 
 def _enter_member(window: _Window, name: str) -> bool:
-    """Advance past a key of the object that was just entered; return whether it exists."""
+    """Advance past a key of the object just entered; return whether the key exists."""
     encoded_name = b'"%b"' % name.encode()
     depth = 1
     while depth and (token := window.next_token()) is not None:
@@ -180,7 +178,7 @@ def _enter_member(window: _Window, name: str) -> bool:
 
 
 def _is_name(window: _Window) -> bool:
-    """Return whether the last string is followed by a colon, so it is a key."""
+    """Return whether the last string is followed by a colon and is therefore a key."""
     while (match := _SPACE.match(window.data, window.at)) and match.end() == len(window.data):
         if window.is_ended or not window.read_more():
             return False
@@ -198,7 +196,7 @@ def _next_element(window: _Window) -> int | None:
 
 
 def _find_end(window: _Window) -> bool:
-    """Advance past the closing bracket of the element; return whether it was found."""
+    """Advance past the closing bracket of the element; return whether the element is complete."""
     depth = 0
     while bracket := window.next_bracket():
         depth += 1 if bracket in _OPEN else -1

@@ -1,4 +1,4 @@
-"""The beginning of a file, completed to valid JSON where it was cut off; used to detect the format."""
+"""Read the beginning of a file to detect its format, completed to valid JSON if it is truncated."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import BinaryIO
 from chatsquash.core import footprint, jsonio
 
 MOST = 4 << 20
-"""Maximum number of bytes that are read to detect a format."""
+"""The maximum number of bytes to read for detecting a format."""
 _MEMORY = 32 << 20
-"""Memory in bytes that the parsed beginning may take; of files with very many small values, less is read."""
+"""The memory in bytes that the parsed beginning may take; less is read of files with very many small values."""
 _TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 _CLOSING = {b"[": b"]", b"{": b"}"}
 _SPACE = b" \t\r\n"
 _NONE = object()
 _PARTIAL_CHARACTER = re.compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
-"""An escape sequence or a UTF-8 character that may be cut in two."""
+"""An escape sequence or a UTF-8 character that may be truncated."""
 
 
 def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
-    """Return at most ``MOST`` bytes of a file, fewer if these would take too much memory when parsed.
+    """Return at most ``MOST`` bytes of a file, fewer if parsing these would take too much memory.
 
     If the file continues, the result is made valid: an incomplete last line is dropped, and an incomplete JSON value is
     closed. The file is read from its start.
@@ -36,7 +36,8 @@ def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
 
 
 def read(file: BinaryIO, most: int) -> bytes:
-    """Read ``most`` bytes; a single read of an unbuffered file may return fewer."""
+    """Read ``most`` bytes of a file; return fewer only at the end."""
+    # A single read of an unbuffered file may return fewer bytes than requested.
     pieces = []
     while most > 0 and (piece := file.read(min(most, 1 << 20))):
         pieces.append(piece)
@@ -45,7 +46,7 @@ def read(file: BinaryIO, most: int) -> bytes:
 
 
 class Beginning:
-    """The bytes read from a file while its format is detected, so that none are read or hashed twice."""
+    """The bytes read from a file while its format is detected, so that no byte is read or hashed twice."""
 
     def __init__(self, file: BinaryIO, hashed: Callable[[memoryview], object] | None) -> None:
         self.file, self.data = file, b""
@@ -56,7 +57,7 @@ class Beginning:
         self._is_open = True
 
     def pass_on(self, data: memoryview) -> None:
-        """Hash the next bytes of the file, except those that were hashed before."""
+        """Hash the next bytes of the file, except those that were already hashed."""
         before, self._position = self._position, self._position + len(data)
         if self._is_open and len(self.data) == before <= MOST:
             self.data += data
@@ -86,8 +87,8 @@ _open: Beginning | None = None
 
 @contextmanager
 def identifying(beginning: Beginning | None) -> Iterator[None]:
-    """Keep the beginning of a file while its format is being detected."""
-    global _open  # noqa: PLW0603 - one of a process
+    """Keep the beginning of a file while its format is detected."""
+    global _open  # noqa: PLW0603 - only one per process
     before, _open = _open, beginning
     try:
         yield
@@ -98,7 +99,7 @@ def identifying(beginning: Beginning | None) -> Iterator[None]:
 
 
 def may_be_remembered(file: BinaryIO) -> bool:
-    """Return whether a file is a regular file on disk, which returns the same bytes however it is read."""
+    """Return whether a file is a regular file on disk, whose bytes do not depend on how it is read."""
     return type(file) is io.FileIO
 
 
@@ -108,7 +109,7 @@ def has_read(file: BinaryIO, size: int) -> bool:
 
 
 def read_from_start(file: BinaryIO, most: int, read: Callable[[BinaryIO, int], bytes] = read) -> bytes:
-    """Read bytes from the start of a file, reusing those that are remembered."""
+    """Read bytes from the start of a file, reusing those that were kept."""
     known = _open if _open and _open.file is file else None
     data = known.data[:most] if known else b""
     file.seek(len(data))
@@ -154,7 +155,7 @@ def _close(data: bytes) -> bytes:
     if comma >= 0:
         return data[:comma] + closing
     before = data[:start].rstrip(_SPACE)
-    if is_string and closing_brackets[-1:] == [b"}"] and not before.endswith(b":"):  # a name whose value is not there
+    if is_string and closing_brackets[-1:] == [b"}"] and not before.endswith(b":"):  # a name without its value
         return before.removesuffix(b",") + closing
     if is_string and not is_terminated:
         return _PARTIAL_CHARACTER.sub(rb"\1", data[:stop]) + b'"' + closing

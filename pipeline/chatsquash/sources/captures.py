@@ -1,4 +1,4 @@
-"""HTTP exchanges captured by proxies and browsers, as log lines with bodies, time and status only.
+"""HTTP exchanges captured by proxies and browsers, as log lines with only bodies, time and status.
 
 Headers, cookies and query strings may contain keys, so they are never copied into a line.
 """
@@ -19,30 +19,30 @@ _PATH = re.compile(
     r"|/invoke(?:-with-response-stream)?|:(?:stream)?generateContent)/*\Z",
     re.IGNORECASE,
 )
-"""Endings of the paths of model endpoints."""
+"""The endings of paths of model endpoints."""
 _TURNS = ("messages", "contents", "input", "prompt")
 _LONGEST_URL = 1 << 16
 MEMBER = "captured"
-"""The key that names the program that captured a line."""
+"""The member with the name of the program that captured a line."""
 
 
 class Exchange(Struct, frozen=True):
-    """A captured request and its response; members may have any type."""
+    """A captured request with its response; members may have any type."""
 
     when: Json
     method: Json
     url: Json
     request_body: Json
-    """Request body as text."""
+    """The request body as text."""
     status: Json
     response_body: Json
-    """Response body as text."""
+    """The response body as text."""
 
 
 def exchange_line(writer: str, exchange: Exchange) -> bytes | None:
-    """Encode an exchange as a line; ``None`` if the request was not sent to a model.
+    """Encode an exchange as a line; return ``None`` if the request was not sent to a model.
 
-    A model request whose body is not JSON becomes a line without a request, which is counted as unreadable.
+    A model request whose body is not JSON becomes a line without a request, which counts as unreadable.
     """
     if exchange.method != "POST":
         return None
@@ -69,7 +69,7 @@ def _encode_line(writer: str, when: Json, request: dict[str, Json], response: Js
 
 
 def _is_model_request(url: Json, body: dict[str, Json]) -> bool:
-    """Return whether a request was sent to a model, judging by its path or by messages with roles."""
+    """Return whether a request was sent to a model, based on its path or on messages with roles."""
     if _PATH.search(_path(url)):
         return any(name in body for name in _TURNS)
     messages = body.get("messages")
@@ -84,7 +84,8 @@ _SESSION = re.compile(r"_session_([0-9a-zA-Z-]{8,64})\Z")
 
 
 def session_of(request: dict[str, Json]) -> str | None:
-    """Return the session id in a request's body."""
+    """Return the session id in a request body."""
+    # Claude Code sends the session id in the user id, as a suffix or as JSON.
     metadata = request.get("metadata")
     user = metadata.get("user_id") if isinstance(metadata, dict) else None
     if isinstance(user, str) and len(user) < _LONGEST_URL:
@@ -101,7 +102,7 @@ def session_of(request: dict[str, Json]) -> str | None:
 def socket_lines(writer: str, messages: Iterator[tuple[bool, Json, Json]]) -> Iterator[bytes]:
     """Yield the exchanges of a WebSocket connection: each ``response.create`` with the events that follow it.
 
-    Each message is a tuple of whether the client sent it, its time, and its text.
+    Each message is a tuple of whether the client sent it, its time and its text.
     """
     request: dict[str, Json] | None = None
     when: Json = None

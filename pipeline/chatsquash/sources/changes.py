@@ -1,4 +1,4 @@
-"""Detect logs that change during a run; a log that grew is read up to the last complete line at discovery."""
+"""Detect logs that change during a run; a log that grew is read up to its last complete line at discovery."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _STEP = 1 << 16
 
 
 def change(log: Log, file: BinaryIO | None = None) -> str | None:
-    """Return how a log changed since discovery, or ``None``; for several files, the first change.
+    """Return how a log changed since discovery, or ``None``; if the log consists of several files, the first change.
 
-    ``file`` is the open log, if there is one. For a log in a store, the state at the time of opening is compared.
+    ``file`` is the open log, if there is one. For a log in a store, its state when it was opened is compared.
     """
     if log.pieces:
         pieces = log.pieces
@@ -38,14 +38,15 @@ def _file_change(path: str, size: int, modified: int | None) -> str | None:
     if is_remote(path):
         return _stored_change(path, size, modified)
     try:
-        status = os.stat(path)  # noqa: PTH116 - a Path takes longer
+        status = os.stat(path)  # noqa: PTH116 - faster than a Path
     except OSError:
         return REMOVAL
     return _compare(status.st_size, status.st_mtime_ns, size, modified)
 
 
 def _archive_change(path: str, modified: int | None) -> str | None:
-    """Return how the archive of a log changed; in a store, the ETag is compared when the archive is read."""
+    """Return how the archive of a log changed."""
+    # For an archive in a store, the ETag is compared when the archive is read.
     if modified is None or is_remote(path):
         return None
     try:
@@ -55,8 +56,8 @@ def _archive_change(path: str, modified: int | None) -> str | None:
 
 
 def _stored_change(path: str, size: int, modified: int) -> str | None:
-    """Return how a log in a store changed; URLs that are displayed only in part cannot be checked."""
-    from chatsquash.storage.stores import locate  # which local files do not need
+    """Return how a log in a store changed; ``None`` if its status is not available."""
+    from chatsquash.storage.stores import locate  # not needed for local files
 
     try:
         store, key = locate(path)
@@ -77,19 +78,19 @@ def _compare(size: int, modified: int | None, before: int, now: int | None) -> s
 def limit_to_discovered_size(file: BinaryIO, log: Log) -> BinaryIO:
     """Limit a log that grew to its last complete line at discovery; return any other file unchanged.
 
-    Documents have no lines at which they could be cut.
+    Documents are not limited, because they have no lines at which they could end.
     """
-    is_whole = (
+    is_complete_log = (
         log.part is None and not log.unit and not log.is_copy
     )  # neither a document nor a copy of a compressed log
-    is_text = is_whole and not may_be_document(log.display_path) and is_raw(file)
+    is_text = is_complete_log and not may_be_document(log.display_path) and is_raw(file)
     if not is_text or change(log, file) != GROWTH:
         return file
     return _LimitedFile(file, _last_line_end(file, log.file_size))
 
 
 def _last_line_end(file: BinaryIO, size: int) -> int:
-    """Return the offset after the last complete line within the first ``size`` bytes."""
+    """Return the offset after the last complete line in the first ``size`` bytes."""
     while size > 0:
         start = max(0, size - _STEP)
         file.seek(start)
@@ -101,7 +102,7 @@ def _last_line_end(file: BinaryIO, size: int) -> int:
 
 
 class _LimitedFile(io.RawIOBase, BinaryIO):
-    """A file with an earlier end."""
+    """A file that ends earlier."""
 
     def __init__(self, file: BinaryIO, end: int) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Supported compression formats, one row each, and reading of compressed files."""
+"""Supported compression formats, one per row, and a reader for compressed files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from chatsquash.core.options import Options
 from chatsquash.storage import decoders
 
 HEAD = 10
-"""Bytes needed to detect the compression of a stream."""
+"""The number of bytes needed to detect the compression of a stream."""
 _PIECE = 1 << 16
+# Constant, because the output for a damaged stream depends on it.
 _STEP = 1 << 18
-"""Maximum output of a decoder per call. It is constant, since the output for a damaged stream depends on it."""
+"""The maximum output of a decoder per call."""
 _CAREFUL_STEP = 1 << 9
-"""Maximum output per call close to damaged data."""
+"""The maximum output per call near damaged data."""
 _SKIPPABLE_FRAME = rb"[\x50-\x5f]\x2a\x4d\x18"  # a zstd frame without data
 _ENDS_EARLY = "the compressed data ends early"
 _DAMAGE = "the compressed data is damaged"
@@ -34,19 +35,18 @@ class Compression(Struct, frozen=True):
     """A compression format."""
 
     begins: bytes
-    """A pattern of at most ``HEAD`` bytes; compiled only when a file does not look like an ordinary log."""
+    """A pattern of at most ``HEAD`` bytes; compiled only if a file does not look like an ordinary log."""
     decoder: Callable[[], Any]
-    """Creates a decoder for one stream, with ``decompress(data, most)``, ``needs_input``, ``eof`` and ``unused_data``.
-    """
+    """Creates a decoder of a stream, with ``decompress(data, most)``, ``needs_input``, ``eof`` and ``unused_data``."""
     raises: tuple[str, ...] = ()
-    """Qualified names of the exceptions other than ``OSError`` that the decoder raises for damaged data."""
+    """The qualified names of exceptions that the decoder raises for damaged data, apart from ``OSError``."""
     needs: str = ""
-    """Message if the library of the decoder is missing."""
+    """The error message if the decoder's library is missing."""
     piece: int = _PIECE
-    """Compressed bytes that are passed to the decoder at a time."""
+    """The number of compressed bytes passed to the decoder at a time."""
 
     def stream(self) -> Any:
-        """Create a decoder for a stream.
+        """Return a decoder for a stream.
 
         Raises:
             OSError: The library is not installed.
@@ -57,7 +57,8 @@ class Compression(Struct, frozen=True):
             raise OSError(ENOTSUP, self.needs) from None
 
     def errors(self) -> tuple[type[Exception], ...]:
-        """Return the exceptions that a decoder raises; only loaded libraries are considered, so none is imported."""
+        """Return the exceptions that a decoder raises."""
+        # A library that is not loaded raises nothing, so none is imported.
         names = (name.rpartition(".") for name in self.raises)
         libraries = (getattr(modules[module], error) for module, _, error in names if module in modules)
         return (OSError, *decoders.PARSER_ERRORS, *libraries)
@@ -83,8 +84,8 @@ KINDS = {
 
 
 def recognise(first: bytes) -> Compression | None:
-    """Detect the compression of a file from its first bytes; ``None`` if it is not compressed."""
-    if first[:1] == b"{":  # as nearly all logs begin
+    """Return the compression of a file based on its first bytes; ``None`` if it is not compressed."""
+    if first[:1] == b"{":  # the beginning of nearly all logs
         return None
     return next((kind for kind in KINDS.values() if re.match(kind.begins, first)), None)
 
@@ -96,7 +97,7 @@ def uncompressed(name: str) -> str:
 
 
 def stem(log: Log) -> str:
-    """Return the file name of a log without its suffix and compression suffix."""
+    """Return the file name of a log without its suffixes."""
     name = uncompressed(log.name.rpartition("/")[2])
     return name.rpartition(".")[0] or name
 
@@ -120,7 +121,7 @@ class PositionedFile(io.RawIOBase):
 
 
 class ExpandedFile(PositionedFile):
-    """The decompressed content of a file; seeking backwards decompresses it from the start again."""
+    """The decompressed content of a file; seeking backwards decompresses the file from its start."""
 
     def __init__(self, file: io.FileIO, kind: Compression, options: Options) -> None:
         self._file, self._kind = file, kind
@@ -146,9 +147,9 @@ class ExpandedFile(PositionedFile):
         self._is_ended = False
 
     def _begin(self, data: bytes = b"", to_skip: int = 0, careful: int | None = None) -> None:
-        """Start a stream at the file's position, preceded by ``data`` that was read before.
+        """Start a stream at the file's position, preceded by ``data`` that was already read.
 
-        The first ``to_skip`` bytes of output were returned before. From offset ``careful`` on, the decoder gets one
+        The first ``to_skip`` bytes of output were already returned. From offset ``careful`` on, the decoder is fed one
         byte at a time.
         """
         self._decoder = self._kind.stream()
@@ -159,7 +160,7 @@ class ExpandedFile(PositionedFile):
 
     @property
     def identity(self) -> tuple[object, ...] | None:
-        """Identity of the compressed file, if it is in a store."""
+        """The identity of the compressed file, if it is in a store."""
         return getattr(self._file, "identity", None)
 
     def fileno(self) -> int:
@@ -230,15 +231,13 @@ class ExpandedFile(PositionedFile):
         return _CAREFUL_STEP if is_near else _STEP
 
     def _handle_damage(self, problem: Exception) -> bytes:
-        """Decompress the damaged stream again in small steps, then end.
-
-        The decoder raises without returning the output of the piece that contains the damage, so that piece is fed byte
-        by byte the second time, and everything before the damage is recovered.
-        """
+        """Restart the damaged stream in small steps, or end if this was already done."""
         if "memory" in str(problem).lower():
             return self._end(f"it takes more than {decoders.MEMORY >> 20} MiB of memory to expand")
         if self._careful is not None:
             return self._end(_DAMAGE)
+        # The decoder raised without returning the output of the piece with the damage. The second time, that piece is
+        # fed byte by byte, which recovers everything before the damage.
         self._file.seek(self._stream_start)
         self._begin(to_skip=self._stream_size, careful=self._piece_start)
         return b""
@@ -248,15 +247,16 @@ class ExpandedFile(PositionedFile):
         self._stream_size += len(expanded)
         if not self._to_skip:
             return expanded
-        again = min(len(expanded), self._to_skip)
-        self._to_skip -= again
-        return expanded[again:]
+        repeated_size = min(len(expanded), self._to_skip)
+        self._to_skip -= repeated_size
+        return expanded[repeated_size:]
 
     def _next_stream(self) -> bool:
-        """Start the next stream, if there is one. Zero padding after a stream is skipped."""
+        """Start the next stream and return whether there is one."""
         rest: bytes = self._decoder.unused_data
         while len(rest) < HEAD and (more := self._read_raw()):
             rest += more
+        # Some programs pad files with zeros.
         while rest and not rest.strip(b"\0"):
             rest = self._read_raw()
         if rest and re.match(self._kind.begins, rest):
@@ -282,5 +282,5 @@ class ExpandedFile(PositionedFile):
 
 
 def suffixes(name: str) -> str:
-    """Return the suffixes that determine how a file is read: its own and the compression suffix."""
+    """Return the suffixes that determine how a file is read: the file's own suffix and the compression suffix."""
     return PurePath(uncompressed(name)).suffix + name[len(uncompressed(name)) :]

@@ -1,4 +1,4 @@
-"""Logs that exist twice, compressed and uncompressed or in two compression formats: the first one is converted."""
+"""Logs that exist twice, compressed and uncompressed or in two compression formats, of which the first is converted."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _PIECE = 1 << 19
 
 
 class Copies:
-    """An index of discovered logs by name without compression suffix, built once a compressed log is found."""
+    """An index of discovered logs by name without compression suffix, built once a compressed log is discovered."""
 
     def __init__(self, logs: Logs) -> None:
         self._logs = logs
-        self._places: dict[int, int] = {}  # by the hash of the name, since names take much memory
+        self._places: dict[int, int] = {}  # by hash of the name, because names take too much memory
         self._known = 0
         self._compressed = False
 
     def earlier_copy(self, log: Log) -> Log | None:
-        """Return the earlier log of which this is a copy, by name.
+        """Return the earlier log of which this log is a copy according to its name.
 
-        In a folder, the uncompressed file sorts first.
+        In a folder, the uncompressed file comes first.
         """
         plain = uncompressed(log.path)
         self._compressed |= plain != log.path
@@ -41,7 +41,7 @@ class Copies:
 
 
 def duplicate_log(first: Log, second: Log, options: Options) -> Finding:
-    """Compare a copy with the log that is converted, and report whether and where they differ."""
+    """Compare a copy with the log that is converted, and return the finding about their difference."""
     try:
         at = _first_difference(first, second, options)
     except OSError as problem:
@@ -56,7 +56,7 @@ def duplicate_log(first: Log, second: Log, options: Options) -> Finding:
 
 
 def _first_difference(first: Log, second: Log, options: Options) -> int | None:
-    """Return the offset of the first different byte; ``None`` if the contents are equal."""
+    """Return the offset of the first byte that differs; ``None`` if the content is equal."""
     with open_file(first.path, options) as one, open_file(second.path, options) as other:
         for at in count(0, _PIECE):
             first_piece, second_piece = one.read(_PIECE), other.read(_PIECE)

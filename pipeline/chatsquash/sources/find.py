@@ -1,4 +1,4 @@
-"""Find session logs. The order of the result depends only on the names of the files."""
+"""Discover session logs. The order of the result depends only on the names of the files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "s
 NESTED, STORED_ARCHIVE = "archive in an archive", "archive in a store"
 
 IsReadable = Callable[[str, Options], bool | str]
-"""Decides whether a file is read; a string describes a file that is only read as part of another one."""
+"""Returns whether a file is read; a string describes a file that is only read as part of another one."""
 
 
 class Discovery(Struct):
@@ -61,7 +61,7 @@ class Discovery(Struct):
     others: Counter[str] = field(default_factory=Counter)
     """Files that are not session logs, counted by suffix or by a description such as ``linked folder``."""
     passed_over: int = 0
-    """Number of session logs excluded by the options."""
+    """The number of session logs that the options exclude."""
     findings: list[Finding] = field(default_factory=list)
     """Findings about individual files."""
 
@@ -74,19 +74,19 @@ def discover(  # noqa: PLR0913, PLR0917
     days_of: Callable[[Log], list[str]] = lambda _: [],
     expanded: Callable[[], Folder] | None = None,
 ) -> Discovery:
-    """Find the session logs in directories, files, globs and URLs.
+    """Return the session logs in folders, files, globs and URLs.
 
     Args:
         logs: The arguments: paths, globs and URLs.
         options: The options that select logs.
-        is_readable: Decides whether a file with a document suffix is read, or describes what it is a part of.
+        is_readable: Returns whether a file with a document suffix is read, or describes what it is a part of.
         out: The output folder or its URL, which is never read.
-        days_of: Returns the days of the sessions in a log without a date in its path; only called if options
-            select by day.
+        days_of: Returns the days of the sessions in a log without a date in its path; only called if options select by
+            day.
         expanded: Returns the folder for copies of compressed archives. Without it, each process creates its own.
 
     Raises:
-        UsageError: An argument names nothing, or a date is invalid.
+        UsageError: An argument does not exist, or a date is invalid.
     """
     check_dates(options.since, options.until)
     discovery = Discovery()
@@ -110,15 +110,15 @@ class _Search(Struct):
     discovery: Discovery
     copies: Copies
     seen: set[int] = field(default_factory=set)
-    """Device and inode combined into one number per file, which takes less memory than pairs."""
+    """A number per file that combines device and inode, because pairs take more memory."""
     outputs: set[str] = field(default_factory=set)
-    """The outputs of earlier runs found so far."""
+    """The outputs of earlier runs that were already reported."""
 
     def add_argument(self, argument: str) -> None:
         """Add a file, a folder, an archive member or the matches of a glob."""
         path = Path(argument)
         try:
-            is_folder = stat.S_ISDIR(os.stat(argument).st_mode)  # noqa: PTH116 - Path("") would be the present folder
+            is_folder = stat.S_ISDIR(os.stat(argument).st_mode)  # noqa: PTH116 - Path("") would be the current folder
         except OSError as problem:
             if "://" in argument:
                 refuse_unknown(argument)
@@ -142,8 +142,8 @@ class _Search(Struct):
             self._add_file(str(path), path.name, (suffix_of(path.name),))
 
     def add_url(self, url: str) -> None:
-        """Add the files that a URL names in a store."""
-        from chatsquash.sources.listings import Listing, entry_log  # which local files do not need
+        """Add the files in a store that a URL refers to."""
+        from chatsquash.sources.listings import Listing, entry_log  # not needed for local files
 
         suffixes = url_suffix(url)
         listing = Listing(self.out if isinstance(self.out, str) else None)
@@ -151,7 +151,7 @@ class _Search(Struct):
             above = entry.name.rpartition("/")[0]
             if above and matches(above, self.options.exclude):
                 continue  # excluded folders are not searched on disk either
-            # Two arguments may name the same URL.
+            # Two arguments may refer to the same URL.
             if (key := hash(entry.path)) in self.seen:
                 self.discovery.others[SAME_FILE] += 1
                 continue
@@ -179,7 +179,7 @@ class _Search(Struct):
             self._add_folder(root)
 
     def _add_folder(self, root: Root) -> None:
-        visited: set[str] = set()  # links to parent folders would never end
+        visited: set[str] = set()  # prevents endless recursion through links to parent folders
         pending = self._scan(
             str(root.base / root.below), "" if root.below == PurePosixPath() else str(root.below), visited
         )
@@ -195,7 +195,7 @@ class _Search(Struct):
                 pending += self._scan(path, name, visited)
 
     def _scan(self, folder: str, below: str, visited: set[str]) -> list[tuple[str, str, os.DirEntry[str]]]:
-        """List a folder, last name first: the path of each entry, its name below the root, and the entry."""
+        """List a folder in reverse order: the path of each entry, its name below the root, and the entry."""
         real_path = os.path.realpath(folder)
         if real_path in visited or self._is_out(Path(real_path)):
             return []
@@ -206,7 +206,7 @@ class _Search(Struct):
         except OSError as problem:
             hint = "fix its permissions, or skip it with --exclude"
             raise UsageError(f"{folder}: cannot be listed ({problem.strerror}); {hint}") from None
-        # Joined as strings, since there may be many and Path takes ten times as long.
+        # Paths are joined as strings, because there may be many and Path takes ten times as long.
         path = "" if folder == "." else folder.rstrip("/") + "/"
         name = f"{below}/" if below else ""
         return [(path + item.name, name + item.name, item) for item in names]
@@ -219,7 +219,7 @@ class _Search(Struct):
             self._add_regular_file(path, name, may_be_link=may_be_link)
 
     def _add_member(self, argument: str, archive: str, member: str) -> None:
-        """Add an archive member named by an argument, whatever its suffix."""
+        """Add an archive member given as an argument, whatever its suffix."""
         if not os.path.isfile(archive):  # noqa: PTH113
             raise UsageError(f"{argument}: cannot be read (there is no such archive)")
         if not self._add_archive(archive, PurePosixPath(archive).name, member):
@@ -230,7 +230,7 @@ class _Search(Struct):
 
         Returns whether the archive has any members to consider.
         """
-        from chatsquash.sources.archives import too_large  # which few runs need
+        from chatsquash.sources.archives import too_large  # few runs need it
 
         if matches(name, self.options.exclude):
             self.discovery.passed_over += 1
@@ -258,11 +258,11 @@ class _Search(Struct):
         return bool(members)
 
     def _archive_members(self, path: str, only: str | None) -> tuple[str, int, list[ArchiveEntry]] | None:
-        """Return the path to open for an archive, its modification time, and the members not added before.
+        """Return the path to open for an archive, its modification time, and the members that are not added yet.
 
-        ``None`` if the archive, or the member named ``only``, was added before.
+        ``None`` if the archive, or the member ``only``, is already added.
         """
-        from chatsquash.sources.archives import entries  # which few runs need
+        from chatsquash.sources.archives import entries  # few runs need it
         from chatsquash.sources.scratch import expand_tar, expand_tar_once
 
         with raw(path) as file:
@@ -298,7 +298,7 @@ class _Search(Struct):
         self.discovery.findings.append(Finding(fact.code, fact.severity, name, path, None, None, fact.text))
 
     def _is_log(self, path: str, name: str, suffixes: tuple[str, ...]) -> bool:
-        """Return whether a file is a log to convert, judging by its name; count it otherwise."""
+        """Return whether a file is a log to convert, based on its name; other files are counted."""
         suffix = suffix_of(name)
         plain = uncompressed(name) if suffix in KINDS else name
         is_log = suffix_of(plain) in (*LOGS, *suffixes) or suffix in suffixes
@@ -329,7 +329,7 @@ class _Search(Struct):
             self.discovery.others[SPECIAL] += 1
         elif may_be_link and os.path.islink(path) and self._is_out(Path(path)):  # noqa: PTH114
             return
-        elif (key := status.st_dev << 64 | status.st_ino) in self.seen:  # whatever its name
+        elif (key := status.st_dev << 64 | status.st_ino) in self.seen:  # possibly under another name
             self.discovery.others[SAME_FILE] += 1
         else:
             self.seen.add(key)
@@ -357,11 +357,11 @@ class _Search(Struct):
         return any(is_between(day, since, until) for day in days)
 
     def _is_out(self, path: Path) -> bool:
-        # realpath, since Path.resolve raises for links to themselves
+        # realpath is used because Path.resolve raises an error for links to themselves.
         return isinstance(self.out, Path) and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.out))
 
     def _is_earlier_output(self, folder: Path) -> bool:
-        """Return whether a folder is the output of another run; it is reported once, unless it is temporary."""
+        """Return whether a folder is the output of another run; report it once, unless it is temporary."""
         if STAGING_FOLDER.fullmatch(folder.name):
             return True
         if not is_output(folder) or self._is_out(folder):

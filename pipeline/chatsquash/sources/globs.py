@@ -18,28 +18,27 @@ Glob = tuple[str, ...]
 
 
 class Root(Struct, frozen=True):
-    """A file or folder named by an argument, or matched by the first parts of a glob."""
+    """A file or folder given as an argument, or matched by the first parts of a glob."""
 
     base: Path
-    """Folder that log names are relative to."""
+    """The folder to which log names are relative."""
     below: PurePosixPath
-    """Path relative to ``base``."""
+    """The path relative to ``base``."""
     suffixes: tuple[str, ...] = ()
-    """The lower-case suffix that the argument spells out, as in ``*.log``."""
+    """The lower-case suffix that is literally in the argument, as in ``*.log``."""
     rest: Glob = ()
-    """Pattern for the paths below."""
+    """The pattern for the paths below."""
 
 
 def expand(pattern: str) -> list[Root]:
-    """Expand a glob up to its first ``**``.
-
-    ``glob`` itself would follow links to parent folders endlessly at ``**``; the rest is matched during the search.
+    """Expand a glob up to its first ``**``; the rest is matched during the search.
 
     Raises:
         UsageError: Nothing matches.
     """
     parts = Path(pattern).parts
     first_magic = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    # At "**", glob itself would follow links to parent folders endlessly.
     first_recursive = parts.index("**") if "**" in parts else len(parts)
     base = Path(*parts[:first_magic])
     fixed_depth = str(PurePosixPath(*parts[first_magic:first_recursive]))
@@ -62,7 +61,7 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def fits(parts: tuple[str, ...], pattern: Glob) -> bool:
-    """Return whether the parts of a path match a complete pattern."""
+    """Return whether the parts of a path match an entire pattern."""
     if not pattern:
         return not parts
     head, rest = pattern[0], pattern[1:]

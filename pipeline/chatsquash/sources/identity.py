@@ -14,13 +14,13 @@ from chatsquash.sources.names import container
 from chatsquash.storage.folder import NEVER_WAITING
 
 _READING = os.O_RDONLY | NEVER_WAITING
-"""Flags for opening a log without blocking, even if it was replaced by a pipe."""
+"""The flags for opening a log without blocking, even if it was replaced by a pipe."""
 _ENDS = 4096
-"""Size in bytes of a log's head and of its tail."""
+"""The size in bytes of a log's head and of its tail."""
 
 
 class LogHash:
-    """The hash of the bytes read from a log, with its head and tail."""
+    """The hash of the bytes read from a log, with the head and tail of the log."""
 
     def __init__(self) -> None:
         self._digest = xxh3_128()
@@ -41,14 +41,14 @@ class LogHash:
         return self._digest.hexdigest()
 
     def ends(self, log: Log) -> bytes | None:
-        """Return the head and tail of a log, if its entire file was read."""
+        """Return the head and tail of a log, if the entire file was read."""
         if self._size != log.file_size or log.is_part:
             return None
         return self._head + self._tail if log.file_size > _ENDS else self._head
 
 
 def identify(log: Log, file: BinaryIO | None = None, hashed: LogHash | None = None) -> bytes:
-    """Return a digest that changes when the log does, without reading all of it.
+    """Return a digest that changes when the log changes, without reading all of the log.
 
     ``file`` is the open log, but not a copy of an archive member. ``hashed`` covers the bytes read from it.
 
@@ -65,7 +65,7 @@ def identify(log: Log, file: BinaryIO | None = None, hashed: LogHash | None = No
 def _ends(log: Log, file: BinaryIO | None, hashed: LogHash | None) -> bytes:
     if inside := container(log.display_path):
         return _archive_ends(inside[0])
-    if is_remote(log.display_path):  # the ETag is in ``modified``; without one, the log counts as changed
+    if is_remote(log.display_path):  # ``modified`` contains the ETag; without one, the log counts as changed
         return b"" if log.modified is not None else os.urandom(16)
     if file is not None and not log.is_copy:
         return (hashed and hashed.ends(log)) or _read_ends(log, file.fileno())
@@ -77,10 +77,11 @@ def _ends(log: Log, file: BinaryIO | None, hashed: LogHash | None) -> bytes:
 
 
 def _archive_ends(path: str) -> bytes:
-    """Return the head and tail of an archive; the tail of a zip file contains its directory."""
+    """Return the head and tail of an archive."""
     if is_remote(path):
         return b""
     with open(os.open(path, _READING), "rb", buffering=0) as file:
+        # The tail of a zip file contains its directory.
         size = file.seek(0, os.SEEK_END)
         return os.pread(file.fileno(), _ENDS, 0) + os.pread(file.fileno(), _ENDS, max(0, size - _ENDS))
 
@@ -104,7 +105,7 @@ def read_at(file: Any, size: int, offset: int) -> bytes:
 
 
 def status_of(file: Any) -> tuple[object, ...] | None:
-    """Return a value that changes when an open file does; ``None`` for a file that is not stored anywhere."""
+    """Return a value that changes when an open file changes; ``None`` for a file that is not stored anywhere."""
     if identity := getattr(file, "identity", None):
         return tuple(identity)
     try:

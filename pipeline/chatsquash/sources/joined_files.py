@@ -1,4 +1,4 @@
-"""Several files read as one, for sessions that span multiple files."""
+"""Several files read as one, for sessions that span files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsquash.sources.compression import PositionedFile
 from chatsquash.sources.open import open_file
 
 _OPEN = 16
-"""Maximum number of files of a session that are open at once."""
+"""The maximum number of files of a session that are open at the same time."""
 
 
 def open_log(log: Log, options: Options | None = None) -> BinaryIO:
@@ -22,7 +22,7 @@ def open_log(log: Log, options: Options | None = None) -> BinaryIO:
 
 
 class JoinedFile(PositionedFile):
-    """A concatenation of files; the most recently read ones stay open."""
+    """A concatenation of files, of which the most recently read ones stay open."""
 
     def __init__(self, pieces: tuple[Piece, ...], options: Options | None) -> None:
         self._pieces, self._options = pieces, options

@@ -8,37 +8,39 @@ from typing import BinaryIO
 from msgspec import Struct
 
 CHUNK = 1 << 19
-"""Bytes per read: few enough to stay in a core's cache until all of their lines are processed."""
+"""The number of bytes per read: few enough to stay in a core's cache until all their lines are processed."""
 _MAX_REUSED = 4 << 20
 _LOOKAHEAD = 1 << 16
-"""Bytes after a line in which the next one is examined."""
+"""The number of bytes after a line in which the next lines are examined."""
+# Longer lines are skipped, because an endless line would exhaust the memory.
 LONGEST = 256 << 20
-"""Maximum length of a line in bytes. Longer lines are skipped, since one endless line would exhaust the memory."""
+"""The maximum length of a line in bytes."""
 
 
 class Line(Struct, frozen=True, gc=False):  # the fastest type to create, once per line
     """A line, valid until the next one is read."""
 
     number: int
-    """1-based."""
+    """The 1-based line number."""
     offset: int
-    """Byte offset in the file."""
+    """The byte offset in the file."""
     length: int
-    """Bytes, without the line feed."""
+    """The length in bytes, without the line feed."""
     buffer: bytearray
-    """Contains the line from ``start`` to ``stop``, unless it is too long."""
+    """The buffer that contains the line from ``start`` to ``stop``, unless the line is too long."""
     start: int
     stop: int
     size: int
-    """Length in bytes with the line feed, which the last line may not have."""
+    """The length in bytes with the line feed, which the last line may not have."""
     read_end: int = 0
-    """End of the data in the buffer; bytes after it are leftovers, possibly of another file."""
+    """The end of the data in the buffer; later bytes are leftovers, possibly of another file."""
 
 
 class Buffers:
-    """A buffer that is passed from one file to the next, since allocating memory takes longer than filling it."""
+    """A buffer that is passed from one file to the next."""
 
     def __init__(self) -> None:
+        # Allocating memory takes longer than filling it.
         self._buffer = bytearray()
 
     def take(self) -> bytearray:
@@ -47,17 +49,14 @@ class Buffers:
         return buffer if len(buffer) >= CHUNK else bytearray(CHUNK)
 
     def give_back(self, buffer: bytearray) -> None:
-        """Return a buffer for reuse; one that grew for long lines is discarded."""
+        """Return a buffer for reuse; a buffer that grew for long lines is discarded."""
         if len(buffer) <= _MAX_REUSED:
             self._buffer = buffer
 
 
 def lookahead_end(first: Line, line: Line) -> int:
-    """Return the end of the data after a line that may be examined ahead of time.
-
-    The buffer may contain more, depending on the size of the buffer that another file left; results must not depend on
-    that.
-    """
+    """Return the end of the data after a line that may be examined ahead of time."""
+    # Limited, because the buffer of another file may be larger, and results must not depend on that.
     return min(line.stop + _LOOKAHEAD, first.start + CHUNK, line.read_end)
 
 
@@ -67,7 +66,7 @@ def lines(
     read: Callable[[memoryview], object] | None = None,
     buffers: Buffers | None = None,
 ) -> Iterator[Line]:
-    """Yield the lines of an unbuffered file, using memory for about the longest one.
+    """Yield the lines of an unbuffered file, using about as much memory as the longest one.
 
     ``read`` receives all bytes in order, for hashing.
     """
@@ -107,9 +106,9 @@ def lines(
 
 
 def count_lines(file: BinaryIO) -> int:
-    """Count the lines of a file; the last one needs no line feed.
+    """Return the number of lines in a file, of which the last one may have no line feed.
 
-    The file is at its end afterwards.
+    The position is then at the end of the file.
     """
     file.seek(0)
     count, last = 0, b"\n"
@@ -120,7 +119,7 @@ def count_lines(file: BinaryIO) -> int:
 
 
 def fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryview], object] | None) -> int:
-    """Read the next bytes of a file into a buffer from ``start`` on, and return their number."""
+    """Read the next bytes of a file into a buffer from ``start`` on and return their number."""
     with memoryview(buffer) as view, view[start:] as free:
         count: int = file.readinto(free)  # type: ignore[attr-defined]
         if read and count:
@@ -129,7 +128,7 @@ def fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryvi
 
 
 def make_room(buffer: bytearray, start: int, read_end: int) -> tuple[bytearray, int]:
-    """Move unprocessed data to the front of the buffer, or to a larger buffer if it fills more than half."""
+    """Move unprocessed data to the front of the buffer, or to a larger buffer if the data fills more than half."""
     rest = buffer[start:read_end]
     if len(rest) > len(buffer) // 2:
         buffer = bytearray(2 * len(buffer))

@@ -1,4 +1,4 @@
-"""Files that URLs name in stores: single files, folders, globs and lists of URLs."""
+"""Files in stores that URLs refer to: single files, folders, globs and lists of URLs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chatsquash.storage.stores.base import LONGEST_KEY
 
 _LIST = ".txt"
 _LONGEST_LIST = 64 << 20
-"""Maximum size of a list of URLs in bytes."""
+"""The maximum size of a list of URLs in bytes."""
 _NO_KEY = "names no file"
 
 
@@ -29,15 +29,15 @@ class ListedFile(Struct, frozen=True):
     """A file in the listing of a store."""
 
     path: str
-    """URL of the file."""
+    """The URL of the file."""
     name: str
-    """Path below the folder or pattern in the argument."""
+    """The path below the folder or pattern in the argument."""
     size: int
     state: int | None
 
 
 def entry_log(entry: ListedFile) -> Log:
-    """Convert a listed file to a log."""
+    """Return a listed file as a log."""
     return Log(entry.path, stores.without_query(entry.path), entry.name, entry.size, modified=entry.state)
 
 
@@ -45,19 +45,19 @@ class Listing(Struct):
     """Lists the files of a URL in the order in which folders on disk are searched: names are compared part by part."""
 
     out: str | None = None
-    """URL of the output, which is never read."""
+    """The URL of the output, which is never read."""
     earlier_outputs: list[str] = field(default_factory=list)
-    """Folders that contain the output of another run and are skipped."""
+    """The folders that are skipped because they contain the output of another run."""
     _out_prefix: str | None = None
-    """Prefix of the output's keys, if the output is in the listed store."""
+    """The prefix of the output's keys, if the output is in the listed store."""
     _keys: bytearray = field(default_factory=bytearray)
     _numbers: array[int] = field(default_factory=lambda: array("q"))
 
     def entries(self, url: str) -> Iterator[ListedFile]:
-        """Yield the files that a URL names.
+        """Yield the files that a URL refers to.
 
         Raises:
-            UsageError: The URL names no file, or the store cannot be listed.
+            UsageError: The URL refers to no file, or the store cannot be listed.
         """
         place = stores.address(url)
         try:
@@ -113,10 +113,11 @@ class Listing(Struct):
             yield _entry(target, status, target.display_url.partition("://")[2])
 
     def _entries_below(self, store: Store, folder: str, folder_url: str) -> Iterator[StoredObject]:
-        """Yield the objects below a folder without the outputs of earlier runs.
+        """Yield the objects below a folder, without the outputs of earlier runs.
 
-        ``folder_url`` is the URL of the folder if all of it is selected, so that it must not be an output itself.
+        ``folder_url`` is the URL of the folder if all of it is selected, in which case it must not be an output itself.
         """
+        # Packed, because a store may contain very many objects.
         keys, numbers = bytearray(), array("q")
         outputs: set[str] = set()
         last, is_sorted = "", True
@@ -149,7 +150,7 @@ class Listing(Struct):
 
     @staticmethod
     def _without_outputs(outputs: set[str], entries: Iterator[StoredObject]) -> Iterator[StoredObject]:
-        """Skip outputs, and the empty objects that some programs create as folders."""
+        """Yield the objects without outputs and without the empty objects that some programs create as folders."""
         before: StoredObject | None = None
         for each in entries:
             if before and not (before.size == 0 and each.key.startswith(f"{before.key}/")):
@@ -160,7 +161,7 @@ class Listing(Struct):
 
 
 def _output_prefix(out: str | None, place: Address) -> str | None:
-    """Return the prefix of the output's keys, if it is in the same store as a URL."""
+    """Return the prefix of the output's keys, if the output is in the same store as a URL."""
     if out is None:
         return None
     output = stores.address(out)
@@ -176,10 +177,11 @@ def _is_below(key: str, folders: set[str]) -> bool:
 
 
 def _status(store: Store, key: str) -> StoredObject | None:
-    """Return the status of a key; ``None`` without permission, since listing may still be allowed."""
+    """Return the status of a key, or ``None`` without permission."""
     try:
         return store.status(key) if key and not key.endswith("/") else None
     except OSError as problem:
+        # Listing may be allowed nevertheless.
         if problem.errno == EACCES:
             return None
         raise
@@ -204,7 +206,8 @@ def _split_key(key: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Return whether a name matches; as on disk, a leading dot must be in the pattern."""
+    """Return whether a name matches a pattern."""
+    # As on disk, a leading dot must be in the pattern.
     shallow = pattern[: pattern.index("**")]
     hidden = any(part[:1] == "." and fit[:1] != "." for part, fit in zip(parts, shallow, strict=False))
     return not hidden and fits(parts, pattern)

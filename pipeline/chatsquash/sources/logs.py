@@ -1,4 +1,4 @@
-"""The logs of a run, stored as bytes and numbers: objects for very many logs would take ten times the memory."""
+"""The logs of a run, stored as bytes and numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from chatsquash.core.log import Log
 from chatsquash.sources.names import MARK, container
 
 _NUMBERS = 4
-"""Numbers per log: end of its path, length of its name, size, and modification time."""
+"""The count of numbers per log: end of its path, length of its name, size and modification time."""
 _NEVER = -1
 
 
+# Objects for very many logs would take ten times the memory.
 class Logs(Sequence[Log]):
     """Discovered logs; the name of each log is the end of its path."""
 
@@ -39,12 +40,12 @@ class Logs(Sequence[Log]):
 
     @property
     def size(self) -> int:
-        """Total size in bytes."""
+        """The total size in bytes."""
         return sum(self._numbers[2::_NUMBERS])
 
     @property
     def largest(self) -> int:
-        """Size of the largest log in bytes."""
+        """The size of the largest log in bytes."""
         return max(self._numbers[2::_NUMBERS], default=0)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""File suffixes that are read inside folders; a file named as an argument is read whatever its suffix."""
+"""The file suffixes that are read inside folders; a file given as an argument is read whatever its suffix."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from chatsquash.core.errors import UsageError
 from chatsquash.sources.compression import KINDS, uncompressed
 
 LOGS = (".jsonl", ".ndjson")
-"""Suffixes of logs, which are always read."""
+"""The suffixes of logs, which are always read."""
 DOCUMENTS = (
     *(".json", ".db", ".vscdb", ".har", ".zhar", ".flow", ".flows", ".mitm", ".dump"),
     *(".traj", ".eval", ".log", ".csv", ".parquet"),
 )
-"""Suffixes of files that are read only if their format is detected."""
+"""The suffixes of files that are read only if their format is detected."""
 NAMES = (".aider.chat.history.md",)
-"""Names of files that are read if their format is detected, whatever other files have the same suffix."""
+"""The names of files that are read if their format is detected, whatever their suffix."""
 _PARTS = re.compile(r"wire\.jsonl|context_\d+\.jsonl")
 ARCHIVES = (".zip", ".tar", ".tgz")
-"""Suffixes of archives; a ``.tar`` may be compressed."""
+"""The suffixes of archives; a ``.tar`` may be compressed."""
 
 
 def is_archive(name: str) -> bool:
-    """Return whether a file is an archive, judging by its name."""
+    """Return whether a file is an archive, based on its name."""
     last = uncompressed(name).lower() if name.lower().endswith(_COMPRESSED) else name.lower()
     return last.endswith(ARCHIVES if last == name.lower() else ".tar")
 
 
 def may_be_document(name: str) -> bool:
-    """Return whether a file without compression suffix is a document, to be read if its format is detected."""
+    """Return whether a file, given without compression suffix, may be a document, which is read if recognized."""
     last = name.rpartition("/")[2].lower()
     return last.endswith(DOCUMENTS) or last in NAMES
 
 
 def may_be_part(name: str) -> bool:
-    """Return whether a log without compression suffix may be a part of another file in its folder."""
+    """Return whether a log, given without compression suffix, may be part of another file in its folder."""
     return _PARTS.fullmatch(name.rpartition("/")[2]) is not None
 
 
@@ -45,7 +45,7 @@ _COMPRESSED = tuple(f".tar{suffix}" for suffix in KINDS)
 
 
 MARK = "!/"
-"""Separator between the path of an archive and the name of a member."""
+"""The separator between the path of an archive and the name of a member."""
 _MEMBER = re.compile(r"(.+?\.(?:zip|tgz|tar(?:\.(?:gz|xz|bz2|zst))?))!/(.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -64,7 +64,7 @@ def is_day(text: str) -> bool:
 
 
 def path_day(name: str) -> str | None:
-    """Return the last part of a path that is a date (``YYYY-MM-DD``), ignoring the suffix of the file."""
+    """Return the last part of a path that is a date (``YYYY-MM-DD``), ignoring the file suffix."""
     folders, _, last = name.rpartition("/")
     stem = last.partition(".")[0]
     return stem if is_day(stem) else _folders_day(folders)
@@ -76,7 +76,7 @@ def _folders_day(folders: str) -> str | None:
 
 
 def is_between(day: str, since: str | None, until: str | None) -> bool:
-    """Return whether a day is in the requested range; open ends are allowed."""
+    """Return whether a day is in the requested range, which may be open-ended."""
     return (since or day) <= day <= (until or day)
 
 
@@ -90,13 +90,13 @@ def check_dates(since: str | None, until: str | None) -> None:
 
 
 def suffix_of(name: str) -> str:
-    """Return a file's suffix in lower case, as ``PurePath.suffix`` does."""
+    """Return the suffix of a file in lower case, like ``PurePath.suffix``."""
     last = name.rpartition("/")[2]
     dot = last.rfind(".")
     return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
 
 
 def url_suffix(url: str) -> tuple[str, ...]:
-    """Return the suffix that a URL or its glob spells out."""
+    """Return the suffix that is literally in a URL or its glob."""
     suffix = suffix_of(re.split(r"[?#]", url, maxsplit=1)[0] if url.startswith("http") else url)
     return (suffix,) if suffix and not glob.has_magic(suffix) else ()

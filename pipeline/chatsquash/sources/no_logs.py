@@ -1,4 +1,4 @@
-"""The error for arguments without any session log."""
+"""The error for arguments that contain no session log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatsquash.sources.find import Discovery
 from chatsquash.sources.names import LOGS
 
 _MAX_PATHS = 5
-"""Maximum number of paths and findings in the error."""
+"""The maximum number of paths and findings in the error."""
 
 _HINTS = {
     ".pb": "Antigravity encrypts its conversations (.pb): convert its transcripts, "
@@ -23,9 +23,9 @@ NEXT = "name a file to read it whatever its suffix; chatsquash sources lists the
 
 
 def nothing_to_read(roots: list[str], discovery: Discovery, display: Callable[[str], str] = str) -> NothingToReadError:
-    """Build the error with the files seen, the supported files, and the next step, one per line.
+    """Return the error with the skipped files, the supported files and the next step, one per line.
 
-    ``display`` formats names and texts.
+    ``display`` formats names and messages.
     """
     others = Counter({display(kind): count for kind, count in discovery.others.items()})
     counts = [", ".join(f"{count:,} {kind}" for kind, count in frequent_kinds(others))] if others else []

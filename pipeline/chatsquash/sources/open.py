@@ -1,4 +1,4 @@
-"""Open logs, whether on disk, in an archive or in a store, compressed or not."""
+"""Open logs on disk, in an archive or in a store, whether compressed or not."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from chatsquash.sources.unfolding import UnfoldedFile
 from chatsquash.storage.folder import NEVER_WAITING
 
 _SHORTAGES = frozenset((EMFILE, ENFILE, ENOMEM))
-"""Errors that are caused by the machine, not by the log."""
+"""Errors caused by the machine and not by the log."""
 
 
 def raw(path: str | os.PathLike[str]) -> io.FileIO:
-    """Open the stored bytes of a file, on disk or in a store, unbuffered; raises the errors of ``open_file``."""
+    """Open the stored bytes of a file on disk or in a store, unbuffered; raise the same errors as ``open_file``."""
     if isinstance(path, str) and MARK in path and (inside := container(path)):
         return _open_member(*inside)
-    # Without blocking, since the file may have been replaced by a pipe since discovery.
     if isinstance(path, str) and is_remote(path):
-        from chatsquash.sources.remote import StoredLog  # which local files do not need
+        from chatsquash.sources.remote import StoredLog  # not needed for local files
 
         return StoredLog(path)  # type: ignore[return-value]
+    # Opened without blocking, because the file may have been replaced by a pipe since discovery.
     descriptor = os.open(path, os.O_RDONLY | NEVER_WAITING)
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
@@ -43,7 +43,7 @@ def raw(path: str | os.PathLike[str]) -> io.FileIO:
 
 def _open_member(archive: str, name: str) -> io.FileIO:
     """Open a member of an archive like a file."""
-    from chatsquash.sources import archives  # which other files do not need
+    from chatsquash.sources import archives  # few runs need it
 
     file = open_archive(archive)
     try:
@@ -54,13 +54,13 @@ def _open_member(archive: str, name: str) -> io.FileIO:
 
 
 def open_archive(path: str) -> io.FileIO:
-    """Open an archive, or an uncompressed copy if it is compressed; raises the errors of ``open_file``."""
+    """Open an archive, or an uncompressed copy of a compressed one; raise the same errors as ``open_file``."""
     file = raw(path)
     try:
         kind = recognise(read_at(file, HEAD, 0))
         if kind is None:
             return file
-        from chatsquash.sources import scratch  # which few runs need
+        from chatsquash.sources import scratch  # few runs need it
 
         with ExpandedFile(file, kind, Options()) as compressed:
             return raw(scratch.expand_tar_once(compressed, status_of(file)))
@@ -70,7 +70,7 @@ def open_archive(path: str) -> io.FileIO:
 
 
 def open_file(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
-    """Open a log unbuffered; compressed logs are decompressed while reading, within the limits of the options.
+    """Open a log unbuffered; compressed logs are decompressed while they are read, within the limits of the options.
 
     Raises:
         OSError: The path is not a regular file, which could block, or the compression library is missing.
@@ -101,7 +101,7 @@ def _unfold(file: io.FileIO | ExpandedFile, options: Options) -> BinaryIO:
 
 
 def _head(file: io.FileIO | ExpandedFile, size: int) -> bytes:
-    """Return the first bytes of a file; its position is the beginning afterwards."""
+    """Return the first bytes of a file; the position is at the beginning afterwards."""
     if is_raw(file):
         return read_at(file, size, 0)
     head = file.read(size) or b""
@@ -110,7 +110,7 @@ def _head(file: io.FileIO | ExpandedFile, size: int) -> bytes:
 
 
 def shortage(path: str, what: str, problem: OSError) -> ShortageError:
-    """Build the error for a log that cannot be read because the machine is out of a resource."""
+    """Return the error for a log that cannot be read because the machine is out of a resource."""
     why = problem.strerror or type(problem).__name__
     todo = "free some resources or raise the limit, then run the same command again"
     return ShortageError(f"{path}: cannot be {what} ({why}), which is not a fault of the log: {todo}")

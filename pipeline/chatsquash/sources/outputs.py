@@ -1,4 +1,4 @@
-"""Outputs of chatsquash in log folders: they are reported and never read as logs."""
+"""Outputs of chatsquash in log folders, which are reported but never read as logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = 1 << 10
 _MARK = b'"chatsquash_version"'
 """A key near the beginning of ``run.json``."""
 _LEVELS = 2
-"""Maximum depth of a file below its output folder."""
+"""The maximum depth of a file below its output folder."""
 
 
 class _File(msgspec.Struct):
@@ -45,7 +45,7 @@ def output_of(path: Path) -> Path | None:
 
 
 def output_error(argument: str, output: Path | None = None) -> UsageError:
-    """Build the error for an argument that is, or is inside, an output of chatsquash."""
+    """Return the error for an argument that is, or is inside, an output of chatsquash."""
     which = f"is in {output}, an output of chatsquash" if output else "is an output of chatsquash"
     hint = "name the logs that it was made from; chatsquash stats, check and translate read its records"
     return UsageError(f"{argument}: {which}, not logs: {hint}, and merge joins it with others")

@@ -1,4 +1,4 @@
-"""Files related to a log, such as the one that records which call started a sub-agent.
+"""Files related to a log, such as the file that records which call started a sub-agent.
 
 Related files are given as globs, for files on disk, in archives and in stores.
 """
@@ -35,14 +35,14 @@ def inspect_relatives(pattern: str) -> Relative:
 
 
 def path_of(pattern: str) -> str | None:
-    """Return the first file that matches a glob."""
+    """Return the first file that matches a glob, or ``None``."""
     return next(iter(paths_of(pattern)), None)
 
 
 def paths_of(pattern: str) -> list[str]:
-    """Return the files that match a glob, followed by those of a second glob separated by ``EACH``.
+    """Return the files that match a glob, followed by those that match a second glob separated by ``EACH``.
 
-    If the second glob contains ``EACH`` again, it is expanded with the name of each file of the first one.
+    If the second glob also contains ``EACH``, it is expanded with the name of each file that the first one matches.
     """
     first, *more = pattern.split(EACH, 1)
     paths = _paths_of(first)
@@ -61,7 +61,7 @@ def _paths_of(pattern: str) -> list[str]:
 
 
 def _matching_members(archive: str, pattern: str) -> list[str]:
-    """Return the archive members that match a glob in order; ``*`` does not match a slash."""
+    """Return the archive members that match a glob, in order; ``*`` does not match a slash."""
     folder, _, last = posixpath.normpath(pattern).rpartition("/")
     folders, patterns = _archive_listing(archive).folders, folder.split("/")
     if glob.escape(unescaped(folder)) == folder:
@@ -81,14 +81,14 @@ class _Listing(NamedTuple):
     """The directory of an archive."""
 
     members: dict[str, ArchiveEntry]
-    """Members by name."""
+    """The members by name."""
     folders: dict[str, list[str]]
-    """Member names by folder; folders are spelled without a leading dot."""
+    """The names of members by folder; folders are spelled without a leading dot."""
     names: list[str]
-    """Sorted folders."""
+    """The sorted folders."""
 
     def has_folder(self, name: str) -> bool:
-        """Return whether a folder exists, that is, contains members."""
+        """Return whether a folder exists, which means that it contains members."""
         below = f"{posixpath.normpath(name)}/"
         at = bisect_left(self.names, below)
         return below[:-1] in self.folders or (at < len(self.names) and self.names[at].startswith(below))
@@ -100,11 +100,12 @@ def _archive_listing(archive: str) -> _Listing:
     return _read(path, state(path))
 
 
+# Cached, because a document may have thousands of related files.
 @lru_cache(maxsize=1)
 def _read(archive: str, state: bytes) -> _Listing:
-    """Read the directory of an archive; cached by its state, since a document may have thousands of related files."""
+    """Read the directory of an archive in its current state."""
     del state
-    from chatsquash.sources.archives import members  # which other files do not need
+    from chatsquash.sources.archives import members  # few runs need it
     from chatsquash.sources.open import open_archive
 
     try:
@@ -120,8 +121,8 @@ def _read(archive: str, state: bytes) -> _Listing:
 
 
 def _stored_paths(pattern: str) -> list[str]:
-    """Return the matches of a glob in a store. Folders must be spelled out; unreadable stores have no matches."""
-    from chatsquash.storage import stores  # which local files do not need
+    """Return the matches of a glob in a store. Folders must be literal; unreadable stores have no matches."""
+    from chatsquash.storage import stores  # not needed for local files
 
     folder, _, last = pattern.rpartition("/")
     folders = [unescaped(folder)] if glob.escape(unescaped(folder)) == folder else []
@@ -131,23 +132,23 @@ def _stored_paths(pattern: str) -> list[str]:
         try:
             keys = stores.store(place).inside(place.key)
         except OSError:
-            continue  # like an unreadable folder on disk
+            continue  # as for an unreadable folder on disk
         paths += [place.url(key) for key in keys if fnmatchcase(key.rpartition("/")[2], last)]
     return sorted(paths)
 
 
 def unescaped(pattern: str) -> str:
-    """Remove the escapes from an escaped glob."""
+    """Return an escaped glob without its escapes."""
     return re.sub(r"\[([*?[])\]", r"\1", pattern)
 
 
 def absolute(path: str) -> str:
-    """Return an absolute path; for a member, that of its archive is made absolute."""
+    """Return an absolute path; for an archive member, the path of the archive is made absolute."""
     return path if is_remote(path) else str(Path(path).absolute())
 
 
 def inner_path(path: str) -> str:
-    """Return the path of a file on disk, or relative to the root of its archive or store."""
+    """Return the path of a file on disk, or its path relative to the root of its archive or store."""
     path = absolute(path)
     if inside := container(path):
         return inside[1]
@@ -182,7 +183,7 @@ def size_of(path: str) -> int:
 
 
 def _status(path: str) -> StoredObject | None:
-    from chatsquash.storage.stores import locate  # which local files do not need
+    from chatsquash.storage.stores import locate  # not needed for local files
 
     store, key = locate(path)
     return store.status(key)
@@ -194,7 +195,7 @@ def is_unchanged(relative: Relative) -> bool:
 
 
 def state(path: str) -> bytes:
-    """Return a value that changes when a file does; empty if it does not exist."""
+    """Return a value that changes when a file changes; empty if it does not exist."""
     if is_remote(path):
         return os.fsencode(f"{path} {_status(path)}\n")
     inside = container(path)

@@ -14,19 +14,19 @@ from chatsquash.storage.stores import StoredBytes, locate, without_query
 from chatsquash.storage.stores.base import PendingCall
 
 FIRST = 4 << 20
-"""Size in bytes of the first request: all of most logs."""
+"""The size in bytes of the first request, which covers most logs."""
 _STEP = 8 << 20
-"""Size in bytes of further requests once a log is read sequentially."""
+"""The size in bytes of further requests while a log is read sequentially."""
 _SEEK_SIZE = 256 << 10
-"""Size in bytes of a request after a seek."""
+"""The size in bytes of a request after a seek."""
 _AHEAD = 2
-"""Number of read-ahead requests."""
+"""The number of requests to read ahead."""
 _MAX_RANGES = 3
-"""Number of ranges kept in memory."""
+"""The number of ranges to keep in memory."""
 
 
 class StoredLog(PositionedFile):
-    """A file in a store in its state at the time of opening.
+    """A file in a store, in the state in which it was opened.
 
     Sequential reads are requested ahead; after a seek, only the required range is requested.
 
@@ -37,7 +37,7 @@ class StoredLog(PositionedFile):
     def __init__(self, path: str) -> None:
         try:
             self._store, self._key = locate(path)
-        except UsageError as problem:  # reported for this log only
+        except UsageError as problem:  # report it for this log only
             raise OSError(EINVAL, str(problem)) from None
         self.name = without_query(path)
         first = self._store.get(self._key, 0, FIRST, None)
@@ -48,7 +48,7 @@ class StoredLog(PositionedFile):
 
     @property
     def identity(self) -> tuple[str, int, int | None]:
-        """Name, size and state, which change when the file does."""
+        """The name, size and state, which change when the file changes."""
         return self.name, self.size, self.state
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -64,7 +64,7 @@ class StoredLog(PositionedFile):
         return count
 
     def read_at(self, size: int, offset: int) -> bytes:
-        """Read bytes at an offset without moving the current position."""
+        """Read bytes at an offset without moving the position."""
         data = bytearray(size)
         return bytes(data[: self._copy(memoryview(data), offset)])
 
@@ -84,7 +84,7 @@ class StoredLog(PositionedFile):
         return count
 
     def _range_start(self, at: int, size: int) -> int:
-        """Return the start of the range that contains an offset, requesting it if necessary."""
+        """Return the start of the range that contains an offset, requesting the range if necessary."""
         start = next((start for start, end in self._ends.items() if start <= at < end), None)
         if start is None:
             follows = at in self._ends.values()
@@ -95,7 +95,7 @@ class StoredLog(PositionedFile):
         return start
 
     def _is_followed(self, start: int) -> bool:
-        """Return whether the range before was read as well, which indicates sequential reading."""
+        """Return whether the previous range was read as well, which indicates sequential reading."""
         return start == 0 or start in self._ends.values()
 
     def _request_ahead(self, start: int) -> None:

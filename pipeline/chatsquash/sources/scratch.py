@@ -1,4 +1,4 @@
-"""Uncompressed copies of compressed archives: in the output folder, or in a private temporary folder."""
+"""Uncompressed copies of compressed archives, in the output folder or in a private temporary folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PIECE = 1 << 20
 
 
 def expand_tar(folder: Folder, file: ExpandedFile) -> str:
-    """Decompress an archive into a new file in a folder, readable only by its owner, and return its path."""
+    """Decompress an archive into a new file in a folder, which only its owner can read, and return the path."""
     name = f"{os.urandom(8).hex()}.tar"
     folder.make()
     with open(folder.create(name, 0o600), "wb", buffering=0) as copy:

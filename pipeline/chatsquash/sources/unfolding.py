@@ -1,4 +1,4 @@
-"""Read an export of exchanges as a log, converting it to lines while reading."""
+"""Read an export of exchanges as a log, converting it to lines while it is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PIECE = 1 << 18
 
 
 class UnfoldedFile(ExpandedFile):
-    """The lines of an export, in the role of decompressed data; seeking backwards creates them again from the start."""
+    """The lines of an export, treated as decompressed data; seeking backwards creates them again from the start."""
 
     def __init__(self, file: io.FileIO | ExpandedFile, kind: Unfolding, options: Options) -> None:
         self.unfolding, self.options = kind, options
@@ -85,7 +85,7 @@ class UnfoldedFile(ExpandedFile):
 
 
 class _ExportFile:
-    """The export as seen by the module that unfolds it."""
+    """The export as the module that unfolds it reads it."""
 
     def __init__(self, file: UnfoldedFile) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""The write-ahead log of an SQLite database: committed pages that are not in the database file yet."""
+"""The write-ahead log of an SQLite database: committed pages that are not yet in the database file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PAGES = (512, 65536)
 
 
 def committed_pages(log: bytes) -> tuple[dict[int, memoryview], int] | None:
-    """Return the pages of a log up to its last commit by page number, and the number of pages in the database.
+    """Return the pages of a log up to its last commit, by page number, and the number of pages in the database.
 
-    Pages after the last commit, or left over from an earlier generation of the log, are ignored. ``None`` if nothing
-    was committed.
+    Pages after the last commit, or left over from an earlier generation of the log, are ignored. Returns ``None`` if
+    nothing was committed.
     """
     if len(log) < _HEAD.size:
         return None

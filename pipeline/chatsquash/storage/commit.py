@@ -1,10 +1,9 @@
 """Commits: move all staged files into place, and let the next run complete the commit of a killed run.
 
-The plan is written to the disk before the first file is moved, and removed after the last.  While it exists,
-``run.json`` does not, or the files do not match the hashes in it, so that a mixture of two runs never counts as a
-result.  Replaced and removed files are backed up until then, so that a failed commit leaves the old files unchanged.
-
-Staged files, plan and backup are in one journal folder, which belongs to one run at a time.
+The plan is written to the disk before the first file is moved, and removed after the last one. While it exists,
+``run.json`` is missing or the files do not match the hashes in it, so that a mixture of two runs is never taken for a
+result. Replaced and removed files are backed up until then, so that a failed commit leaves the old files unchanged.
+Staged files, the plan and the backup are in one journal folder, which belongs to one run at a time.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ RUN = "run.json"
 STAGING = "staging"
 PLAN = "commit.json"
 _PLAN_BYTES = 1 << 27
-"""The most bytes of a plan, enough for a million names."""
+"""The maximum size of a plan in bytes, enough for a million names."""
 _PARTIAL_BACKUP, _BACKUP = "replacing", "replaced"
-"""The backup folder while it is being filled, and when it is complete; no file is moved before that."""
+"""The backup folder while it is being filled and when it is complete; no file is moved before that."""
 
 
 class CommitPlan(Struct):
     """The steps of a commit."""
 
     files: dict[str, int]
-    """Names below OUT with sizes, in the order in which they are moved into place; ``run.json`` is the last."""
+    """Names below OUT with sizes, in the order in which they are moved into place, with ``run.json`` last."""
     removals: list[str] = msgspec.field(name="gone")
-    """Files that an earlier run wrote and this one did not."""
+    """Files written by an earlier run but not by this one."""
     memory: bytes
-    """State for the next run."""
+    """The state for the next run."""
 
 
 class Commit:
@@ -56,7 +55,7 @@ class Commit:
         """Execute the commit; if it fails, restore the folder.
 
         Args:
-            flushes: Calls that flush other data, which must be on the disk before the plan is.
+            flushes: Calls that flush other data, which must be on the disk before the plan.
         """
         try:
             self._prepare(flushes)
@@ -66,7 +65,7 @@ class Commit:
         self._complete()
 
     def finish(self) -> None:
-        """Complete the commit of a killed run; if that is impossible, restore the folder as it was before that run.
+        """Complete the commit of a killed run; if that is impossible, restore the folder to its state before that run.
 
         Raises:
             ValueError: The plan would replace or move something other than a regular file, so it was not written here.
@@ -81,16 +80,16 @@ class Commit:
         try:
             self._complete()
         except OSError:
-            if is_pending(self._journal):  # it could be neither completed nor undone
+            if is_pending(self._journal):  # the commit could be neither completed nor undone
                 raise
 
     def _has_file(self, name: str, size: int) -> bool:
-        """Check whether a file is staged or already in place; the file that it replaces does not count."""
+        """Return whether a file is staged or already in place; the file that it replaces does not count."""
         staged_status, current_status = self._staging.status(name), self._out.status(name)
         if staged_status:
             return staged_status.st_size == size
-        olds = [self._journal.folder(aside).status(name) for aside in (_PARTIAL_BACKUP, _BACKUP)]
-        is_old = any(old and current_status and os.path.samestat(old, current_status) for old in olds)
+        backups = [self._journal.folder(aside).status(name) for aside in (_PARTIAL_BACKUP, _BACKUP)]
+        is_old = any(old and current_status and os.path.samestat(old, current_status) for old in backups)
         return current_status is not None and current_status.st_size == size and not is_old
 
     def _complete(self) -> None:
@@ -103,14 +102,14 @@ class Commit:
             self._conclude()
 
     def _give_up(self) -> None:
-        with suppress(OSError):  # the next run tries again
+        with suppress(OSError):  # the next run retries
             self._undo()
 
     def _prepare(self, flushes: Iterable[Callable[[], object]]) -> None:
-        """Flush all staged files and the plan to the disk; from then on, the commit will be completed."""
+        """Flush all staged files and the plan to the disk; after that, the commit will be completed."""
         ours, plan = self._journal, self._plan
         for name in (_PARTIAL_BACKUP, _BACKUP):
-            if ours.status(name):  # an old backup would be restored
+            if ours.status(name):  # otherwise an old backup could be restored
                 raise OSError(ENOTEMPTY, f"{ours.path / name}: cannot be removed")
         contents = {**self._notes(), PLAN: _plan_bytes(plan)}
         try:
@@ -128,13 +127,13 @@ class Commit:
         ours.sync()
 
     def _notes(self) -> dict[str, bytes]:
-        """Return files of the journal folder that must be on the disk before the plan, by name."""
+        """Return the files of the journal folder, by name, that must be on the disk before the plan."""
         return {}
 
     def _place(self) -> None:
         """Move the remaining files into place.
 
-        The old ``run.json`` is removed first, and the new one moved when everything else is on the disk.
+        The old ``run.json`` is removed first, and the new one is moved when everything else is on the disk.
         """
         out, plan = self._out, self._plan
         self._back_up()
@@ -151,7 +150,7 @@ class Commit:
             out.sync()
 
     def _back_up(self) -> None:
-        """Back up files that will be replaced or removed, with hard links if possible, so that they stay in place."""
+        """Back up the files to be replaced or removed, with hard links if possible, so that they stay in place."""
         if self._journal.status(_BACKUP):
             return
         self._journal.make(_PARTIAL_BACKUP)
@@ -203,7 +202,7 @@ class Commit:
                 self._note_undoing()
 
     def _note_undoing(self) -> None:
-        """Correct the data for the next run; errors are ignored, since surplus data does no harm."""
+        """Correct the data for the next run; errors are ignored, because surplus data does no harm."""
 
     def _put_back(self, aside: Folder, name: str) -> None:
         if not self._out.status(name) and self._journal.status(aside.path.name) and aside.status(name):
@@ -211,7 +210,7 @@ class Commit:
 
 
 def pending(journal: Folder) -> CommitPlan | None:
-    """Return the plan of an unfinished commit, if any; raise ``ValueError`` if it is damaged."""
+    """Return the plan of an unfinished commit, or ``None``; raise ``ValueError`` if it is damaged."""
     try:
         with journal.open_file(PLAN) as file:
             data = file.read(_PLAN_BYTES + 1)
@@ -229,7 +228,7 @@ def pending(journal: Folder) -> CommitPlan | None:
 
 
 def _plan_bytes(plan: CommitPlan) -> bytes:
-    """Encode a plan; raise ``OSError`` for one that ``pending`` would refuse."""
+    """Encode a plan; raise ``OSError`` for a plan that ``pending`` would reject."""
     data = msgspec.json.encode(plan)
     if len(data) > _PLAN_BYTES:
         raise OSError(EFBIG, "too many files for one run")
@@ -242,12 +241,12 @@ def _plan_bytes(plan: CommitPlan) -> bytes:
 
 
 def is_pending(journal: Folder) -> bool:
-    """Check whether a commit was begun and must be completed, possibly by the next run."""
+    """Return whether a commit was started and must be completed, possibly by the next run."""
     return journal.status(PLAN) is not None
 
 
 def sweep(journal: Folder) -> None:
-    """Remove the files of a completed run, none of which another run could use."""
+    """Remove the files of a completed run, which no other run can use."""
     for name in (STAGING, _PARTIAL_BACKUP, _BACKUP):
         journal.clear(name)
     with suppress(OSError):
@@ -257,11 +256,11 @@ def sweep(journal: Folder) -> None:
 
 
 def _folders(root: Folder, names: Iterable[str]) -> list[Callable[[], None]]:
-    """Return calls that flush the folders of these names."""
+    """Return calls that flush the folders that contain these names."""
     return [root.sync, *(partial(root.sync, name) for name in _above(names) if root.status(name))]
 
 
 def _above(names: Iterable[str]) -> list[str]:
-    """Return the folders of these names, innermost first and without the output folder itself."""
+    """Return the folders that contain these names, innermost first, without the output folder itself."""
     folders = {folder for name in names for folder in parent_folders(name)}
     return sorted(folders, key=lambda name: (-name.count("/"), name))

@@ -1,4 +1,4 @@
-"""Decompressors for a single stream, with the interface of those in ``bz2`` and ``lzma``."""
+"""Decompressors for a single stream, with the same interface as those in ``bz2`` and ``lzma``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from sys import modules
 from typing import Any
 
 MEMORY = 256 << 20
-"""The memory limit of a decompressor in bytes, which is more than ``xz -9`` and ``zstd --ultra`` need."""
+"""The memory limit of a decompressor in bytes, which is more than ``xz -9`` and ``zstd --ultra`` require."""
 PARSER_ERRORS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError),
     *(RuntimeError, TypeError, ValueError, struct.error),
 )
-"""The errors that parsers of the standard library and of packages raise for unexpected bytes."""
+"""The errors that parsers in the standard library and in packages raise for unexpected bytes."""
+# Four bytes of zstd can expand to a block of 128 KiB.
 _CHUNK_SIZE = 1 << 9
-"""Bytes to expand at a time: four bytes of zstd can expand to a block of 128 KiB."""
+"""The number of bytes to expand at a time."""
 
 
 def bzip2() -> Any:
@@ -32,7 +33,7 @@ def xz() -> Any:
 
 
 def zstd() -> Any:
-    """Return a decompressor for a zstd frame, from Python's own library if it has one."""
+    """Return a decompressor for a zstd frame, from Python's own library if available."""
     try:
         return _library("compression.zstd").ZstdDecompressor()
     except ImportError:
@@ -65,19 +66,17 @@ def expand(stream: Any, data: bytes, most: int) -> bytes:
 
 
 def _library(name: str) -> Any:
-    """Import a module.
-
-    Raises ``OSError`` if there is no free file descriptor, which Python reports as ``ImportError``.
-    """
+    """Import a module; raise ``OSError`` if no file descriptor is available."""
     try:
         return import_module(name)
     except ImportError:
+        # Python reports a lack of file descriptors as ImportError; in that case, this call raises OSError.
         os.close(os.open(os.devnull, os.O_RDONLY))
         raise
 
 
 class Gzip:
-    """A decompressor for a gzip member, or another zlib format, with the interface of the others."""
+    """A decompressor for a gzip member or another zlib format, with the same interface as the others."""
 
     def __init__(self, wbits: int = 31) -> None:
         self._one = zlib.decompressobj(wbits)
@@ -103,8 +102,9 @@ class Gzip:
 
 
 class Zstandard:
-    """A decompressor for a zstd frame for older Pythons; without output limit, so ``expand`` feeds it small chunks."""
+    """A decompressor for a zstd frame on older Python versions."""
 
+    # The output is not limited, so ``expand`` passes small chunks.
     needs_input = True
 
     def __init__(self, library: Any) -> None:

@@ -1,7 +1,7 @@
 """Output folders: the only module in which a name below the output folder becomes a file.
 
-A folder is opened as a descriptor, and names are resolved from there part by part without following links.  So a link
-that replaces a folder or a file, before or during a run, never leads outside of the output folder.
+A folder is opened as a descriptor, from which names are resolved part by part without following links. A link that
+replaces a folder or a file, before or during a run, therefore never leads outside the output folder.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | NEVER_WAITING
 _NEW = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEVELS = 16
-"""Levels of folders to search; output is not even half as deep."""
+"""The number of folder levels to search; output has less than half as many."""
 _LARGEST = 2 << 30
-"""The most bytes of a file that is read at once; a manifest of ten million logs has fewer."""
+"""The maximum size in bytes of a file that is read completely; a manifest of ten million logs is smaller."""
 _DEPTH = 64
-"""The most parts of a name; only ``redact`` writes deep folders, since its outputs mirror the input folders."""
+"""The maximum number of parts in a name; only ``redact`` writes deep folders, because its outputs mirror the inputs."""
 
 
 class Folder:
     """A folder and the operations on files below it; names are relative, with parts joined by ``/``.
 
-    The path of the outermost folder may contain links, those of inner folders must not.  The folder is opened on first
-    use, and reopened in a process to which it is sent.
+    The path of the outermost folder may contain links, but those of inner folders may not. The folder is opened on
+    first use, and reopened in a process to which it is sent.
 
     Raises:
-        OSError: The system refuses an operation, or a name leads over a link.
-        ValueError: A name leads outside of the folder.
+        OSError: The system rejects an operation, or a name contains a link.
+        ValueError: A name leads outside the folder.
     """
 
     def __init__(self, path: Path, above: Folder | None = None, name: str = "") -> None:
@@ -58,7 +58,7 @@ class Folder:
         return {**self.__dict__, "_descriptor": None, "_inner": {}}
 
     def folder(self, name: str) -> Folder:
-        """Return a folder below this one, which may not exist yet."""
+        """Return a folder below this one, which need not exist yet."""
         return self._inner.setdefault(name, Folder(self.path / name, self, name))
 
     @property
@@ -73,7 +73,7 @@ class Folder:
         return self._descriptor
 
     def close(self) -> None:
-        """Close this folder and those in it; later operations reopen them."""
+        """Close this folder and the folders in it; later operations reopen them."""
         for each in self._inner.values():
             each.close()
         if self._descriptor is not None:
@@ -112,11 +112,11 @@ class Folder:
             return [each.name for each in entries]
 
     def unexpected_entries(self) -> Iterator[str]:
-        """Yield entries that are neither files nor folders, or deeper than any output."""
+        """Yield entries that are neither files nor folders, or that are deeper than any output."""
         return _unexpected_entries(self.descriptor, "", _LEVELS)
 
     def open(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-        """Open a regular file, which the flags may create but never truncate; return its descriptor."""
+        """Open a regular file, which the flags may create but never truncate; return the descriptor."""
         try:
             with self.parent_of(name) as (folder, last):
                 descriptor = os.open(last, flags | _FILE, mode, dir_fd=folder)
@@ -170,8 +170,8 @@ class Folder:
             return os.open(last, _NEW, mode, dir_fd=folder)
 
     def append(self, name: str, known: tuple[int, int]) -> int:
-        """Open a file of this run for appending; raise ``OSError`` if another file replaced it."""
-        descriptor = self.open(name, os.O_WRONLY)  # not O_APPEND, which copy_file_range does not support
+        """Open a file of this run for appending; raise ``OSError`` if it was replaced by another file."""
+        descriptor = self.open(name, os.O_WRONLY)  # without O_APPEND, which copy_file_range does not support
         if platform.identity(descriptor) == known:
             os.lseek(descriptor, 0, os.SEEK_END)
             return descriptor
@@ -209,7 +209,7 @@ class Folder:
             os.rename(last, new, src_dir_fd=here, dst_dir_fd=there)
 
     def link(self, name: str, folder: Folder, to: str) -> None:
-        """Link a file to a name that must not exist; on a system without hard links, move it."""
+        """Link a file to a name that must not exist; on a system without hard links, move the file."""
         if "/" in to:
             folder.make(to.rpartition("/")[0])
         with self.parent_of(name) as (here, last), folder.parent_of(to) as (there, new):
@@ -221,7 +221,7 @@ class Folder:
                 os.rename(last, new, src_dir_fd=here, dst_dir_fd=there)
 
     def remove(self, name: str) -> None:
-        """Remove a file or a link itself, if it exists."""
+        """Remove a file, or a link itself, if it exists."""
         with suppress(FileNotFoundError), self.parent_of(name) as (folder, last):
             os.unlink(last, dir_fd=folder)
 
@@ -236,14 +236,14 @@ class Folder:
             self.path.rmdir()
 
     def clear(self, name: str) -> None:
-        """Remove a folder with its content, as far as possible, if it exists."""
+        """Remove a folder with as much of its content as possible, if it exists."""
         if inner := self._inner.get(name):
             inner.close()
         with suppress(OSError), self.parent_of(name) as (folder, last):
-            _clear(last, folder, _DEPTH + 2)  # the most parts of a name, below a folder of a journal folder
+            _clear(last, folder, _DEPTH + 2)  # the maximum depth of a name, below two levels of journal folders
 
     def sync(self, name: str = "") -> None:
-        """Flush a file's bytes, or the names in this folder, to the disk."""
+        """Flush the bytes of a file, or the names in this folder, to the disk."""
         if not name:
             platform.sync(self.descriptor)
             return
@@ -258,7 +258,7 @@ class Folder:
 def validate_name(name: Any) -> str:
     """Return a name from an untrusted source if it stays below the folder; otherwise raise ``ValueError``.
 
-    Names in journal folders are refused as well.
+    Names in journal folders are also rejected.
     """
     parts = PurePosixPath(name).parts
     is_plain = "/".join(parts) == name and ".." not in parts and b"\0" not in os.fsencode(name)
@@ -302,7 +302,7 @@ def _unexpected_entries(descriptor: int, inside: str, levels: int) -> Iterator[s
 
 
 def _clear(name: str, above: int, levels: int) -> None:
-    """Remove a file or a folder with its content; entries that cannot be removed stay."""
+    """Remove a file, or a folder with its content; entries that cannot be removed are left."""
     if not stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=above)
         return

@@ -1,4 +1,4 @@
-"""Locks of output folders: only one run writes at a time, across processes and threads."""
+"""Locks of output folders, so that only one run writes at a time, across processes and threads."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from chatsquash.core import platform
 from chatsquash.storage.folder import Folder
 
 _OWNER = 400
-"""The most bytes of the owner in a lock file."""
+"""The maximum size of the owner in a lock file in bytes."""
 _TRIES = 10
-"""How often to retry when the locked file was replaced meanwhile."""
+"""The number of attempts if the locked file was replaced meanwhile."""
+# Excludes other threads if the file system does not support locks.
 _own_locks: dict[tuple[int, int], int] = {}
-"""The locks of this process: descriptors by file identity.  They exclude threads if the file system has no locks."""
+"""The locks of this process: descriptors by file identity."""
 
 
 def lock(folder: Folder, name: str) -> int:
-    """Lock a file until ``unlock`` or until this process ends in any way; return its descriptor.
+    """Lock a file until ``unlock``, or until this process ends in any way; return the descriptor.
 
     Raises:
-        BlockingIOError: Another run has the lock; the text names its process, if known.
+        BlockingIOError: Another run has the lock; the message contains its process, if known.
     """
     for _ in range(_TRIES):
         descriptor = folder.open(name, os.O_RDWR | os.O_CREAT)
@@ -41,7 +42,7 @@ def lock(folder: Folder, name: str) -> int:
 
 
 def unlock(descriptor: int) -> None:
-    """Release a lock and remove this process as its owner; does nothing in a fork of the owner."""
+    """Release a lock and remove this process as its owner; do nothing in a fork of the owner."""
     if is_held(descriptor):
         with suppress(OSError):
             os.ftruncate(descriptor, 0)
@@ -49,22 +50,22 @@ def unlock(descriptor: int) -> None:
 
 
 def is_held(descriptor: int) -> bool:
-    """Check whether this process itself has a lock, rather than the process from which it was forked."""
+    """Return whether this process itself has a lock, rather than the process from which it was forked."""
     return descriptor in _own_locks.values()
 
 
 def owner() -> str:
-    """Return the name of this process for lock files."""
+    """Return the description of this process in lock files."""
     return f"process {os.getpid()} on {os.uname().nodename}"
 
 
 def _acquire(descriptor: int) -> None:
     """Lock an open file."""
-    # flock locks belong to the open file, not to the process: they exclude threads, and closing another descriptor of
-    # the file does not release them.
+    # flock locks belong to the open file and not to the process: they exclude threads, and closing another descriptor
+    # of the file does not release them.
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError) as problem:  # the error depends on the system
+    except (BlockingIOError, PermissionError) as problem:  # depending on the system
         raise _lock_error(descriptor, problem.errno) from None
     except OSError as problem:  # a file system without locks
         if is_alive(os.pread(descriptor, _OWNER, 0)):
@@ -80,7 +81,7 @@ def _release(descriptor: int) -> None:
 
 
 def _is_current(folder: Folder, name: str, descriptor: int) -> bool:
-    """Check whether the locked file still has its name and no other; otherwise the caller retries with a new file."""
+    """Return whether the locked file still has its name and no other; otherwise the caller retries with a new file."""
     status = folder.status(name)
     if status is None or (status.st_dev, status.st_ino) != platform.identity(descriptor):
         return False
@@ -96,7 +97,7 @@ def _lock_error(descriptor: int, number: int | None) -> BlockingIOError:
 
 
 def is_alive(owner: bytes) -> bool | None:
-    """Check whether a lock's owner is another running process; ``None`` for this process, or one on another host."""
+    """Return whether a lock's owner is another running process; ``None`` for this process or another host."""
     match = re.fullmatch(r"process (\d+) on (.*)", owner.decode("utf-8", "replace"))
     if not match or match[2] != os.uname().nodename or int(match[1]) == os.getpid():
         return None
@@ -110,7 +111,7 @@ def is_alive(owner: bytes) -> bool | None:
 
 
 def _close_inherited_locks() -> None:
-    """Close inherited descriptors in a fork, which would keep a lock after its owner has ended."""
+    """Close inherited descriptors in a fork, which would otherwise keep a lock after its owner has ended."""
     for descriptor in _own_locks.values():
         with suppress(OSError):
             os.close(descriptor)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 _MAGIC = b"PAR1"
 _FOOTER = 8 << 20
-"""The most bytes of a footer; chatsquash writes a few hundred per row group."""
+"""The maximum size of a footer in bytes; chatsquash writes a few hundred per row group."""
 _DEPTH = 16
 _ROW_GROUPS, _CHUNKS, _ROW_COUNT, _COLUMN_METADATA, _PATH, _SIZE = 4, 1, 3, 3, 3, 6
 """Field ids of parquet.thrift."""
@@ -17,7 +17,7 @@ _TRUE, _FALSE = 1, 2
 
 
 class FooterError(ValueError):
-    """The row groups cannot be read from a footer; the text has the reason."""
+    """The row groups cannot be read from a footer; the message contains the reason."""
 
 
 class RowGroup(NamedTuple):
@@ -25,7 +25,7 @@ class RowGroup(NamedTuple):
 
     rows: int
     sizes: dict[str, int]
-    """The bytes of each column after decompression."""
+    """The size of each column in bytes after decompression."""
 
 
 def row_groups(file: BinaryIO) -> list[RowGroup]:

@@ -1,7 +1,7 @@
 """Stage files in a folder next to their destinations, and move them into place together.
 
-That folder is a journal folder: if a run is killed while moving several files, the next run that stages files in the
-same place completes its commit.
+The folder is a journal folder: if a run is killed while it moves several files, the next run that stages files in the
+same place completes the commit.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import is_alive, lock, unlock
 
 _TRIES = 10
-"""How often to retry if another run removes the new folder."""
+"""The number of attempts if another run removes the new folder."""
 _WAIT = 10
-"""Seconds to wait for another run that creates its folder."""
+"""The number of seconds to wait for another run that creates its folder."""
 
 
 class StagedFiles:
@@ -40,8 +40,8 @@ class StagedFiles:
 
         Args:
             place: The folder of the destinations.
-            force: Replace existing files.
-            other_folder: Another folder in which earlier runs to this place may have staged files.
+            force: Whether to replace existing files.
+            other_folder: Another folder in which earlier runs with the same destination may have staged files.
         """
         self.place, self.force = place, force
         self._other_folder = other_folder
@@ -80,7 +80,7 @@ class StagedFiles:
 
     @property
     def _owner(self) -> int:
-        """The owner of new files, which may be another user on a network file system."""
+        """The owner of new files, which may be a different user on a network file system."""
         return os.fstat(self._journal.descriptor).st_uid
 
     @property
@@ -96,9 +96,9 @@ class StagedFiles:
     def put(self, names: list[str]) -> None:
         """Move staged files into place, all or none; raise ``UsageError`` or ``OSError`` if that fails."""
         with _exclusive_access(self._folder), platform.uninterrupted():
-            _recover(self._folder, self._owner)  # a later recovery would replace our files
+            _recover(self._folder, self._owner)  # a later recovery would replace the files of this run
             for name in names:
-                refuse_existing(self.place / name, force=self.force)  # again, since it may have been created meanwhile
+                refuse_existing(self.place / name, force=self.force)  # it may have been created since the first check
             if len(names) == 1:
                 self._put_one(names[0])
             elif names:
@@ -106,7 +106,7 @@ class StagedFiles:
                 Commit(self._folder, self._journal, plan).carry_out()
 
     def _put_one(self, name: str) -> None:
-        """Move a single file or folder into place, which is atomic and needs no journal."""
+        """Move a single file or folder into place, which is atomic and requires no journal."""
         replaces = self.force and self._folder.status(name)
         place = self.staging.move if replaces else self.staging.link  # link never replaces a file
         place(name, self._folder, name)
@@ -118,7 +118,7 @@ class StagedFiles:
         return status.st_size
 
     def discard(self) -> None:
-        """Remove staged files, unless the next run has to complete the commit."""
+        """Remove staged files, unless the next run must complete the commit."""
         for file in self._files:
             with suppress(OSError):  # the disk may be full
                 file.close()
@@ -132,7 +132,7 @@ class StagedFiles:
 
 @contextmanager
 def _exclusive_access(folder: Folder) -> Iterator[None]:
-    """Prevent other runs from creating or removing staged files in a folder, if the file system has locks."""
+    """Prevent other runs from creating or removing staged files in a folder, if the file system supports locks."""
     for _ in range(_WAIT * 20):
         try:
             fcntl.flock(folder.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -152,7 +152,7 @@ def _exclusive_access(folder: Folder) -> Iterator[None]:
 def _recover(folder: Folder, owner: int) -> None:
     """Complete the commits of killed runs in a folder, and remove their staged files.
 
-    Plans of other users are ignored.  Raises ``UsageError`` for a commit that cannot be completed.
+    Plans of other users are ignored. Raises ``UsageError`` for a commit that cannot be completed.
     """
     for name in filter(STAGING_FOLDER.fullmatch, folder.names()):
         journal = folder.folder(name)
@@ -192,7 +192,7 @@ def _unfinished(journal: Folder, why: str) -> UsageError:
 
 
 def _clear(folder: Folder, name: str) -> None:
-    """Remove a folder of staged files, in two attempts; a folder with a plan is kept."""
+    """Remove a folder of staged files in two attempts; a folder with a plan is kept."""
     with suppress(OSError):
         for _ in range(2):
             if not commit.is_pending(folder.folder(name)):
@@ -200,12 +200,12 @@ def _clear(folder: Folder, name: str) -> None:
 
 
 def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600) -> None:
-    """Write a file outside of the output folder atomically; by default, only its owner can read it.
+    """Write a file outside the output folder atomically; by default, only its owner can read it.
 
-    It is staged in the output folder, or next to its destination if that is on another file system.
+    The file is staged in the output folder, or next to its destination if that is on another file system.
 
     Raises:
-        OSError: The file cannot be written; the error names it.
+        OSError: The file cannot be written; the error contains its path.
     """
     temporary = "elsewhere"
     try:

@@ -1,6 +1,6 @@
-"""Exports of exchanges that are not line-based, one module each; each module converts a file to lines.
+"""Exports of exchanges that are not line-based, with one module each; each module converts a file to lines.
 
-The modules are discovered by being in this folder. Their lines are read like any log.
+Modules in this folder are discovered automatically. Their lines are read like those of any log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chatsquash.sources.arrays import Readable
 from chatsquash.sources.compression import uncompressed
 
 HEAD = 1 << 16
-"""Bytes needed to detect an export."""
+"""The number of bytes needed to detect an export."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -24,15 +24,15 @@ class Unfolding:
 
     NAME: str
     WHAT: str
-    """Description of the content of a file."""
+    """A description of the content of a file."""
     SUFFIXES: tuple[str, ...]
-    """Suffixes of its files, which are read in folders if the format is detected."""
+    """The suffixes of its files, which are read in folders if the format is detected."""
     COPIES: bool
-    """Whether unreadable lines may be kept: not if files may contain headers, cookies and keys."""
+    """Whether unreadable lines may be kept; false if files may contain headers, cookies and keys."""
     fits: Callable[[bytes], str | None]
-    """Return the evidence that a file is an export in this format, or ``None``; must never match log lines."""
+    """Returns the evidence that a file is an export in this format, or ``None``; must never match log lines."""
     lines: Callable[[Readable], Iterator[bytes]]
-    """Convert a file, read from its beginning, to lines without line feeds.
+    """Converts a file, read from its beginning, to lines without line feeds.
 
     Raises:
         ValueError: The file is damaged or truncated. Lines yielded before that are valid.
@@ -48,7 +48,7 @@ def unfoldings() -> list[Unfolding]:
 
 
 def recognise(head: bytes) -> Unfolding | None:
-    """Detect the export format of a file from its beginning; ``None`` for any other file."""
+    """Return the export format of a file based on its beginning; ``None`` for any other file."""
     return next((each for each in unfoldings() if each.fits(head)), None)
 
 
@@ -58,7 +58,7 @@ _AROUND = (b'"log"', b'"creator"', b'"entries"', b'"pages"', b'"browser"')
 
 
 def may_be_capture(name: str, head: bytes) -> bool:
-    """Return whether an unrecognized file may be an HTTP capture or a part of one."""
+    """Return whether an unrecognized file may be an HTTP capture or part of one."""
     suffixes = tuple(suffix for each in unfoldings() if not each.COPIES for suffix in each.SUFFIXES)
     if uncompressed(name).lower().endswith(suffixes):
         return True

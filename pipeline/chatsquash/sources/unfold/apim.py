@@ -1,4 +1,4 @@
-"""Azure API Management's log of language models: rows with fragments that are joined to exchanges."""
+"""Logs of language models in Azure API Management: rows with fragments that are joined into exchanges."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _BODIES = (b'"RequestMessages"', b'"ResponseMessages"')
 
 
 def fits(head: bytes) -> str | None:
-    """Detect rows with a correlation id, a sequence number and messages."""
+    """Return the evidence for rows with a correlation id, a sequence number and messages, or ``None``."""
     if head[:1] not in (b"{", b"[") or not all(name in head for name in _NEEDED):
         return None
     return "CorrelationId and SequenceNumber" if any(name in head for name in _BODIES) else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """Yield a line for each correlation id, in the order of their first rows."""
+    """Yield a line for each correlation id, in the order of the first rows."""
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in _rows(file):
         name = row.get("CorrelationId")

@@ -1,4 +1,4 @@
-"""Debug exports of VS Code's chat: the prompts of a session with the resulting requests."""
+"""Debug exports of VS Code's chat: the prompts of a session with the requests that each of them caused."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ COPIES = True
 _BEGINS = re.compile(rb'[ \t\r\n]*+\{[ \t\r\n]*+"exportedAt"')
 _ROLES = ("system", "user", "assistant", "tool")
 _CACHE = 3
-"""Type of a part that only marks a cache breakpoint."""
+"""The type of a part that only marks a cache breakpoint."""
 
 
 def fits(head: bytes) -> str | None:
-    """Detect the export time, the number of prompts and the prompts."""
+    """Return the evidence for an export time, the number of prompts and the prompts, or ``None``."""
     known = _BEGINS.match(head) and b'"totalPrompts"' in head and b'"prompts"' in head
     return "exportedAt, totalPrompts and prompts" if known else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """Yield a line for each request of each prompt; the separate entries for tool calls contain nothing new."""
+    """Yield a line for each request of each prompt."""
     for element in elements(file, ("prompts",)):
         prompt = jsonio.value(element.data)
         logs = prompt.get("logs") if isinstance(prompt, dict) else None
         for log in logs if isinstance(logs, list) else []:
+            # The separate entries for tool calls contain nothing new.
             if isinstance(log, dict) and log.get("kind") == "request":
                 yield jsonio.dumps(_line(log))
 

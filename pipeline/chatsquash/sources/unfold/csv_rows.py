@@ -1,4 +1,4 @@
-"""Rows of an export in a CSV file; cells that contain JSON remain strings."""
+"""Rows of an export in a CSV file. Cells that contain JSON remain strings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COPIES = True
 
 
 def fits(head: bytes) -> str | None:
-    """Detect the column names of a known export in the first line."""
+    """Return the evidence that the first line contains the column names of a known export, or ``None``."""
     line = head.partition(b"\n")[0]
     if line[:1] in (b"{", b"[") or b"," not in line:
         return None
@@ -42,7 +42,7 @@ def lines(file: Readable) -> Iterator[bytes]:
 
 
 class _Raw(io.RawIOBase):
-    """A raw file on top of a source of bytes."""
+    """A raw file that reads from a source of bytes."""
 
     def __init__(self, file: Readable) -> None:
         self._file = file

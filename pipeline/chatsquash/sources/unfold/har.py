@@ -19,11 +19,11 @@ COPIES = False
 _BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*+\{[ \t\r\n]*+"log"[ \t\r\n]*+:[ \t\r\n]*+\{')
 _OTHER_MEMBERS = (b'"entries"', b'"creator"')
 _TEXT = 1
-"""Opcode of a WebSocket text message."""
+"""The opcode of a WebSocket text message."""
 
 
 def fits(head: bytes) -> str | None:
-    """Detect an object whose first member is a log with entries or a creator."""
+    """Return the evidence for an object whose first member is a log with entries or a creator, or ``None``."""
     match = _BEGINS.match(head)
     return "log.entries" if match and any(name in head for name in _OTHER_MEMBERS) else None
 
@@ -61,7 +61,8 @@ def _object(value: Json) -> dict[str, Json]:
 
 
 def _text(content: dict[str, Json]) -> Json:
-    """Return the text of a response; some writers encode content that they consider binary."""
+    """Return the text of a response."""
+    # Some writers encode content that they consider binary.
     text = content.get("text")
     if content.get("encoding") != "base64" or not isinstance(text, str):
         return text

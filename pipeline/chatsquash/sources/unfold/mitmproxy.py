@@ -1,4 +1,4 @@
-"""Files saved by mitmproxy: a sequence of flows with the bytes that were transferred."""
+"""Files saved by mitmproxy: a sequence of flows with the transferred bytes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ COPIES = False
 _BEGINS = re.compile(rb"\d{1,9}:(?=.)", re.DOTALL)
 _MEMBERS = (b"7:version", b"4:type", b"7:request", b"11:client_conn", b"2:id")
 _LONGEST = 256 << 20
-"""Maximum size in bytes of a decompressed body."""
+"""The maximum size in bytes of a decompressed body."""
 
 
 def fits(head: bytes) -> str | None:
-    """Detect the length of a flow, followed by keys of flows."""
+    """Return the evidence for the length of a flow, followed by keys of flows, or ``None``."""
     known = bool(_BEGINS.match(head)) and sum(name in head for name in _MEMBERS) > 1
     return "a flow of mitmproxy" if known else None
 
@@ -51,7 +51,7 @@ def _exchange(request: dict[str, Any], response: dict[str, Any]) -> captures.Exc
 
 
 def _messages(messages: Json) -> Iterator[tuple[bool, Json, Json]]:
-    """Yield WebSocket messages, which are stored as lists of opcode, whether the client sent it, content, and time."""
+    """Yield WebSocket messages, which are stored as lists of opcode, whether the client sent it, content and time."""
     for each in messages if isinstance(messages, list) else []:
         if isinstance(each, list) and len(each) > 3:
             yield bool(each[1]), each[3], _text(each[2])
@@ -80,7 +80,7 @@ def _body(message: dict[str, Any]) -> Json:
 
 
 def _headers(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the headers by lower-case name."""
+    """Yield the headers with names in lower case."""
     headers = message.get("headers")
     for pair in headers if isinstance(headers, list) else []:
         if isinstance(pair, list) and len(pair) == 2:

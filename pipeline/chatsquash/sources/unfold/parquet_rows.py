@@ -21,26 +21,28 @@ SUFFIXES = (".parquet",)
 COPIES = True
 
 _BEGINS = b"PAR1"
+# Files are read completely, because the schema is at the end.
 _LONGEST = 1 << 30
-"""Maximum size in bytes. Files are read completely, since the schema is at the end."""
+"""The maximum size in bytes."""
 _LINE = 3
-"""Size in bytes of the line for a row without cells."""
+"""The size in bytes of the line for a row without cells."""
 
 
 def fits(head: bytes) -> str | None:
-    """Detect Parquet; whether the columns are those of an export is only checked when reading."""
+    """Return the evidence for Parquet, or ``None``."""
+    # Whether the columns are those of an export is checked when reading, because the schema is at the end.
     return "Parquet" if head.startswith(_BEGINS) else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """Yield a line for each row without null cells; nothing if the columns are not those of an export."""
-    from chatsquash.storage.confine.process import Confined  # which few files need
+    """Yield a line for each row without null cells; yield nothing if the columns are not those of an export."""
+    from chatsquash.storage.confine.process import Confined  # few files need it
 
     options: Options = getattr(file, "options", None) or Options()
     data = file.read(_LONGEST + 1)
     if len(data) > _LONGEST:
         raise ValueError(f"has more than {_LONGEST:,} bytes")
-    _refuse_large(data, options)
+    _reject_large(data, options)
     process = Confined("chatsquash.storage.confine.parquet", options.max_memory, options.max_database_time)
     try:
         _, names = _ask(process, data, options)
@@ -50,17 +52,17 @@ def lines(file: Readable) -> Iterator[bytes]:
         while rows := _ask(process, b"%d" % at, options)[1]:
             at += len(rows)
             for line in map(jsonio.dumps, rows):
-                if (remaining := remaining - len(line)) < 0:  # the footer counts equal cells once
+                if (remaining := remaining - len(line)) < 0:  # in the footer, equal cells count only once
                     raise ValueError(_beyond(options))
                 yield line
     finally:
         process.close()
 
 
-def _refuse_large(data: bytes, options: Options) -> None:
+def _reject_large(data: bytes, options: Options) -> None:
     """Raise ``ValueError`` if a file expands beyond the limits according to its footer."""
     groups = row_groups(io.BytesIO(data))
-    # Equal cells may take no space in the file, but each row becomes a line.
+    # Equal cells may take up no space in the file, but each row becomes a line.
     size = max(sum(sum(group.sizes.values()) for group in groups), _LINE * sum(group.rows for group in groups))
     if size > len(data) * options.max_expansion:
         raise ValueError(_beyond(options))

@@ -1,4 +1,4 @@
-"""Rows of an export in a JSON array, each an exchange as logged by a gateway or a product."""
+"""Rows of an export in a JSON array, each an exchange logged by a gateway or a product."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ KINDS = (
     frozenset(("call_type", "messages")),
     frozenset(("call_type", "proxy_server_request")),
 )
-"""Sets of keys; the rows of an export have all keys of one set."""
+"""Sets of keys; the rows of an export have all keys in one of the sets."""
 
 
 def fits(head: bytes) -> str | None:
-    """Detect the keys of a known export in the first row."""
+    """Return the evidence that the first row has the keys of a known export, or ``None``."""
     if not _BEGINS.match(head):
         return None
     names = _first_row_names(head)
@@ -43,7 +43,7 @@ def fits(head: bytes) -> str | None:
 
 
 def _first_row_names(head: bytes) -> set[str]:
-    """Return the keys of the first row; if it is longer than ``head``, all keys in ``head``."""
+    """Return the keys of the first row; if the row is longer than ``head``, return all keys in ``head``."""
     try:
         first = next(elements(BytesIO(head)), None)
     except ValueError:
@@ -53,7 +53,7 @@ def _first_row_names(head: bytes) -> set[str]:
 
 
 def lines(file: Readable) -> Iterator[bytes]:
-    """Yield each row on one line, otherwise unchanged."""
+    """Yield each row on a single line, otherwise unchanged."""
     for element in elements(file):
         yield element.data.translate(_ONE_LINE)
 

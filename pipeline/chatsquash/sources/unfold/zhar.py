@@ -1,4 +1,4 @@
-"""HTTP archives that are compressed with zlib, as saved by mitmproxy with the suffix ``.zhar``."""
+"""HTTP archives compressed with zlib, as saved by mitmproxy with the suffix ``.zhar``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIECE = 1 << 18
 
 
 def fits(head: bytes) -> str | None:
-    """Detect a zlib stream that contains an HTTP archive."""
+    """Return the evidence for a zlib stream that contains an HTTP archive, or ``None``."""
     if not _BEGINS.match(head):
         return None
     try:

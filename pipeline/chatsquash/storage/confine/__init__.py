@@ -1,5 +1,6 @@
-"""Work on what may take all time or all memory, in a process of its own that can be killed.
+"""Run work that may take unlimited time or memory in a separate process that can be killed.
 
-A signal handler or a callback does not end a single long call into C, so what is hostile to that degree is not worked
-on in this process.  ``process`` is this side, ``inside`` the other one; only bytes cross.  Both load in milliseconds.
+Neither a signal handler nor a callback ends a single long call into C, so such work cannot be done safely in this
+process. ``process`` is the calling side and ``inside`` the confined side; they exchange only bytes. Both load in
+milliseconds.
 """

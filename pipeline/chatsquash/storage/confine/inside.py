@@ -1,6 +1,6 @@
 """The main loop of a confined process, which reads requests from standard input and writes answers to standard output.
 
-It only imports modules that load in a few milliseconds.  The module that answers has a generator of bytes,
+It only imports modules that load in a few milliseconds. The module that answers requests defines a generator of bytes,
 ``answers(request)``.
 """
 
@@ -17,22 +17,23 @@ from importlib import import_module
 NO_MEMORY = 70
 """The exit code of a process that exceeds its memory limit."""
 OUT_OF_MEMORY = (MemoryError, SystemError)
-"""The errors of Python when memory runs out; ``SystemError`` if there is none left for the exception itself."""
+"""The errors raised by Python when memory runs out; ``SystemError`` if none is left for the exception itself."""
 HEAD = 9
-"""Bytes of the header of each answer frame: its length, and whether it is the last one."""
+"""The size in bytes of the header of each answer frame: its length, and whether it is the last frame."""
 _MOST = 1 << 50
-"""The largest memory limit that the system accepts."""
+"""The maximum memory limit that the system accepts."""
 _LATE = 5
-"""Seconds after the deadline when this process ends by itself, if its parent did not end it."""
+"""The number of seconds after the deadline at which this process ends itself if its parent did not end it."""
 
 
 def main(module: str, memory: str, seconds: str, lifeline: str) -> None:
     """Answer requests until standard input ends."""
     _end_with_parent(int(lifeline))
     answers = import_module(module).answers
+    # Set after the import, so that the limit does not include the memory of the module.
     _limit(min(int(memory), _MOST))
     late = min(float(seconds) + _LATE, 1 << 30)
-    _send(b"", last=True)  # reports that the process has started
+    _send(b"", last=True)  # report that the process has started
     try:
         for request in _requests():
             signal.setitimer(signal.ITIMER_REAL, late)
@@ -51,7 +52,7 @@ def main(module: str, memory: str, seconds: str, lifeline: str) -> None:
 
 
 def _end_with_parent(lifeline: int) -> None:
-    """Let the system end this process, even within a long call, when its parent closes a pipe."""
+    """Make the system end this process, even during a long call, when its parent closes a pipe."""
     for number in (signal.SIGIO, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -60,7 +61,7 @@ def _end_with_parent(lifeline: int) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Limit memory to ``memory`` bytes in addition to those in use."""
+    """Limit memory to ``memory`` bytes in addition to those already in use."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform != "linux":  # other systems do not enforce such limits
         _watch(memory)
@@ -73,7 +74,7 @@ def _limit(memory: int) -> None:
 
 
 def _watch(memory: int) -> None:
-    """End this process when it exceeds its memory; a single call may exceed it before that is noticed."""
+    """End this process when it exceeds its memory limit; a single call may exceed it before that is detected."""
     import threading
     from time import sleep
 

@@ -1,4 +1,4 @@
-"""Read rows of Parquet files in a confined process, since damaged files make polars panic or exhaust memory.
+"""Read rows of Parquet files in a confined process, because damaged files make polars panic or exhaust memory.
 
 polars is loaded with this module, before memory is limited, and uses one thread.
 """
@@ -19,14 +19,15 @@ from chatsquash.core import jsonio
 
 _ROWS = 200
 """The number of rows per answer."""
+# Locating a row requires reading the rows before it.
 _BATCH = 32 << 20
-"""Approximate bytes of rows to load at a time, since finding a row means reading those before it."""
+"""The approximate number of bytes of rows to load at a time."""
 _MAX_ERROR = 200
-"""The most characters of an error message of polars."""
+"""The maximum number of characters of a polars error message."""
 _tables: list[pl.LazyFrame] = []
 """The most recently opened table."""
 _batches: list[tuple[int, pl.DataFrame]] = []
-"""The most recently loaded rows, with the number of the first one."""
+"""The most recently loaded rows, with the number of the first row."""
 
 
 def answers(request: memoryview) -> Iterator[bytes]:
@@ -57,9 +58,10 @@ def _rows(at: int) -> list[Any]:
 
 
 def _some(at: int) -> pl.DataFrame:
-    """Return some rows from a number, which is 0 or follows the rows that were sent last."""
+    """Return some rows from a number on, which is 0 or follows the rows that were sent last."""
     start, batch = _batches[-1] if _batches else (0, pl.DataFrame())
     if at >= start + batch.height:
+        # Batches grow until they reach the maximum size.
         size = max(1, batch.estimated_size() // max(1, batch.height))
         step = max(_ROWS, min(8 * batch.height, int(_BATCH // size)))
         start, batch = at, _tables[0].slice(at, step).collect()

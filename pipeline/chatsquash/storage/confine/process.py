@@ -1,4 +1,4 @@
-"""Run work in a separate process with limits of time and memory, which can be killed."""
+"""Run work in a separate process with time and memory limits, which can be killed."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from typing import NoReturn
 from chatsquash.storage.confine.inside import HEAD, NO_MEMORY
 
 _PIECE = 1 << 16
-"""The capacity of a pipe in bytes, on most systems."""
+"""The capacity of a pipe in bytes on most systems."""
 _LONG = 3600
-"""Seconds to wait at a time."""
+"""The maximum number of seconds to wait at a time."""
 _START = 60
-"""Seconds for the process to start, also on a busy machine; they do not count for an answer."""
+"""The number of seconds allowed for starting the process, even on a busy machine; not counted for answers."""
 _GRACE = 1
-"""Seconds after the deadline until which available output is still accepted."""
+"""The number of seconds after the deadline during which available output is still accepted."""
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[5:]; from chatsquash.storage.confine.inside import main; main(*sys.argv[1:5])"
 )
 _ENVIRONMENT = ("TZ", "TZDIR", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""The environment variables for the process: time zone, locale, and the search path of Python's libraries."""
+"""The environment variables passed to the process: time zone, locale, and the search path of Python's libraries."""
 
 
 class BeyondBoundsError(OSError):
-    """Reading a file exceeds a limit of time or memory; the text names the limit and its option."""
+    """Reading a file exceeds a time or memory limit; the message contains the limit and its option."""
 
     def __init__(self, text: str) -> None:
         super().__init__(EFBIG, text)
 
 
 class EndedError(Exception):
-    """The process did not finish its work; the text has the reason."""
+    """The process did not finish its work; the message contains the reason."""
 
 
 class OutOfTimeError(EndedError):
@@ -52,8 +52,8 @@ class OutOfMemoryError(EndedError):
 class Confined:
     """A process that runs ``answers`` of a module for one request at a time, with limits.
 
-    It is killed and reaped when it is closed, when an answer takes too long, when reading an answer is abandoned (also
-    by Ctrl-C), and when this object is deleted.  It also ends if this process is killed.
+    It is killed and reaped when it is closed, when an answer takes too long, when reading an answer is aborted (also by
+    Ctrl-C), and when this object is deleted. It also ends if this process is killed.
     """
 
     def __init__(self, module: str, memory: int, seconds: float) -> None:
@@ -61,15 +61,15 @@ class Confined:
 
         Args:
             module: The module with ``answers``.
-            memory: The bytes allowed in addition to those of the module itself.
+            memory: The number of bytes allowed in addition to those of the module itself.
             seconds: The time limit for each answer.
         """
         self._seconds = seconds
-        theirs, ours = os.pipe()  # nothing is written to it; it closes when this process ends
+        theirs, ours = os.pipe()  # closes when this process ends; nothing is written to it
         paths = [os.path.abspath(each) for each in sys.path]  # noqa: PTH100 - pathlib is slower
         arguments = [module, str(memory), str(seconds), str(theirs), *paths]
         try:
-            process = subprocess.Popen(  # noqa: S603 - this Python with a module of ours
+            process = subprocess.Popen(  # noqa: S603 - this Python with our own module
                 [sys.executable, "-I", "-S", "-c", _BOOT, *arguments],
                 bufsize=0,
                 stdin=subprocess.PIPE,
@@ -78,7 +78,7 @@ class Confined:
                 cwd="/",
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 pass_fds=(theirs,),
-                start_new_session=True,  # Ctrl-C only reaches this process, which then kills the other
+                start_new_session=True,  # Ctrl-C reaches only this process, which then kills the confined one
             )
         except BaseException:
             os.close(ours)
@@ -100,7 +100,7 @@ class Confined:
         self.close = weakref.finalize(self, _end, process, ours)
 
     def begin(self, *parts: bytes) -> None:
-        """Begin to send a request, given in one or more parts; ``answers`` sends the rest and reads the answer."""
+        """Begin to send a request in one or more parts; ``answers`` sends the rest and reads the answer."""
         first = sum(map(len, parts)).to_bytes(8) + parts[0]
         self._pending = [memoryview(part) for part in (first, *parts[1:]) if part]
         self._write()
@@ -109,8 +109,8 @@ class Confined:
         """Yield the frames of the answer to the request.
 
         Args:
-            most: The most bytes of all frames.
-            seconds: A shorter time limit, from now on.
+            most: The maximum number of bytes of all frames.
+            seconds: A shorter time limit, starting now.
 
         Raises:
             EndedError: The process did not finish the answer.
@@ -121,7 +121,7 @@ class Confined:
                 list(self._answers(0, monotonic() + _START))
                 self._started = True
             yield from self._answers(most, monotonic() + allowed)
-        except BaseException:  # also Ctrl-C, and when the generator is closed
+        except BaseException:  # includes Ctrl-C and closing the generator
             self.close()
             raise
 
@@ -145,7 +145,7 @@ class Confined:
             yield frame
 
     def _more(self, deadline: float) -> bytes:
-        """Return the next output, and write pending input meanwhile."""
+        """Return the next output, writing pending input in the meantime."""
         while True:
             remaining = deadline - monotonic()
             poller = self._both if self._pending else self._readable
@@ -165,7 +165,7 @@ class Confined:
                 self._pending[:1] = [remaining] if remaining else []
         except BlockingIOError:
             return
-        except BrokenPipeError:  # reading raises the reason
+        except BrokenPipeError:  # the next read raises an error with the reason
             self._pending.clear()
 
     def _raise_end(self) -> NoReturn:

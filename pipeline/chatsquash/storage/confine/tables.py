@@ -1,7 +1,7 @@
-"""Read rows of tables in an SQLite database, in a confined process.
+"""Read rows of tables in an SQLite database in a confined process.
 
-Only stored values are read: views, virtual tables and computed columns would run code from the database.  The database
-is in memory, or in a file that is opened as immutable, since SQLite would otherwise write files next to it.
+Only stored values are read: views, virtual tables and computed columns would run code from the database. The database
+is in memory, or in a file opened as immutable, because SQLite would otherwise write files next to it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from math import isfinite
 
-TYPE_CHECKING = False  # as in typing, which takes time to import
+TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
 _BATCH = 1 << 18
-"""Characters per answer frame, plus one row."""
+"""The number of characters per answer frame, to which one more row may be added."""
 _TABLE = re.compile(r"CREATE TABLE [\"'`\[]?(\w+)(?![\w$])", re.IGNORECASE)
 _SETTINGS = (
     "cell_size_check = ON",
@@ -28,15 +28,15 @@ _SETTINGS = (
     "automatic_index = OFF",
 )
 _SWITCHES = {"DEFENSIVE": True, "ENABLE_TRIGGER": False, "ENABLE_VIEW": False}
-"""Settings of a connection, available since Python 3.12."""
+"""Connection settings that are available since Python 3.12."""
 _SMALLEST = 100
-"""Bytes of the header of a database."""
+"""The size in bytes of a database header."""
 _TABLES = 10_000
-"""The most tables to list."""
+"""The maximum number of tables to list."""
 _LONGEST = 1_000_000_000
-"""The largest value that SQLite allows, in bytes."""
+"""The maximum value size in bytes that SQLite allows."""
 _LEAST = 1 << 20
-"""The smallest limit for values in bytes, which SQLite needs for its own statements."""
+"""The minimum limit for values in bytes, which SQLite needs for its own statements."""
 
 
 _database: sqlite3.Connection | None = None
@@ -52,7 +52,7 @@ def answers(request: memoryview) -> Iterator[bytes]:
       them; rows without ids are numbered.
     - ``{"do": "rows", "table", "columns", "rowids"}``: ``["rows", [[cell]]]``, these rows in this order.
 
-    If the rest cannot be read, the last answer is ``["broken", reason]``.  Bytes are written as ``{"base64": text}``.
+    If the rest cannot be read, the last answer is ``["broken", reason]``. Bytes are written as ``{"base64": text}``.
     """
     end = bytes(request[:_LEAST]).find(b"\n")
     end = len(request) if end < 0 else end
@@ -100,14 +100,14 @@ def _answer(database: sqlite3.Connection, command: dict[str, Any]) -> Iterator[b
 def _in_memory(data: memoryview) -> sqlite3.Connection:
     if len(data) < _SMALLEST:
         raise _BrokenError("it is truncated")
-    data[18:20] = b"\1\1"  # clear the mark of WAL mode, in which databases can only be opened from files
+    data[18:20] = b"\1\1"  # clear the flag of WAL mode, in which databases can only be opened from files
     database = _bounded(sqlite3.connect(":memory:", isolation_level=None), len(data))
     database.deserialize(data)
     return _distrusted(database)
 
 
 def _of_file(path: str) -> sqlite3.Connection:
-    """Open a database file as immutable, so that SQLite writes nothing next to it."""
+    """Open a database file as immutable, so that SQLite does not write files next to it."""
     place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     database = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True, isolation_level=None)
     database = _bounded(database, os.stat(path).st_size)  # noqa: PTH116 - keeps imports to a minimum
@@ -116,7 +116,7 @@ def _of_file(path: str) -> sqlite3.Connection:
 
 def _bounded(database: sqlite3.Connection, size: int) -> sqlite3.Connection:
     """Configure a connection so that it runs no code from the database."""
-    # Text may not be valid UTF-8; surrogates preserve its bytes.
+    # Text may be invalid UTF-8; surrogates preserve the bytes.
     database.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
     for name, switch in _SWITCHES.items():
         if number := getattr(sqlite3, f"SQLITE_DBCONFIG_{name}", None):
@@ -130,10 +130,9 @@ def _bounded(database: sqlite3.Connection, size: int) -> sqlite3.Connection:
 
 
 def _distrusted(database: sqlite3.Connection) -> sqlite3.Connection:
-    """Parse the schema of a connection, and stop trusting it.
-
-    Otherwise Kilo's index over ``json_extract()`` could not be parsed. Parsing runs no code, and no query uses indexes.
-    """
+    """Parse the schema of a connection and stop trusting it."""
+    # The schema is parsed first, because an index of Kilo over json_extract() could not be parsed without trust.
+    # Parsing runs no code, and no query uses indexes.
     database.execute("SELECT 1 FROM sqlite_master LIMIT 0")
     database.execute("PRAGMA trusted_schema = OFF")
     return database
@@ -146,7 +145,7 @@ def _columns(database: sqlite3.Connection, name: str) -> list[str]:
 
 
 def _key(database: sqlite3.Connection, name: str) -> str | None:
-    """Return a name of the row id that no column has; ``None`` for a table without row ids."""
+    """Return a name for the row id that is not a column; ``None`` for a table without row ids."""
     column_names = {row[1].lower() for row in database.execute(f"PRAGMA table_xinfo({_quote_name(name)})")}
     for key in ("rowid", "oid", "_rowid_"):
         if key not in column_names:
@@ -161,7 +160,7 @@ def _key(database: sqlite3.Connection, name: str) -> str | None:
 def _only_reads(tables: set[str]) -> Any:
     """Return an authorizer that only allows reading columns of these tables and listing their columns.
 
-    Its last argument is the view or trigger through which a column is read, if any.
+    The last argument of the authorizer is the view or trigger through which a column is read, or ``None``.
     """
 
     def authorize(action: int, one: str | None, _two: str | None, _database: str | None, through: str | None) -> int:
@@ -173,7 +172,7 @@ def _only_reads(tables: set[str]) -> Any:
 
 
 def _is_table(database: sqlite3.Connection, name: str) -> bool:
-    """Check whether a name is that of a table with stored rows, in all places where the schema states it."""
+    """Return whether a name is that of a table with stored rows, everywhere in the schema."""
     row = database.execute("SELECT type, rootpage, sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
     if row is None or row[0] != "table" or not isinstance(row[1], int) or row[1] <= 0:
         return False
@@ -181,7 +180,7 @@ def _is_table(database: sqlite3.Connection, name: str) -> bool:
     return match is not None and match[1] == name
 
 
-# Queries use no indexes, since these may contain computed values, and may be wrong.
+# Queries do not use indexes, because these may contain computed values or be wrong.
 
 
 def _all(

@@ -1,7 +1,7 @@
-"""Remote stores of logs and datasets, and their URLs; a store is opened when a path first names it.
+"""Remote stores of logs and datasets and their URLs; a store is opened when a path first refers to it.
 
-Nothing here is imported for local files. A store is opened in the process that uses it, since background threads of its
-library do not survive a fork. Credentials are never read from a URL, and never displayed.
+Nothing here is imported for local files. A store is opened in the process that uses it, because background threads of
+its library do not survive a fork. Credentials are never read from a URL and never displayed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StoreKind(Struct, frozen=True):
     """A kind of store."""
 
     module: str
-    """A module of this package; its ``open_store`` returns the store of a scheme and a bucket or host."""
+    """A module in this package; its ``open_store`` returns the store for a scheme and a bucket or host."""
     name: str
     """The name in messages."""
     is_writable: bool = False
@@ -52,7 +52,7 @@ ROWS = {
     "hf": StoreKind("files", "the Hugging Face Hub"),
     "sftp": StoreKind("files", "a host by SFTP"),
 }
-"""The stores by the schemes of their URLs."""
+"""The stores by URL scheme."""
 
 
 def locate(path: str) -> tuple[Store, str]:
@@ -79,13 +79,13 @@ def writable(place: Address) -> WritableStore:
 
 
 def listable(place: Address) -> bool:
-    """Check whether the store of an address can be listed."""
+    """Return whether the store of an address can be listed."""
     return ROWS[place.scheme].is_listable
 
 
 @lru_cache(maxsize=64)
 def _open_store(scheme: str, host: str, process: int) -> Store:
-    del process  # part of the cache key, since a fork needs a new store
+    del process  # only a cache key, because a fork needs a new store
     try:
         remote: Store = import_module(f"chatsquash.storage.stores.{ROWS[scheme].module}").open_store(scheme, host)
     except ImportError as problem:
@@ -103,25 +103,25 @@ _HOSTS = {
     "http": r"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?",
     "sftp": r"(?:[^@:/\s]+@)?[^@:/\s]+(?::\d+)?",
 }
-"""Buckets and hosts that a URL may name."""
+"""The buckets and hosts that are allowed in a URL."""
 _WEB = ("https", "http")
 _SECRET = re.compile("key|secret|token|sig|credential|passw", re.IGNORECASE)
-"""Matches the names of query parameters with credentials."""
+"""Matches the names of query parameters that contain credentials."""
 _CREDENTIALS = "contains credentials, which are only read from the environment and the store's own files"
 
 
 class Address(NamedTuple):
-    """A URL in its parts."""
+    """A URL split into its parts."""
 
     scheme: str
     host: str
-    """The bucket, the container or the host."""
+    """The bucket, container or host."""
     key: str
-    """The rest as written; for ``https`` the complete URL."""
+    """The rest as written; for ``https``, the entire URL."""
 
     @property
     def display_url(self) -> str:
-        """The URL as messages and reports show it."""
+        """The URL as shown in messages and reports."""
         return without_query(self.key) if self.scheme in _WEB else f"{self.scheme}://{self.host}/{self.key}"
 
     def url(self, key: str) -> str:
@@ -130,7 +130,7 @@ class Address(NamedTuple):
 
 
 def address(url: str) -> Address:
-    """Parse a URL; raise ``UsageError`` if it does not name a store or contains credentials."""
+    """Parse a URL; raise ``UsageError`` if it does not refer to a store or contains credentials."""
     scheme, _, rest = url.partition("://")
     if scheme not in REMOTE:
         refuse_unknown(url)
@@ -151,11 +151,11 @@ def address(url: str) -> Address:
 
 
 def _has_credential(key: str) -> bool:
-    """Check whether a key ends in a query with a parameter that has the name of a credential."""
+    """Return whether a key ends with a query that has a parameter with the name of a credential."""
     members = (each.partition("=") for each in re.split("[?&]", key)[1:])
     return any(equals and _SECRET.search(name) for name, equals, _ in members)
 
 
 def without_query(path: str) -> str:
-    """Return a URL without its query, which may be a signature; other paths are unchanged."""
+    """Return a URL without its query, which may be a signature; other paths are returned unchanged."""
     return re.split(r"[?#]", path, maxsplit=1)[0] if path.startswith(("https://", "http://")) else path

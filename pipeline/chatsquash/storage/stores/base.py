@@ -22,22 +22,22 @@ class StoredObject(NamedTuple):
 
     key: str
     size: int
-    """Bytes."""
+    """The size in bytes."""
     state: int | None
-    """A version of the content, in 63 bits; ``None`` if the store does not report one."""
+    """A version of the content in 63 bits; ``None`` if the store does not provide one."""
     changed: float = 0.0
-    """The time of the last change, in seconds since the epoch; 0 if it was not requested."""
+    """The time of the last change in seconds since the epoch; 0 if it was not requested."""
 
 
 class StoredBytes(NamedTuple):
-    """Bytes of an object, with its size and version at the time they were read."""
+    """Bytes of an object, with its size and version when they were read."""
 
     data: bytes | memoryview
     size: int
     """The size of the object in bytes."""
     state: int | None
     tag: str | None
-    """With it, further reads fail if the object has changed."""
+    """A tag with which further reads fail if the object has changed."""
 
 
 class StaleError(OSError):
@@ -48,13 +48,13 @@ class StaleError(OSError):
 
 
 class Store(Protocol):
-    """Read access. All methods raise ``OSError``, whose text gives the reason and contains no credentials."""
+    """Read access. All methods raise ``OSError``, whose message contains the reason but no credentials."""
 
     def status(self, key: str) -> StoredObject | None:
         """Return the object with a key; ``None`` if it does not exist, even if the key is a prefix of others."""
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """Yield all objects below a folder, page by page and unordered; ``""`` is the complete store."""
+        """Yield all objects below a folder, page by page and unordered; ``""`` stands for the entire store."""
 
     def inside(self, folder: str) -> Iterable[str]:
         """Return the keys directly in a folder."""
@@ -72,7 +72,7 @@ class WritableStore(Store, Protocol):
     def create(self, key: str, data: bytes, instead: str | None = None) -> None:
         """Write a new small object, or replace the one with the tag ``instead``.
 
-        Raises ``FileExistsError`` if another object exists.
+        Raises ``FileExistsError`` if a different object exists.
         """
 
     def upload(self, key: str, path: Path) -> None:
@@ -83,11 +83,11 @@ class WritableStore(Store, Protocol):
 
 
 LONGEST_KEY = 4096
-"""Characters of a key; S3, Google and Azure allow 1,024, and Linux 4,096 bytes in a path."""
+"""The maximum length of a key; S3, Google and Azure allow 1,024 characters, and Linux 4,096 bytes in a path."""
 
 
 def stored_object(key: str, size: object, state: int | None, changed: float = 0.0) -> StoredObject:
-    """Return an object from the description of a service; raise ``OSError`` for an impossible one."""
+    """Return an object from a description by the service; raise ``OSError`` for an impossible description."""
     if len(key) > LONGEST_KEY:
         raise OSError(EINVAL, f"a key has more than {LONGEST_KEY:,} characters ({quote(key)}): rename it")
     if not key.isascii() and re.search("[\ud800-\udfff]", key):
@@ -96,22 +96,23 @@ def stored_object(key: str, size: object, state: int | None, changed: float = 0.
 
 
 def valid_size(size: object) -> int:
-    """Return a size that a service reports; raise ``OSError`` if no object can have it."""
+    """Return a size reported by a service; raise ``OSError`` if no object can have it."""
     if not isinstance(size, int) or not 0 <= size < 1 << 63:
         raise OSError(EIO, "the store reports a size that no file has")
     return size
 
 
 def state(tag: str | None, otherwise: str | None = None) -> int | None:
-    """Return a 63-bit hash of a tag or another version; quotes are ignored, since listings and responses differ."""
+    """Return a 63-bit hash of a tag or another version."""
+    # Quotes are ignored, because listings and responses differ in them.
     text = tag.removeprefix("W/").strip('"') if tag else otherwise
     return xxh3_64_intdigest(text.encode()) >> 1 if text else None
 
 
 PARTS = 10_000
-"""The most parts of an upload; Azure allows more."""
+"""The maximum number of parts in an upload; Azure allows more."""
 LARGEST = 5 << 40
-"""The largest object that all of these stores accept, in bytes."""
+"""The size in bytes of the largest object that all of these stores accept."""
 _LEAST = 8 << 20
 
 
@@ -134,7 +135,7 @@ _AT_ONCE = 8
 
 
 class PendingCall(Generic[T]):
-    """A call in its own daemon thread, which never keeps the process from ending."""
+    """A call in a separate daemon thread, which never prevents the process from ending."""
 
     def __init__(self, call: Callable[[], T]) -> None:
         self._call = call
@@ -148,7 +149,8 @@ class PendingCall(Generic[T]):
             self._done.put(problem)
 
     def result(self, seconds: float | None = None) -> T:
-        """Wait for the result, once; re-raise its exception, or ``TimeoutError``. Signals are handled meanwhile."""
+        """Wait for the result and return it; re-raise the exception of the call, or raise ``TimeoutError``."""
+        # Signals are handled while the queue is waiting.
         try:
             outcome = self._done.get(timeout=seconds)
         except Empty:
@@ -159,12 +161,12 @@ class PendingCall(Generic[T]):
 
 
 def interruptible(call: Callable[[], T]) -> T:
-    """Run a blocking call so that the main thread still handles signals."""
+    """Run a blocking call in such a way that the main thread still handles signals."""
     return PendingCall(call).result() if threading.current_thread() is threading.main_thread() else call()
 
 
 def several(calls: Iterable[Callable[[], object]]) -> None:
-    """Run calls, several at a time; re-raise the first exception."""
+    """Run calls, several at a time, and re-raise the first exception."""
     under_way: deque[PendingCall[object]] = deque()
     for call in calls:
         if len(under_way) >= _AT_ONCE:

@@ -24,11 +24,11 @@ from chatsquash.storage.stores.base import (
 T = TypeVar("T")
 _TRIES = 6
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
-"""Approximate seconds before the first retry, and the most before any retry."""
+"""The approximate number of seconds before the first retry, and the maximum before any retry."""
 _SECONDS = 120
 """The timeout of a request in seconds."""
 _PASSING = (429, 500, 502, 503, 504)
-"""Status codes after which a request is repeated."""
+"""The status codes after which a request is repeated."""
 
 
 def open_store(scheme: str, host: str) -> Store:
@@ -44,19 +44,19 @@ def open_store(scheme: str, host: str) -> Store:
     user, _, place = host.rpartition("@")
     name, _, port = place.partition(":")
     arguments = {**({"username": user} if user else {}), **({"port": int(port)} if port else {})}
-    with _words():
-        # Else it would take any host for the one that is meant.
+    with _without_secrets():
+        # Without known hosts, it would accept any host key.
         known: Any = {"known_hosts": (), "connect_timeout": 15, "login_timeout": 30, "skip_instance_cache": True}
         return FileTree(SSHFileSystem(name, **known, **arguments), "/")
 
 
 class Web:
-    """Single files by their URLs."""
+    """Single files, addressed by URL."""
 
     def __init__(self) -> None:
         from fsspec.implementations.http import HTTPFileSystem
 
-        # Compressed logs are read as they are, without decoding.
+        # Compressed logs are read as stored, without decoding.
         self._files: Any = HTTPFileSystem(
             encoded=True, client_kwargs={"auto_decompress": False}, skip_instance_cache=True, use_listings_cache=False
         )
@@ -70,12 +70,12 @@ class Web:
         return StoredObject(key, valid_size(piece.size), piece.state)
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """Return nothing, since web servers cannot be listed."""
+        """Return nothing, because web servers cannot be listed."""
         del folder
         yield from ()
 
     def inside(self, folder: str) -> Iterable[str]:
-        """Return nothing, since web servers cannot be listed."""
+        """Return nothing, because web servers cannot be listed."""
         del folder
         return ()
 
@@ -89,14 +89,14 @@ class Web:
     async def _get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
         session = await self._files.set_session()
         headers = {"Range": f"bytes={start}-{start + size - 1}", "Accept-Encoding": "identity"}
-        # Weak tags cannot be used in conditions, and some servers ignore these, so the response is checked as well.
+        # Weak tags cannot be used in conditions, and some servers ignore conditions, so the response is also checked.
         headers |= {"If-Match": tag} if tag and not tag.startswith("W/") else {}
         async with session.get(self._files.encode_url(key), headers=headers) as answer:
             if answer.status == 412:
                 raise StaleError
             if answer.status == 416:
                 return StoredBytes(b"", start, None, tag)
-            _refuse(answer.status)
+            _raise_for_status(answer.status)
             if answer.url.scheme != key.partition(":")[0]:
                 raise OSError(ENOTSUP, "the server redirects to an unencrypted connection, or to this machine")
             if answer.status != 206 and start:
@@ -107,11 +107,11 @@ class Web:
             data = bytearray()
             while len(data) < size and (more := await answer.content.read(size - len(data))):
                 data += more
-            whole = _size(answer.headers, len(data))
-            if len(data) < min(size, whole - start):
+            total = _size(answer.headers, len(data))
+            if len(data) < min(size, total - start):
                 raise _PassingError(EIO, "the response of the server was truncated")
-            version = f"{answer.headers['Last-Modified']} {whole}" if "Last-Modified" in answer.headers else None
-            return StoredBytes(bytes(data), whole, state(seen, version), seen)
+            version = f"{answer.headers['Last-Modified']} {total}" if "Last-Modified" in answer.headers else None
+            return StoredBytes(bytes(data), total, state(seen, version), seen)
 
 
 class FileTree:
@@ -164,25 +164,26 @@ class FileTree:
 
 
 class _PassingError(OSError):
-    """An error that may not occur again if the request is repeated."""
+    """An error that may not occur again when the request is repeated."""
 
 
 def _patiently(call: Callable[[], T]) -> T:
     """Run a call, and repeat it after transient errors with growing random pauses."""
     for tried in range(1, _TRIES):
         try:
-            with _words():
+            with _without_secrets():
                 return call()
         except _PassingError:
             longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**tried)
             time.sleep(random.uniform(_FIRST_PAUSE, longest))  # noqa: S311 - not for cryptography
-    with _words():
+    with _without_secrets():
         return call()
 
 
 @contextmanager
-def _words() -> Iterator[None]:
-    """Convert errors of the libraries to ``OSError`` with new texts, since theirs may contain URLs with signatures."""
+def _without_secrets() -> Iterator[None]:
+    """Convert library errors to ``OSError`` with new messages."""
+    # Messages of the libraries may contain URLs with signatures.
     try:
         yield
     except FileNotFoundError:
@@ -192,15 +193,15 @@ def _words() -> Iterator[None]:
     except (StaleError, _PassingError):
         raise
     except Exception as problem:  # noqa: BLE001 - each library has different errors
-        raise _in_words(problem) from None
+        raise _readable_error(problem) from None
 
 
-def _in_words(problem: Exception) -> OSError:
+def _readable_error(problem: Exception) -> OSError:
     answer = getattr(problem, "response", None)
     status = getattr(answer, "status_code", None)
     if isinstance(status, int):
         try:
-            _refuse(status)
+            _raise_for_status(status)
         except OSError as answer_error:
             return answer_error
     if isinstance(problem, OSError) and problem.errno == ENOTSUP and problem.strerror:
@@ -213,7 +214,7 @@ def _in_words(problem: Exception) -> OSError:
     return (_PassingError if is_passing else OSError)(EIO, f"it could not be reached or read: {name}")
 
 
-def _refuse(status: int) -> None:
+def _raise_for_status(status: int) -> None:
     """Raise ``OSError`` for an error response."""
     if status in (404, 410):
         raise FileNotFoundError(ENOENT, "there is no such file")
@@ -226,6 +227,6 @@ def _refuse(status: int) -> None:
 
 
 def _size(headers: Any, read: int) -> int:
-    """Return the size of a file from the headers of a response."""
-    whole = headers.get("Content-Range", "").rpartition("/")[2] or headers.get("Content-Length", "")
-    return int(whole) if whole.isdecimal() else read
+    """Return the size of a file according to the headers of a response."""
+    total = headers.get("Content-Range", "").rpartition("/")[2] or headers.get("Content-Length", "")
+    return int(total) if total.isdecimal() else read

@@ -30,13 +30,13 @@ from chatsquash.storage.stores.base import (
 )
 
 _AT_ONCE = 64 << 20
-"""The bytes of a file that are uploaded simultaneously, unless a single part is larger."""
+"""The number of bytes of a file to upload simultaneously, unless a single part is larger."""
 _RETRIES: Any = {
     "max_retries": 10,
     "retry_timeout": timedelta(minutes=3),
     "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=15), "base": 2},
 }
-"""How obstore repeats failed requests, with jitter; an interrupted download continues where it ended."""
+"""The way in which obstore repeats failed requests, with jitter; an interrupted download continues where it ended."""
 _TRIES = 4
 _CLIENT: Any = {
     "connect_timeout": timedelta(seconds=10),
@@ -82,7 +82,7 @@ _KINDS: dict[type[Exception], tuple[int, str]] = {
 
 
 def open_store(scheme: str, bucket: str) -> Objects:
-    """Open a bucket with credentials from the environment and the configuration files of its service."""
+    """Return a bucket, opened with credentials from the environment and the configuration files of its service."""
     is_plain = os.environ.get(_PLAIN[scheme], "").lower() == "true"
     arguments: Any = {"client_options": {**_CLIENT, "allow_http": is_plain}, "retry_config": _RETRIES}
     try:
@@ -96,7 +96,8 @@ def open_store(scheme: str, bucket: str) -> Objects:
 
 
 def _shared_options() -> dict[str, Any]:
-    """Return options from the AWS configuration files, which obstore ignores, unless the environment has them."""
+    """Return options from the AWS configuration files, unless the environment contains them."""
+    # obstore ignores the configuration files.
     if os.environ.get("AWS_ACCESS_KEY_ID") or os.environ.get("AWS_SKIP_SIGNATURE"):
         return {}
     variables = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE": "~/.aws/config"}
@@ -217,17 +218,18 @@ def _patiently(call: Callable[[], Any]) -> Any:
     """Run a call, and repeat it if its response was lost."""
     for tried in range(1, _TRIES):
         try:
-            with _words():
+            with _without_secrets():
                 return interruptible(call)
         except _PassingError:
             time.sleep(random.uniform(0, 0.05 * 4**tried))  # noqa: S311 - not for cryptography
-    with _words():
+    with _without_secrets():
         return interruptible(call)
 
 
 @contextmanager
-def _words() -> Iterator[None]:
-    """Convert errors of obstore to ``OSError`` with other texts, since its own may contain keys and signatures."""
+def _without_secrets() -> Iterator[None]:
+    """Convert obstore errors to ``OSError`` with new messages."""
+    # Messages of obstore may contain keys and signatures.
     try:
         yield
     except exceptions.PreconditionError:
@@ -237,27 +239,27 @@ def _words() -> Iterator[None]:
     except (MemoryError, StaleError):
         raise
     except Exception as problem:  # noqa: BLE001 - also errors of Python for invalid responses, such as dates
-        raise _in_words(problem) from None
+        raise _readable_error(problem) from None
 
 
-def _in_words(problem: Exception) -> OSError:
-    said = str(problem)
-    known = next(((number, why) for words, number, why in _WHY if re.search(words, said)), None)
+def _readable_error(problem: Exception) -> OSError:
+    message = str(problem)
+    known = next(((number, why) for words, number, why in _WHY if re.search(words, message)), None)
     if known:
         return OSError(*known)
     if isinstance(problem, tuple(_KINDS)):
         return OSError(*next(arguments for kind, arguments in _KINDS.items() if isinstance(problem, kind)))
     is_path = isinstance(problem, exceptions.InvalidPathError)
-    key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said) if is_path or isinstance(problem, ValueError) else None
+    key = re.search(r'[Pp]ath "([^"\n]{1,200})"', message) if is_path or isinstance(problem, ValueError) else None
     if key or is_path:
         key_text = f" {quote(key[1])}" if key else ""
         why = "has empty parts, . or .., or control characters"
         return OSError(EINVAL, f"a key{key_text} {why}, which is not supported: rename it")
-    codes = {code for groups in _CODE.findall(said) for code in groups if code and not code.isupper()}
+    codes = {code for groups in _CODE.findall(message) for code in groups if code and not code.isupper()}
     if codes:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
         number = next((numbers[code] for code in codes if code in numbers), EIO)
         return OSError(number, f"the store said {max(codes)}")
-    # What was not asked for twice, since it might be done twice, is here: each call of ours may be.
-    is_tried = re.search(r"after (\d+) retries, max_retries: \1\b| in \d{2,}[.\d]*s\b", said)
+    # obstore does not retry requests that could take effect twice; all calls of this module may be repeated.
+    is_tried = re.search(r"after (\d+) retries, max_retries: \1\b| in \d{2,}[.\d]*s\b", message)
     return (OSError if is_tried else _PassingError)(EIO, "the store could not be reached")
