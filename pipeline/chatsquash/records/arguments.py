@@ -1,4 +1,4 @@
-"""Converts arguments of calls to the form that a preset requires, and call ids to nine characters."""
+"""Convert arguments of calls to the form that a preset requires, and call ids to nine characters."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _MISSING = "missing arguments become {}"
 
 
 Arguments = Callable[[Json, str, int, Notes], Json]
-"""Convert the arguments of a call, given also the name of the tool and the index of the message.
+"""Converts the arguments of a call, given the arguments, the tool name, the index of the message and notes.
 
 Raises ``UnparsableError``.
 """
 
 
 class UnparsableError(CannotHoldError):
-    """Arguments are not a JSON object, and the preset requires one."""
+    """Arguments are not a JSON object although the preset requires one."""
 
     def __init__(self, name: str, seen: str, at: int) -> None:
         super().__init__(shapes.arguments_unparsable(name, seen, at))
 
 
 def texts(arguments: Json, name: str, at: int, notes: Notes) -> str:
-    """Return arguments as JSON text; nonempty text is returned as logged."""
+    """Return arguments as a JSON string; a nonempty string is returned as logged."""
     del name, at
     if chat.are_missing(arguments):
         notes.changed[_MISSING] += 1
@@ -62,7 +62,7 @@ def objects(arguments: Json, name: str, at: int, notes: Notes) -> dict[str, Any]
 
 
 def objects_or_texts(arguments: Json, name: str, at: int, notes: Notes) -> Json:
-    """Return arguments as an object, or as their original text, for presets that write calls as text."""
+    """Return arguments as an object or as the original string, for presets that write calls as text."""
     try:
         return objects(arguments, name, at, notes)
     except UnparsableError:
@@ -85,7 +85,8 @@ _decoder = msgspec.json.Decoder(float_hook=_float)  # collects floats while pars
 
 
 def floats(value: Json) -> list[float]:
-    """Return the floats in a value; serializing and parsing it again is faster than traversing it."""
+    """Return the floats in a value."""
+    # Encoding the value and parsing it again is faster than traversing it.
     _parsed_floats.clear()
     try:
         _decoder.decode(orjson.dumps(value))
@@ -116,7 +117,7 @@ _CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def short_ids(idents: Iterable[str]) -> dict[str, str]:
-    """Map each id to a unique short one: itself if it is short, otherwise one derived from it."""
+    """Map each id to a unique short one: the id itself if it is short, otherwise one derived from it."""
     distinct = list(dict.fromkeys(idents))
     short = {ident: ident for ident in distinct if _SHORT.fullmatch(ident)}
     in_use = set(short)

@@ -1,4 +1,4 @@
-"""Reads datasets row by row: files or folders with JSON Lines (plain or compressed) or Parquet."""
+"""Read datasets row by row: files or folders with JSON Lines (plain or compressed) or Parquet."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from chatsquash.sources.open import open_file
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")
-"""The members of records; other columns of a Parquet file are not read."""
+"""The members of records; other columns of Parquet files are not read."""
 _BATCH = 32 << 20
-"""Approximate bytes of JSON text in memory per batch of a Parquet file."""
+"""The approximate number of bytes of JSON in memory per batch of a Parquet file."""
+# Only one line at a time is in memory, so no limit is needed.
 UNBOUNDED = Options(max_expansion=1 << 62, max_expanded=1 << 62)
-"""Options without limits for expansion, since only one line is in memory at a time."""
+"""Options without expansion limits."""
 _CELL_BUFFER = 32
-"""Rows whose cells are Python objects at once."""
+"""The number of rows whose cells are Python objects at the same time."""
 _MAX_ROWS = 8192
-"""The largest batch in rows."""
+"""The maximum number of rows in a batch."""
 
 
 class DatasetRow(NamedTuple):
@@ -34,18 +35,18 @@ class DatasetRow(NamedTuple):
 
     file: Path
     number: int
-    """The number of the line, or of the row of a Parquet file, from 1."""
+    """The number of the line or Parquet row, counted from 1."""
     data: bytes
-    """Its JSON text; empty for a line that exceeds the limit."""
+    """The row as JSON; empty for a line that exceeds the limit."""
 
     @property
     def session(self) -> str:
-        """The session name for findings."""
+        """The session name in findings."""
         return session(self.file)
 
 
 def session(file: Path) -> str:
-    """Return a file's name without its suffixes."""
+    """Return the name of a file without its suffixes."""
     name = file.name
     for suffix in (*KINDS, *LOGS, PARQUET):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
@@ -56,8 +57,8 @@ def rows(path: str, *extra_columns: str) -> Iterator[DatasetRow]:
     """Yield the rows of a dataset.
 
     Args:
-        path: A file, or a folder with record files directly or in its ``data`` folder.
-        extra_columns: Further columns of Parquet files to read.
+        path: A file, or a folder with record files directly in it or in its ``data`` folder.
+        extra_columns: Additional columns of Parquet files to read.
 
     Raises:
         UsageError: A file cannot be read.
@@ -72,7 +73,7 @@ def rows(path: str, *extra_columns: str) -> Iterator[DatasetRow]:
 
 
 def complete_rows(path: str) -> Iterator[DatasetRow]:
-    """Yield the rows of a file with all columns, whether or not they are records; raises like ``rows``."""
+    """Yield the rows of a file with all columns, whether or not they are records; raise the same errors as ``rows``."""
     file = Path(path)
     try:
         yield from parquet_rows(file, None) if file.suffix.lower() == PARQUET else _lines(file)
@@ -81,7 +82,7 @@ def complete_rows(path: str) -> Iterator[DatasetRow]:
 
 
 def files(path: str) -> list[Path]:
-    """Return the files of a dataset, sorted by name; raises ``UsageError`` for a folder without any."""
+    """Return the files of a dataset, sorted by name; raise ``UsageError`` for a folder without any."""
     refuse_remote(path)
     folder = Path(path)
     if not folder.is_dir():
@@ -121,12 +122,12 @@ def lines_of(path: Path, file: BinaryIO) -> Iterator[DatasetRow]:
 
 
 def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | None = None) -> Iterator[DatasetRow]:
-    """Yield the rows of a Parquet file as JSON texts, in batches of limited size.
+    """Yield the rows of a Parquet file as JSON, in batches of limited size.
 
     Args:
         path: The path of the file.
         columns: The columns to read; ``None`` for all.
-        file: The file, if it is open already.
+        file: The file, if it is already open.
     """
     import polars as pl
 
@@ -156,7 +157,8 @@ def row_text(row: dict[str, Any]) -> bytes:
 
 
 def _value(value: Any) -> bytes:
-    """Return a cell as JSON; a list of texts is treated as JSON texts, the form of messages and tools in Parquet."""
+    """Return a cell as JSON."""
+    # Messages and tools are lists of JSON strings in Parquet.
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return b"[" + ",".join(value).encode() + b"]"
     return jsonio.dumps(value)

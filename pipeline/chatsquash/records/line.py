@@ -12,10 +12,10 @@ class RecordLine(NamedTuple):
     """The JSON line of a record, or the reason for its absence."""
 
     data: bytes | None
-    """``None`` if the preset cannot represent the conversation."""
+    """The line; ``None`` if the preset cannot represent the conversation."""
     findings: list[Violation]
     refusal: Violation | None = None
-    """The reason why it cannot; also among the findings."""
+    """The reason why the preset cannot represent it; also among the findings."""
     images: dict[str, bytes] = {}  # noqa: RUF012 - never changed
     """The images of the record, by name."""
     marks: list[Mark] = []  # noqa: RUF012
@@ -25,7 +25,7 @@ class RecordLine(NamedTuple):
 
 
 def digest(data: bytes) -> bytes:
-    """Return the digest by which equal records are recognized."""
+    """Return the digest used to recognize equal records."""
     return sha256(data).digest()[:16]
 
 
@@ -38,7 +38,7 @@ class StoredRecord(NamedTuple):
 
     messages: list[Any]
     tools: Json
-    """The definitions as stored, wrapped or flat; ``None`` without any."""
+    """The stored definitions, wrapped or flat; ``None`` without any."""
     places: list[int] | None = None
     """The stored index of each message, if the messages were converted."""
 

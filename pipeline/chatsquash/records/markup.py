@@ -1,4 +1,4 @@
-"""Writes calls, results and reasoning as tagged text, and reads them back."""
+"""Write calls, results and reasoning as tagged text, and read them back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatsquash.records.line import StoredRecord
 from chatsquash.records.turns import Turn
 
 END_OF_REASONING = f"{CLOSE}\n\n"
-"""The end of a text that only consists of reasoning."""
+"""The end of text that consists only of reasoning."""
 _TAGS = (chat.CALL_OPEN, chat.CALL_CLOSE, OPEN, CLOSE)
 
 
@@ -33,7 +33,7 @@ def call(tool_call: dict[str, Any]) -> str:
 
 
 def to_json(value: Any) -> str:
-    """Return a value as JSON in the spelling of templates, in which no text can be mistaken for a tag."""
+    """Return a value as JSON in the notation of templates, in which no text can be mistaken for a tag."""
     text = json.dumps(value, ensure_ascii=False)
     return text.replace("<", "\\u003c") if any(mark in text for mark in _TAGS) else text
 
@@ -53,7 +53,7 @@ def native(texts: list[Any], places: list[int], tools: Json) -> StoredRecord:
             messages.append({**message})
             at.append(place)
             continue
-        # Not more results than open calls, since the separator may also occur within a result.
+        # At most as many results as open calls, because the separator may also occur within a result.
         for text in message["content"].split(BETWEEN_RESULTS, max(0, len(open_ids) - 1)):
             link = {"tool_call_id": open_ids.popleft()} if open_ids else {}
             messages.append({"role": "tool", **link, "content": text})
@@ -62,7 +62,7 @@ def native(texts: list[Any], places: list[int], tools: Json) -> StoredRecord:
 
 
 class _Block(NamedTuple):
-    """A block in a text: its start and end with tags, and its content."""
+    """A block in text: its start and end including the tags, and its content."""
 
     start: int
     stop: int
@@ -70,15 +70,15 @@ class _Block(NamedTuple):
 
 
 def strip_tags(thought: str) -> str:
-    """Return reasoning without surrounding white space and tags."""
+    """Return reasoning without tags and surrounding white space."""
     return thought.strip().removeprefix(OPEN).removesuffix(CLOSE).strip()
 
 
 def inline_thought(text: str, thought: str) -> str:
-    """Return a text preceded by reasoning in one block.
+    """Return text preceded by reasoning in one block.
 
-    A text that already contains this reasoning in a block is unchanged.  Other reasoning at the beginning is moved
-    into the same block, after this one; empty blocks are removed.
+    Text that already contains this reasoning in a block is unchanged. Other reasoning at the beginning is moved into
+    the same block, after this one; empty blocks are removed.
     """
     thought = strip_tags(thought)
     existing, rest = _leading(text, thought)
@@ -94,7 +94,7 @@ def inline_thought(text: str, thought: str) -> str:
 
 
 def drop_thought(text: str, thought: str) -> str:
-    """Return a text without leading blocks, and without any block that contains this reasoning."""
+    """Return text without leading blocks and without any block that contains this reasoning."""
     thought = strip_tags(thought)
     _, rest = _leading(text, thought)
     pieces, start = list[str](), 0
@@ -106,7 +106,7 @@ def drop_thought(text: str, thought: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Yield the blocks of a text, in order, in linear time even if many tags are not closed."""
+    """Yield the blocks of text in order, in linear time even if many tags are not closed."""
     start = text.find(OPEN)
     while start >= 0 and (close := text.find(CLOSE, start + len(OPEN))) >= 0:
         yield _Block(start, close + len(CLOSE), text[start + len(OPEN) : close])
@@ -118,7 +118,7 @@ def _has_block(text: str, thought: str) -> bool:
 
 
 def _leading(text: str, thought: str) -> tuple[list[str], str]:
-    """Return the contents of nonempty leading blocks, and the text after them."""
+    """Return the content of each nonempty leading block, and the text after them."""
     inside, at = list[str](), 0
     for block in _blocks(text):
         if text[at : block.start].strip():

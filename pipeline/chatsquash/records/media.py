@@ -13,22 +13,22 @@ from chatsquash.formats import parts
 from chatsquash.formats.providers.openai_chat.members import is_empty
 
 FOLDER = "images"
-"""The folder of image files in a dataset folder with JSON Lines."""
+"""The folder for image files in a dataset folder with JSON Lines."""
 NO_IMAGES: Mapping[str, bytes] = MappingProxyType({})
 _IMAGES = ("image_url", "input_image", "image")
 _SOUNDS = ("audio", "audio_url", "input_audio")
 _FILMS = ("video", "video_url")
 _SCREENSHOTS = ("computer_call_output", "images")
 MEMBERS = ("audio", "images")
-"""Members of a message that contain media."""
+"""The members of a message that contain media."""
 TYPES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-"""The supported types of images, with the suffixes of their files."""
+"""The supported image types, with the suffixes of their files."""
 _MAX_IMAGE = 64 << 20
-"""The size limit of an image in bytes."""
+"""The maximum size of an image in bytes."""
 
 
 class Picture(dict[str, Any]):
-    """A content part for an image, with the image."""
+    """A content part for an image, together with the image."""
 
     def __init__(self, data: bytes, suffix: str) -> None:
         super().__init__(type="image")
@@ -38,14 +38,14 @@ class Picture(dict[str, Any]):
 
 
 class ImageName(str):
-    """The name of an image in a record, with the image."""
+    """The name of an image in a record, together with the image."""
 
     __slots__ = ("data",)
     data: bytes
 
 
 def name(picture: Picture) -> ImageName:
-    """Return the name of the file for a picture."""
+    """Return the file name for a picture."""
     image_name = ImageName(f"{FOLDER}/{picture.name}")
     image_name.data = picture.data
     return image_name
@@ -56,7 +56,7 @@ class NoPictureError(ValueError):
 
 
 def media_types(message: Message) -> Iterator[str]:
-    """Yield the types of media in a message, both content parts and separate members."""
+    """Yield the types of media in a message, from content parts and separate members."""
     content = message.get("content")
     for part in content if isinstance(content, list) else ():
         if kind := chat.media_type(part):
@@ -73,10 +73,8 @@ def has_image(message: Message) -> bool:
 
 
 def shows_media_of_a_result(message: Message) -> bool:
-    """Return whether a user message only contains media, or one introductory line that ends with a colon.
-
-    Clients send media returned by tools in this form to services whose results only support text.
-    """
+    """Return whether a user message contains only media, possibly with one introductory line that ends with a colon."""
+    # Clients send media from tools in this form to services whose results support only text.
     if message["role"] != "user" or not any(media_types(message)):
         return False
     text = (chat.joined_text(message) or "").strip()
@@ -84,7 +82,7 @@ def shows_media_of_a_result(message: Message) -> bool:
 
 
 def placeholders(message: Message) -> Iterator[str]:
-    """Yield placeholders for media in separate members of a message, such as ``[image]``."""
+    """Yield placeholders, such as ``[image]``, for media in separate members of a message."""
     if not is_empty(message.get("audio")):
         yield "[audio]"
     images: Json = message.get("images")
@@ -123,7 +121,7 @@ def picture(part: Json) -> Picture:
 
 
 def _url(part: dict[str, Any]) -> str | None:
-    """Return the URL of an image in the notation of OpenAI, Anthropic, Qwen or MCP."""
+    """Return the URL of an image in the notation of OpenAI, Anthropic, Qwen or MCP, or ``None``."""
     match part:
         case {"image_url": {"url": str(url)}} | {"image_url": str(url)} | {"source": {"type": "url", "url": str(url)}}:
             return url
@@ -149,25 +147,25 @@ def _decode(data: str) -> Picture:
 
 
 def type_of(image: bytes) -> str | None:
-    """Return the MIME type of a supported image by its first bytes; ``None`` for other data."""
+    """Return the MIME type of a supported image based on its first bytes; ``None`` for other data."""
     kind = parts.image_type(image[:12])
     return kind if kind in TYPES else None
 
 
 def text_of(content: str | list[Any]) -> str:
-    """Return the text of a content that may contain pictures."""
+    """Return the text of content that may contain pictures."""
     return content if isinstance(content, str) else chat.join(content, are_glued=True)
 
 
 def parts_of(content: str | list[Any]) -> list[Any]:
-    """Return a content as a list of parts."""
+    """Return content as a list of parts."""
     if not isinstance(content, str):
         return content
     return [parts.text(content)] if content else []
 
 
 def join_contents(first: str | list[Any], second: str | list[Any]) -> str | list[Any]:
-    """Join two contents, with an empty line between texts."""
+    """Return the content of two messages joined, with an empty line between texts."""
     if isinstance(first, str) and isinstance(second, str):
         return "\n\n".join(filter(None, (first, second)))
     before, following = parts_of(first), parts_of(second)

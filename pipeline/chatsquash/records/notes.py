@@ -1,8 +1,8 @@
-"""Counts what presets drop, change or cannot represent, and detects floats that loaders round.
+"""Count what presets drop, change or cannot represent, and detect floats that loaders round.
 
-Hugging Face ``datasets`` reads JSON with the parser of pandas. It takes the digits before and after the point as two
-integers, the latter up to fifteen digits, and multiplies by a power of ten; from JSON lines it first writes numbers
-again with ten decimals. So some floats come back as other numbers.
+Hugging Face ``datasets`` reads JSON with the parser of pandas. The parser reads the digits before and after the decimal
+point as two integers, the latter with up to fifteen digits, and multiplies by a power of ten. From JSON Lines, numbers
+are first rewritten with ten decimals. Some floats are therefore loaded as different numbers.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class CannotHoldError(Exception):
 
 @dataclass(slots=True)
 class Notes:
-    """Counts by description, and the floats in the record."""
+    """Counts by description, and the floats in a record."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
     media_replaced: Counter[str] = field(default_factory=Counter)
-    """Media replaced by placeholders."""
+    """The media that were replaced by placeholders."""
     floats: list[float] = field(default_factory=list)
     users_after_results: int = 0
-    """User messages directly after results, for presets of trainers that reject these."""
+    """The number of user messages directly after results, for presets of trainers that reject these."""
 
     def add(self, other: Notes) -> None:
         """Add other notes."""
@@ -46,7 +46,7 @@ class Notes:
         self.floats += other.floats
 
     def findings(self, *, as_text: bool = False) -> list[Violation]:
-        """Return at most one finding of each kind; with ``as_text``, floats are part of texts and never rounded."""
+        """Return at most one finding of each kind; with ``as_text``, floats are part of text and never rounded."""
         findings = [shapes.shape_dropped(self.dropped)] if self.dropped else []
         findings += [shapes.shape_changed(self.changed)] if self.changed else []
         findings += [shapes.media_replaced(self.media_replaced)] if self.media_replaced else []
@@ -61,7 +61,7 @@ class Notes:
 _NUMBER = re.compile(r"-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?", re.ASCII)
 _DECIMALS, _DECIMALS_REWRITTEN = 15, 10
 _LARGE = 1e16
-"""Larger numbers are written with an exponent."""
+"""The number above which numbers are written with an exponent."""
 
 
 def is_rounded(value: float) -> bool:
@@ -75,7 +75,7 @@ def is_rounded(value: float) -> bool:
 
 
 def float_text(value: float) -> str:
-    """Return the text of a float in a record."""
+    """Return a float as it is written in a record."""
     return orjson.dumps(float(value)).decode()
 
 

@@ -1,7 +1,7 @@
-"""Reads records of an output folder by the places in its session table, without following links.
+"""Read records of an output folder by the places in its session table, without following links.
 
-A line is located by its offset; in a compressed file, everything before it is expanded.  A row of Parquet is read with
-its row group, after checking its size in the footer.
+A line is located by its offset; in a compressed file, everything before it is expanded. A Parquet row is read with its
+row group, after a check of the size in the footer.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from chatsquash.storage.folder import Folder
 from chatsquash.storage.parquet_footer import FooterError, RowGroup, row_groups
 
 LONGEST = 256 << 20
-"""The size limit of a record in bytes."""
+"""The maximum size of a record in bytes."""
 _CHUNK = 1 << 16
+# A page requests its record several times.
 _CACHE_BYTES = 16 << 20
-"""Bytes of recently read records in memory, since a page requests its record several times."""
+"""The size in bytes of recently read records in memory."""
 _ADVICE = "chatsquash verify lists all changes"
 
 
@@ -50,7 +51,7 @@ class Records:
         self._last: OrderedDict[Place, bytes] = OrderedDict()
 
     def read(self, place: Place) -> bytes:
-        """Return the JSON of a record; raises ``UsageError`` if it is not at this place."""
+        """Return the JSON of a record; raise ``UsageError`` if it is not at this place."""
         with self._lock:
             if (data := self._last.get(place)) is not None:
                 self._last.move_to_end(place)
@@ -64,13 +65,13 @@ class Records:
 
 
 def read(folder: Folder, place: Place) -> bytes:
-    """Return the JSON of a record; raises ``UsageError`` if it is not at this place."""
+    """Return the JSON of a record; raise ``UsageError`` if it is not at this place."""
     ((_, data),) = read_all(folder, place.file, [place])
     return data
 
 
 def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tuple[Place, bytes]]:
-    """Yield the JSON of records of a file in file order, so that it is expanded once; raises like ``read``."""
+    """Yield the JSON of records in file order, so that the file is expanded once; raise the same errors as ``read``."""
     if not is_dataset(folder.path / name):
         raise UsageError(f"{name}: is not a file of records")
     in_order = sorted(places, key=attrgetter("row"))
@@ -83,12 +84,12 @@ def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tup
 
 
 def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -> Iterator[DatasetRow]:
-    """Yield the rows of a file, of Parquet with some columns or all (``None``); raises ``UsageError``."""
+    """Yield the rows of a file; of Parquet, some columns or all of them (``None``). Raises ``UsageError``."""
     path = folder.path / name
     with _naming_errors(name):
         if _is_parquet(name):
             with folder.open_file(name) as source:
-                _refuse_large(name, row_groups(source), columns)
+                _reject_large(name, row_groups(source), columns)
                 source.seek(0)
                 for row in parquet_rows(path, columns, source):
                     yield _checked_row(row, name)
@@ -98,7 +99,7 @@ def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -
 
 
 def open_records(folder: Folder, name: str) -> io.FileIO:
-    """Open a record file unbuffered; compressed files are expanded while reading."""
+    """Open a record file unbuffered; a compressed file is expanded while it is read."""
     file = io.FileIO(folder.open(name))
     if not name.lower().endswith(tuple(KINDS)):
         return file
@@ -115,14 +116,14 @@ def images(folder: Folder, place: Place) -> list[bytes]:
 
 
 def named_images(folder: Folder, place: Place) -> list[tuple[str, bytes]]:
-    """Return the images of a record in a Parquet file with their names."""
+    """Return the images of a record in a Parquet file, each with its name."""
     cells = _cells(folder, place, (media.FOLDER,)).get(media.FOLDER)
     structs = [each for each in cells if isinstance(each, dict)] if isinstance(cells, list) else []
     return [(str(each.get("path")), each["bytes"]) for each in structs if isinstance(each.get("bytes"), bytes)]
 
 
 def image_file(folder: Folder, name: str) -> bytes:
-    """Return the image file that a record names; raises like ``read``."""
+    """Return the image file that a record refers to; raise the same errors as ``read``."""
     with _naming_errors(name):
         return folder.read(name)
 
@@ -170,8 +171,9 @@ def _checked_row(row: DatasetRow, name: str) -> DatasetRow:
     return row
 
 
-def _refuse_large(name: str, groups: list[RowGroup], columns: tuple[str, ...] | None) -> None:
-    """Raise ``UsageError`` if a row group exceeds the limit of a record, since polars expands it completely."""
+def _reject_large(name: str, groups: list[RowGroup], columns: tuple[str, ...] | None) -> None:
+    """Raise ``UsageError`` if a row group exceeds the size limit of a record."""
+    # polars expands an entire row group.
     for group in groups:
         size = sum(size for column, size in group.sizes.items() if columns is None or column in columns)
         if size > LONGEST:
@@ -188,12 +190,12 @@ def _group_of(groups: list[RowGroup], row: int) -> list[RowGroup]:
 
 
 def _cells(folder: Folder, place: Place, columns: tuple[str, ...]) -> dict[str, Any]:
-    """Return some columns of a Parquet row; polars only reads its row group."""
+    """Return some columns of a Parquet row; polars reads only its row group."""
     import polars as pl
 
     try:
         with _naming_errors(place.file), folder.open_file(place.file) as file:
-            _refuse_large(place.file, _group_of(row_groups(file), max(0, place.row - 1)), columns)
+            _reject_large(place.file, _group_of(row_groups(file), max(0, place.row - 1)), columns)
             file.seek(0)
             frame = pl.scan_parquet(file)
             names = [name for name in frame.collect_schema().names() if name in columns]

@@ -1,4 +1,4 @@
-"""Prints a record as a conversation, in plain text or in colours; long texts are shortened."""
+"""Print a record as a conversation, in plain text or in color; long texts are shortened."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from chatsquash.records.line import StoredRecord
 from chatsquash.records.reading import MessagePart, message_calls, message_parts, native, record
 
 _MAX_LINES = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
-"""Lines of a shortened text, by kind."""
+"""The maximum number of lines of a shortened text, by kind."""
 _WIDTH = 160
-"""Characters per line of a shortened text."""
+"""The number of characters per line of a shortened text."""
 _TAB = 4
-"""Characters from one tab stop to the next."""
+"""The number of characters between tab stops."""
 _MIN_WIDTH = 20
-"""The smallest width in characters for wrapped lines."""
+"""The minimum width of wrapped lines in characters."""
 _STYLES = {
     "text": "",
     "role": "bold cyan",
@@ -32,14 +32,14 @@ _STYLES = {
 
 
 class TextLine(NamedTuple):
-    """A line of output, and its kind, which determines the colour."""
+    """A line of output and its kind, which determines the color."""
 
     kind: str
     text: str
 
 
 def as_lines(record: StoredRecord, *, unfold: bool = False, hint: str = " (--unfold)") -> Iterator[TextLine]:
-    """Yield the messages of a record, then its tools; control characters are escaped.
+    """Yield the messages of a record and then its tools; control characters are escaped.
 
     ``hint`` follows the number of hidden characters.
     """
@@ -57,12 +57,12 @@ def as_lines(record: StoredRecord, *, unfold: bool = False, hint: str = " (--unf
 
 
 def as_text(lines: Iterator[TextLine]) -> str:
-    """Join lines for a pipe, or for a terminal without colours."""
+    """Join lines for a pipe, or for a terminal without colors."""
     return "\n".join(line.text for line in lines)
 
 
 def record_as_text(value: dict[str, Any]) -> str:
-    """Return a record of any preset as readable text."""
+    """Return a record in any preset as readable text."""
     return as_text(as_lines(native(record(value)), hint=""))
 
 
@@ -72,7 +72,7 @@ def has_colours() -> bool:
 
 
 def print_in_colours(lines: Iterator[TextLine]) -> None:
-    """Print lines in colours; long lines are wrapped with their indentation."""
+    """Print lines in color; long lines are wrapped with their indentation."""
     from rich.console import Console
     from rich.text import Text
 
@@ -94,7 +94,8 @@ def _title(message: Message, names: dict[object, str]) -> str:
 
 
 def _label(part: MessagePart) -> Iterator[TextLine]:
-    """Yield the heading of reasoning and calls, which are not distinguished by colour in a pipe."""
+    """Yield the heading of reasoning and calls."""
+    # Without color, only the heading distinguishes them from text.
     if part.kind == "reasoning":
         yield TextLine("reasoning", "    reasoning:")
     elif part.kind == "call":
@@ -102,14 +103,14 @@ def _label(part: MessagePart) -> Iterator[TextLine]:
 
 
 def _kind_and_text(part: MessagePart) -> tuple[str, str]:
-    """Return the kind of line and the text for a part of a message."""
+    """Return the line kind and the text for a part of a message."""
     if part.kind == "part":
         return "more", f"({part.name}, {len(jsonio.dumps(part.value)):,} bytes)"
     return part.kind, part.text
 
 
 def _show(kind: str, text: str, hint: str, *, unfold: bool) -> Iterator[TextLine]:
-    """Yield a text as lines; only the first ones unless ``unfold`` is set."""
+    """Yield text as lines; without ``unfold``, only the first lines."""
     indent = "      " if kind in ("reasoning", "call") else "    "
     rows = printable(text).expandtabs(_TAB).split("\n")
     limit = len(rows) if unfold else _MAX_LINES.get(kind, 1)

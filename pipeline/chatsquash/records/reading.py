@@ -1,4 +1,4 @@
-"""Reads records of any preset back as conversations, and lists the texts of their messages."""
+"""Read records in any preset back as conversations, and list the texts of their messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsquash.records.line import NotARecordError, StoredRecord
 
 
 def parse(data: bytes) -> Json:
-    """Parse a line; raises ``NotARecordError``, and ``MemoryError`` if it would exceed the memory limit."""
+    """Parse a line; raise ``NotARecordError``, or ``MemoryError`` if it would exceed the memory limit."""
     footprint.require_memory(data)
     try:
         return jsonio.loads(data)
@@ -23,13 +23,13 @@ def parse(data: bytes) -> Json:
 
 
 def record(value: Json) -> StoredRecord:
-    """Return the record in the value of a line; raises ``NotARecordError``."""
+    """Return the record in the value of a line; raise ``NotARecordError`` for any other value."""
     if not isinstance(value, dict):
         raise NotARecordError(f"the line is {json_type(value)}")
     if "messages" not in value:
         readers = (preset.read for preset in _presets() if preset.read)
-        if found_record := next((found_record for read in readers if (found_record := read(value))), None):
-            return found_record
+        if stored := next((stored for read in readers if (stored := read(value))), None):
+            return stored
     messages: Json = _join_completion(value) if "completion" in value else value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
@@ -47,10 +47,10 @@ def _join_completion(value: dict[str, Any]) -> Json:
     return value.get("messages")
 
 
-def native(found_record: StoredRecord) -> StoredRecord:
-    """Return a record with native calls and results, converted from text if its preset writes them so."""
+def native(stored: StoredRecord) -> StoredRecord:
+    """Return a record with native calls and results, converted from text if its preset writes them as text."""
     readers = (preset.native for preset in _presets() if preset.native)
-    return next((record for read in readers if (record := read(found_record.messages))), found_record)
+    return next((record for read in readers if (record := read(stored.messages))), stored)
 
 
 @cache
@@ -71,7 +71,7 @@ class MessagePart(NamedTuple):
     kind: Kind
     text: str
     name: str = ""
-    """The name of a called tool, or the type of a part other than text."""
+    """The name of the called tool, or the type of a part other than text."""
     value: Json = None
     """The part itself, unless it is text."""
 
@@ -90,7 +90,7 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
 
 
 def message_calls(message: Message) -> list[dict[str, Any]]:
-    """Return the calls of a message, including one in the legacy form."""
+    """Return the calls of a message, including a call in the legacy form."""
     legacy = message.get("function_call")
     is_legacy = message["role"] == "assistant" and isinstance(legacy, dict)
     return [*chat.calls(message), *([{"function": legacy}] if is_legacy else [])]
@@ -104,12 +104,12 @@ def call_arguments(call: dict[str, Any]) -> str:
 
 
 def texts(record: StoredRecord) -> list[str]:
-    """Return all texts of a record: contents, reasoning and calls."""
+    """Return all texts in a record: content, reasoning and calls."""
     return [text for message in record.messages for text in message_texts(message)]
 
 
 def message_texts(message: Message) -> list[str]:
-    """Return the texts of a message: content, reasoning and calls."""
+    """Return the texts in a message: content, reasoning and calls."""
     candidates = [chat.text(message), reasoning.text(message)]
     for call in chat.calls(message):
         if name := chat.call_name(call):

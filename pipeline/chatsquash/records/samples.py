@@ -1,4 +1,4 @@
-"""Makes samples of records: some replies are trained on, marked by flags or as the completion of a prompt."""
+"""Make samples from records, in which some replies are trained on, marked by flags or as a prompt's completion."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from chatsquash.records import presets
 from chatsquash.records.line import digest
 
 CONTEXT = "context"
-"""The reason for not training on a message before a sample's reply: it has its own sample, or is excluded."""
+"""The reason for not training on a message before a sample's reply: it has its own sample or is excluded."""
 
 
 class MessageSpan(Struct, frozen=True):
-    """The range of a reply's messages in a record: from ``start`` up to, not including, ``stop``."""
+    """The range of a reply's messages in a record: from ``start`` up to, but not including, ``stop``."""
 
     start: int
     stop: int
@@ -32,7 +32,7 @@ class Draft(Struct, frozen=True):
 
     record: Record
     marks: list[Mark]
-    """As ``Record.marks``."""
+    """The marks, as in ``Record.marks``."""
     messages: int
     """The number of messages in the record."""
 
@@ -63,7 +63,7 @@ def _messages_of(value: Json) -> list[Any]:
 
 
 def reply_marks(draft: Draft, models: Mapping[int, str]) -> list[Mark]:
-    """Return the marks of a sample that trains on some messages of the snapshot, given with their models."""
+    """Return the marks of a sample that trains on some messages of the snapshot, which are given with their models."""
     trained = [models.keys() >= set(mark.at) for mark in draft.marks]
     return [
         mark._replace(why="", model=models.get(mark.at[0], "") if mark.at else "")
@@ -89,6 +89,6 @@ def make_sample(draft: Draft, sample_marks: list[Mark], options: Options) -> Rec
 
 
 def split_prompt(value: dict[str, Any], place: int) -> dict[str, Any]:
-    """Split the messages of a record into prompt and, from a place on, completion; other members follow."""
+    """Return a record with its messages split into prompt and, from a place on, completion; other members follow."""
     rest = {name: member for name, member in value.items() if name != "messages"}
     return {"prompt": value["messages"][:place], "completion": value["messages"][place:], **rest}

@@ -1,4 +1,4 @@
-"""Shapes a conversation into a record: the steps that all training presets share."""
+"""Shape a conversation into a record: the steps that all presets for training share."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from chatsquash.records.turns import Turn
 _MAX_INTEGER, _MIN_INTEGER = 2**64 - 1, -(2**63)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = b"\\ud"
-"""Occurs in every line with a lone surrogate, since other characters are not escaped."""
+"""Occurs in every line with a lone surrogate, because other characters are not escaped."""
 _FRACTION = re.compile(rb'(?:(?:(?<!\\)|\\\\)":|[,\[])-?\d+[.eE]')
-"""Matches in every list or object with a float, and maybe in texts: a quick test before the slow search."""
-_CONTEXT = 20  # characters before and after a surrogate in a finding
+"""Matches in every list or object with a float, and possibly in text: a quick test before the slow search."""
+_CONTEXT = 20  # the number of characters before and after a surrogate in a finding
 
 
 def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
@@ -51,13 +51,14 @@ def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
 
 
 _wrap_cached = Last(_wrap)
-"""Wrap flattened tools as ``{"type": "function", "function": {"name", "description", "parameters", ...}}``.
+"""Wraps flattened tools as ``{"type": "function", "function": {"name", "description", "parameters", ...}}``.
 
-Returns them with notes; raises ``CannotHoldError``.  Sessions mostly repeat their tools, hence the cache."""
+Returns them with notes; raises ``CannotHoldError``. Cached, because sessions usually repeat their tools.
+"""
 
 
 def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """Return a definition with all members that some templates print without checking that they exist."""
+    """Return a definition with all members that some templates print without checking whether they exist."""
     function = {key: value for key, value in tool.items() if value is not None}
     if "description" not in function:
         notes.changed["tool definitions without a description get an empty one"] += 1
@@ -105,7 +106,7 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
         record: Builds the record from the common form.
         choices: The user's options.
         as_text: As for ``Notes.findings``.
-        alternates: Whether the preset has no place for user messages after results.
+        alternates: Whether the preset does not support user messages after results.
     """
     if why := first_violation(View(conversation)):
         return ShapeResult(None, [why], why)
@@ -132,7 +133,7 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
 
 
 def _with_media_in_results(messages: list[Message], notes: Notes) -> list[Message]:
-    """Return the messages with media that a client sent after a result moved into the result."""
+    """Return the messages, with media that a client sent after a result moved into the result."""
     result: list[Any] = []
     content: list[Json] | None = None
     for message in messages:
@@ -168,7 +169,7 @@ def _join_rows(result: list[turns.Turn], notes: Notes, choices: Choices) -> list
 def line(
     preset: Preset, conversation: Conversation, choices: Choices = NO_CHOICES, flag: str | None = None
 ) -> RecordLine:
-    """Return the JSON line of a conversation in the shape of a preset, with a flag in its messages if given."""
+    """Return the JSON line of a conversation in the shape of a preset, with a flag in its messages if one is given."""
     record, findings, refusal, record_marks = preset.shape(conversation, choices)
     if record is None:
         return RecordLine(None, findings, refusal)
@@ -177,7 +178,7 @@ def line(
         flag, findings = None, [*findings, shapes.shape_dropped(dropped)]
     record_marks, unflagged = record_marks or [], b""
     try:
-        data = orjson.dumps(record, default=float)  # numbers that lost digits have their own class
+        data = orjson.dumps(record, default=float)  # numbers that lost digits have a special class
         if flag:
             unflagged = digest(data)
             flagged = marks.flag_record(
@@ -204,7 +205,7 @@ def specified_record_violations(conversation: Conversation, record: bytes) -> li
 
 
 class _RareValues(NamedTuple):
-    """Rare problems of values."""
+    """Rare problems in values."""
 
     is_refused: bool
     """Whether the encoder rejects them."""
@@ -226,7 +227,7 @@ _rare_values_of_tools = Last(_rare_values)
 
 
 def _first_unreadable(record: Json) -> Violation | None:
-    """Return a violation for the first integer or text in a record that loaders cannot read."""
+    """Return a violation for the first integer or string in a record that loaders cannot read."""
     for leaf in jsonio.leaves(record, keys=True):
         if isinstance(leaf, int) and not _MIN_INTEGER <= leaf <= _MAX_INTEGER:
             return shapes.integer_too_large(str(leaf))
@@ -243,10 +244,8 @@ _JOINED_NOTE = "messages joined to the one before"
 
 
 def bridge_results(turns: list[Turn], notes: Notes) -> list[Turn]:
-    """Return the turns with user messages directly after a result appended to its text.
-
-    User messages with images are unchanged, since results only contain text.
-    """
+    """Return the turns with user messages directly after a result appended to its text."""
+    # User messages with images are not changed, because results contain only text.
     result: list[Turn] = []
     for turn in turns:
         if result and turn["role"] == "user" and result[-1]["role"] == "tool" and isinstance(turn["content"], str):
@@ -258,7 +257,7 @@ def bridge_results(turns: list[Turn], notes: Notes) -> list[Turn]:
 
 
 def count_users_after_results(turns: Iterable[Turn]) -> int:
-    """Count the user messages directly after a result."""
+    """Return the number of user messages directly after a result."""
     return sum(before["role"] == "tool" and turn["role"] == "user" for before, turn in pairwise(turns))
 
 

@@ -1,7 +1,7 @@
 """MinHash sketches of records, which estimate how many word sequences two records have in common.
 
 For each of ``SIZE`` random orders of all sequences of five words, a sketch contains the first sequence of the record.
-The share of equal entries estimates the Jaccard similarity of two records.  One byte per entry is enough; 1 of 256
+The share of equal entries estimates the Jaccard similarity of two records. One byte per entry is sufficient: 1 in 256
 entries is equal by chance, which ``share`` corrects.
 """
 
@@ -16,28 +16,28 @@ from chatsquash.core.errors import UsageError
 SIZE = 256
 """The number of orders, and of bytes in a sketch."""
 NEAR = 0.8
-"""The smallest similarity of near duplicates."""
+"""The minimum similarity of near duplicates."""
 WORDS = 5
 _SEED = 1
 _BY_CHANCE = 1 / 256
 MIN_EQUAL = 205
-"""The smallest number of equal bytes in sketches of near duplicates: ``NEAR``, corrected for chance."""
+"""The minimum number of equal bytes in sketches of near duplicates: ``NEAR``, corrected for chance."""
 _BATCH = 1 << 16
 _CHARACTERS_AS_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Characters of languages written without spaces, each of which counts as a word."""
 
 
 def refuse_missing(option: str) -> None:
-    """Raise ``UsageError`` if the package that an option needs is not installed."""
+    """Raise ``UsageError`` if the package that an option requires is not installed."""
     try:
-        import rensa  # noqa: F401 - checks that it is installed
+        import rensa  # noqa: F401 - only checks whether it is installed
     except ImportError:
         raise UsageError(f"{option} needs the package rensa: pip install 'chatsquash[near]'") from None
 
 
 def sketch(texts: Iterable[str], fallback: bytes) -> bytes:
-    """Return the sketch of the words of all texts; of ``fallback`` if they contain none."""
-    from rensa import RMinHash  # rarely needed
+    """Return the sketch of the words in all texts, or of ``fallback`` if they contain none."""
+    from rensa import RMinHash  # few runs need it
 
     minhash = RMinHash(SIZE, _SEED)
     grams = iter(_grams([word for text in texts for word in _words(text)] or [fallback]))
@@ -47,7 +47,7 @@ def sketch(texts: Iterable[str], fallback: bytes) -> bytes:
 
 
 def common(one: bytes, other: bytes) -> int:
-    """Return the number of equal bytes of two sketches."""
+    """Return the number of equal bytes in two sketches."""
     return (int.from_bytes(one) ^ int.from_bytes(other)).to_bytes(SIZE).count(0)
 
 

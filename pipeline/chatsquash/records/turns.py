@@ -1,4 +1,4 @@
-"""Reads a conversation into the common form from which all training presets are made.
+"""Read a conversation into the common form from which all presets for training are made.
 
 Content is a string, calls have ids and names, results directly follow their calls and have their names, and only the
 first message may be a system message.
@@ -31,7 +31,7 @@ _HINT = "--unpaired cut ends the record before the call, --unpaired close gives 
 
 
 class _OpenCall(NamedTuple):
-    """A call without a result so far."""
+    """A call that has no result yet."""
 
     logged_id: str | None
     ident: str
@@ -39,15 +39,15 @@ class _OpenCall(NamedTuple):
 
 
 def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = NO_CHOICES) -> list[Turn]:
-    """Return the turns up to the last one of the assistant; raises ``CannotHoldError``.
+    """Return the turns up to the last one of the assistant; raise ``CannotHoldError`` if there is none.
 
-    A turn is a new object, or a logged message with only a role and a text, which must not be modified.
+    A turn is a new object, or a logged message with only a role and text, which must not be modified.
     """
     if choices.unpaired == "cut":
         messages = _cut_at_unpaired(messages, notes)
     messages, is_single = _without_malformed_end(messages, notes)
     if is_single and arguments is objects_or_texts:
-        arguments = objects  # malformed arguments may remain text within a conversation, but not in its only reply
+        arguments = objects  # malformed arguments may remain text in a conversation, but not in its only reply
     reading = _TurnReader(messages, arguments, notes, choices)
     following: list[Message] = []
     for at, message in enumerate(messages):
@@ -62,15 +62,13 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
             following = messages[at:]
             if any(each["role"] == "assistant" for each in following):
                 raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
-            break  # messages after the last one of the assistant are not part of the record
+            break  # messages after the assistant's last one are not part of the record
     return reading.finish(following)
 
 
 def _without_malformed_end(messages: list[Message], notes: Notes) -> tuple[list[Message], bool]:
-    """Return the messages without final replies with malformed arguments, and whether the only reply has them.
-
-    A reply that reaches its token limit is truncated, often within a call.
-    """
+    """Return the messages without final replies with malformed arguments, and whether the only reply has them."""
+    # A reply that reaches its token limit is truncated, often within a call.
     replies = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     stop = len(messages)
     while replies and any(map(chat.is_malformed, chat.calls(messages[replies[-1]]))):
@@ -91,7 +89,7 @@ def _note_malformed(rest: list[Message], notes: Notes) -> None:
 def _cut_at_unpaired(messages: list[Message], notes: Notes) -> list[Message]:
     """Return the messages before the first call that has no result when the assistant continues.
 
-    Raises ``CannotHoldError`` if no assistant message precedes it.
+    Raises ``CannotHoldError`` if no assistant message precedes the call.
     """
     place = _first_unpaired(messages)
     if place is None:
@@ -127,7 +125,7 @@ class _TurnReader:
     turns: list[Turn] = field(default_factory=list)
     open_calls: list[_OpenCall] = field(default_factory=list)
     interruptions: list[tuple[Message, int]] = field(default_factory=list)
-    """Messages between a call and its results, to be placed after the results."""
+    """Messages between a call and its results, which are moved after the results."""
     folded_system: Turn | None = None
     """The last turn made from a later system message."""
     unused_ids: Iterator[str] | None = None
@@ -150,7 +148,7 @@ class _TurnReader:
             raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quote(role)}", at))
 
     def finish(self, following: list[Message]) -> list[Turn]:
-        """Return all turns up to the last one of the assistant; ``following`` are messages that were not added."""
+        """Return all turns up to the last one of the assistant; ``following`` are the messages that were not added."""
         stop = len(self.turns)
         while stop and self.turns[stop - 1]["role"] != "assistant":
             stop -= 1
@@ -265,7 +263,7 @@ class _TurnReader:
             self._take_interruptions()
 
     def _close(self, at: int) -> None:
-        """Add the result of ``--unpaired close`` to open calls; without it, raise ``CannotHoldError``."""
+        """Add the result of ``--unpaired close`` to open calls; raise ``CannotHoldError`` without the option."""
         if self.choices.unpaired != "close":
             what = f"{quote(self.open_calls[0].name)} has no result when the assistant continues"
             raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
@@ -276,7 +274,7 @@ class _TurnReader:
         self._take_interruptions()
 
     def _take_interruptions(self) -> None:
-        """Add the messages that came before the last result."""
+        """Add the messages that preceded the last result."""
         interruptions, self.interruptions = self.interruptions, []
         for each, place in interruptions:
             self.take(each, place)
@@ -302,15 +300,15 @@ _OTHER_REASONING = frozenset(thoughts.MEMBERS[1:])
 def content_text(message: Message, role: str, notes: Notes, mode: Media = "refuse") -> str | list[Any]:
     """Return the content of a message as a string; other parts and unknown members are dropped and noted.
 
-    With media ``keep``, a content with images is a list of texts and images; raises ``RefusedMediaError``.  With
-    ``text``, media become placeholders, but never in assistant messages.
+    With media ``keep``, content with images is a list of texts and images, and ``RefusedMediaError`` may be raised.
+    With ``text``, media become placeholders, but never in assistant messages.
     """
     if mode == "text":
         message, mode = _with_placeholders(message, role, notes), "drop"
     if rest := message.keys() - _MEMBERS[role]:
         members: dict[str, Any] = message  # type: ignore[assignment]
         if mode != "drop":
-            _refuse(message, content=False)
+            _reject_media(message, content=False)
         notes.dropped.update(f"member {key} of {role} messages" for key in sorted(rest) if not is_empty(members[key]))
     content = message.get("content")
     if type(content) is str:
@@ -321,20 +319,20 @@ def content_text(message: Message, role: str, notes: Notes, mode: Media = "refus
         if mode == "keep":
             return _with_pictures(content, role, notes)
         if mode == "refuse":
-            _refuse(message)
+            _reject_media(message)
     notes.dropped.update(f"parts of type {kind}" for kind in _kinds(content, role))
     return chat.joined_text(message) or ""
 
 
 def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
-    """Return a message with placeholders for its media; they are dropped from assistant messages with other content."""
+    """Return a message with placeholders for its media, which assistant messages with other content drop instead."""
     kinds = Counter(media.media_types(message))
     if not kinds:
         return message
     if role == "assistant":
         rest: Turn = {key: value for key, value in message.items() if key not in media.MEMBERS}
         if not contents.has_content({**rest, "content": chat.joined_text(message)}):
-            _refuse(message)
+            _reject_media(message)
         return message
     notes.media_replaced.update(kinds)
     content: Json = message.get("content")
@@ -348,8 +346,8 @@ class RefusedMediaError(Exception):
     """Media can neither be kept nor dropped; the message describes them."""
 
 
-def _refuse(message: Message, *, content: bool = True) -> None:
-    """Raise ``RefusedMediaError`` if a message has media; without ``content``, only separate members count."""
+def _reject_media(message: Message, *, content: bool = True) -> None:
+    """Raise ``RefusedMediaError`` if a message has media; without ``content``, only in separate members."""
     kinds = Counter(media.media_types(message) if content else media.media_types({**message, "content": ""}))
     if kinds:
         counts = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
@@ -357,7 +355,7 @@ def _refuse(message: Message, *, content: bool = True) -> None:
 
 
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
-    """Return the texts and images of a content in order."""
+    """Return the texts and images of content in order."""
     content_parts: list[Any] = []
     for is_medium, run in groupby(content, key=lambda part: chat.media_type(part) is not None):
         run_parts = list(run)

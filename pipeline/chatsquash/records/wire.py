@@ -1,4 +1,4 @@
-"""Shapes records for fine-tuning APIs: only known members, restricted names of tools, and no reasoning."""
+"""Shape records for fine-tuning APIs: only known members, restricted tool names, and no reasoning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MEMBERS = {"name": str, "description": str, "parameters": dict, "strict": bool}
 def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
     """Yield the turns without reasoning.
 
-    Raises ``CannotHoldError`` for names that no API accepts, and for a last reply that only consists of reasoning.
+    Raises ``CannotHoldError`` for names that no API accepts, and for a last reply that consists only of reasoning.
     """
     for at, turn in enumerate(turns):
         for call in turn.get("tool_calls", ()):
@@ -42,7 +42,7 @@ def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
 
 
 def record(messages: list[Turn], definitions: list[dict[str, Any]], notes: Notes) -> dict[str, Any]:
-    """Return the record of messages and definitions, with the members that APIs accept."""
+    """Return the record of messages and definitions, with the members that the APIs accept."""
     tools = [{"type": "function", "function": _function(tool["function"], notes)} for tool in definitions]
     return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 

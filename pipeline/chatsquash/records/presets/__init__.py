@@ -1,7 +1,7 @@
 """One module per preset: the shape of a record that a family of trainers reads as it is.
 
 A module declares its shape as a JSON Schema, makes records of conversations, and reports content that it cannot
-represent.  Modules are discovered in this folder and imported when needed.
+represent. Modules are discovered in this folder and imported when needed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from chatsquash.records.line import StoredRecord
 
 DEFAULT = "chat"
-"""The specified record."""
+"""The default preset, whose records are specified."""
 NO_RESULT = "[no result]"
-"""The default text for missing results."""
+"""The default text of missing results."""
 
 
 class Column(NamedTuple):
@@ -33,7 +33,7 @@ class Column(NamedTuple):
     kind: Literal["messages", "text", "images"]
     """``messages``: a list of JSON objects; ``text``: a string; ``images``: names of image files."""
     members: tuple[str, ...] = ()
-    """The members of the objects, if all have exactly these, with strings."""
+    """The members of the objects, if all of them have exactly these members with strings."""
 
 
 class Choices(NamedTuple):
@@ -45,33 +45,33 @@ class Choices(NamedTuple):
     bridges: bool = False
     """Whether a user message directly after a result is appended to the result."""
     merges: bool = False
-    """Whether messages of one role are joined if they only become adjacent in the preset's shape."""
+    """Whether messages of one role are joined if they become adjacent only in the preset's shape."""
     drops_text_with_calls: bool = False
-    """Whether text is dropped if it only shares a message with calls in the preset's shape."""
+    """Whether text is dropped if it shares a message with calls only in the preset's shape."""
 
 
 NO_CHOICES = Choices()
-"""The defaults: conversations that a preset cannot represent are skipped."""
+"""The defaults, with which conversations that a preset cannot represent are skipped."""
 
 
 class ShapeResult(NamedTuple):
     """The record of a conversation, with findings."""
 
     record: dict[str, Any] | None
-    """``None`` for a conversation that the preset cannot represent."""
+    """The record; ``None`` for a conversation that the preset cannot represent."""
     findings: list[Violation]
     refusal: Violation | None = None
-    """The reason why it cannot; also among the findings."""
+    """The reason why the preset cannot represent it; also among the findings."""
     marks: list[Mark] | None = None
-    """The marks of assistant messages in the record; ``None`` if it cannot have flags."""
+    """The marks of assistant messages in the record; ``None`` if the record cannot have flags."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Preset:
     """The declarations in the module of a preset.
 
-    Other commands read records back with ``read`` or ``native``; records with ``messages`` whose calls are in
-    ``tool_calls`` need neither.
+    Other commands read records back with ``read`` or ``native``. Records with ``messages`` whose calls are in
+    ``tool_calls`` require neither.
     """
 
     NAME: str
@@ -82,19 +82,19 @@ class Preset:
     COLUMNS: tuple[Column, ...]
     """The members of a record in order, some of which may be missing."""
     shape: Callable[..., ShapeResult]
-    """Return the record of a conversation, given it and ``Choices``; nothing in the conversation is changed."""
+    """Returns the record of a conversation, given the conversation and ``Choices``; the conversation is not changed."""
     read: Callable[[dict[str, Any]], StoredRecord | None] | None = None
-    """Return the record in a line without ``messages``; ``None`` for one of another preset."""
+    """Returns the record in a line without ``messages``; ``None`` for a record of another preset."""
     native: Callable[[list[Any]], StoredRecord | None] | None = None
-    """Return the conversation in messages whose calls and results are in texts; ``None`` for any other."""
+    """Returns the conversation in messages with calls and results as text; ``None`` for any other messages."""
     TRAINERS: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The trainers that read the preset, each with the values of ``--loss`` that it supports."""
     extra_files: Callable[[list[str], Mapping[str, Sequence[str]]], dict[str, bytes]] | None = None
-    """Return more files by name, for the dataset's files and those of each split, as paths below its folder."""
+    """Returns additional files by name, given the dataset's files and those of each split as paths below its folder."""
 
 
 def choices(options: Options) -> Choices:
-    """Return the choices for presets in the options."""
+    """Return the choices for presets according to the options."""
     text = NO_RESULT if options.unpaired_text is None else options.unpaired_text
     return Choices(
         options.unpaired,

@@ -31,7 +31,7 @@ _PARTS: schema.Schema = {
     },
 }
 _CONTENT: schema.Schema = {"anyOf": [TEXT, _PARTS]}
-"""A text, or with ``--media keep`` texts and images in order."""
+"""Text or, with ``--media keep``, texts and images in order."""
 _ASSISTANT = schema.exactly(
     {"role": {"const": "assistant"}, "content": _CONTENT},
     {"reasoning_content": WORD, "tool_calls": schema.calls({"type": "object"}), **schema.FLAGS},
@@ -66,10 +66,8 @@ def _record(plain: PlainConversation) -> dict[str, Any]:
 
 
 def _with_images(plain: PlainConversation) -> dict[str, Any]:
-    """Return the record with the names of its images, if any.
-
-    With images, all user contents are lists, since TRL inserts all images before the first content that is a string.
-    """
+    """Return the record with the names of its images."""
+    # TRL inserts all images before the first content that is a string, so all user content becomes lists.
     pictures = [
         part
         for turn in plain.turns

@@ -40,7 +40,7 @@ COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
 def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
-    """Return turns with short ids; consecutive assistant turns are joined, and text is dropped if there are calls."""
+    """Return turns with short ids; consecutive assistant turns are joined, and text next to calls is dropped."""
     return shape_record(conversation, texts, _record, choices)
 
 

@@ -47,16 +47,14 @@ _INFO = {
 
 
 def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
-    """Join consecutive turns of each side so that both alternate; tools become JSON text."""
+    """Return turns with each side's consecutive turns joined, so that both sides alternate, and tools as JSON text."""
     return shape_record(conversation, objects_or_texts, _record, choices, as_text=True, alternates=True)
 
 
 def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
-    """Return ``dataset_info.json`` with an entry for each split, or for each file if splits have several.
-
-    An entry of LLaMA-Factory is a file, or a folder with all its files.
-    """
+    """Return ``dataset_info.json`` with an entry for each split, or for each file if splits consist of several."""
     del files
+    # An entry of LLaMA-Factory is a file, or a folder with all its files.
     entries: dict[str, Any] = {}
     for split, parts in splits.items():
         if not parts:
@@ -105,7 +103,7 @@ def _turn(role: str, run: list[Turn], plain: PlainConversation) -> dict[str, str
 
 
 def _calls(text: str, calls: list[dict[str, Any]]) -> str:
-    """Append calls to a text on a separate line, as models write them; without text, return only their JSON."""
+    """Append calls to text on a separate line, as models write them; without text, return only their JSON."""
     if chat.CALL_OPEN in text:
         raise CannotHoldError(
             shapes.unsupported_shape(f"{chat.CALL_OPEN} is in the text of a message with tool_calls", None)
@@ -125,7 +123,7 @@ def _join(texts: list[str]) -> str:
 
 
 def read(value: dict[str, Any]) -> StoredRecord | None:
-    """Return the conversation of a record; ``None`` for another preset.  Raises ``NotARecordError``."""
+    """Return the conversation in a record; ``None`` for another preset. Raises ``NotARecordError``."""
     if "conversations" not in value:
         return None
     turns, system = value["conversations"], value.get("system")
@@ -140,7 +138,7 @@ def read(value: dict[str, Any]) -> StoredRecord | None:
 
 
 def _definitions(tools: Json) -> Json:
-    """Return the definitions, wrapped as in LLaMA-Factory."""
+    """Return the definitions, wrapped as LLaMA-Factory wraps them."""
     definitions = (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools
     return [*map(_wrap, definitions)] if isinstance(definitions, list) else definitions
 
@@ -161,7 +159,7 @@ def _message(turn: Json, at: int) -> dict[str, Any]:
 
 
 def _with_call_blocks(value: str) -> str:
-    """Return the text of a turn of calls with a tagged block for each call."""
+    """Return the text of a turn with calls, with a tagged block for each call."""
     text, open_tag, calls = value.partition(chat.CALL_OPEN)
     parsed = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if open_tag else value)
     blocks = [jsonio.dumps(call).decode() for call in (parsed if isinstance(parsed, list) else [parsed])]

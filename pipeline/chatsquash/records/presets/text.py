@@ -40,7 +40,7 @@ For each function call, return a json object with function name and arguments wi
 {{"name": <function-name>, "arguments": <args-json-object>}}
 </tool_call>"""
 _SEPARATOR = "\n\n"
-"""The separator of ``--merge-consecutive`` between results and the following user message."""
+"""The separator that ``--merge-consecutive`` inserts between results and the following user message."""
 _TOOLS_OPEN, _TOOLS_CLOSE = "<tools>\n", "\n</tools>"
 
 
@@ -51,7 +51,7 @@ def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeRes
 
 def _record(plain: PlainConversation) -> dict[str, Any]:
     turns = [*_system(plain), *_turns(plain.turns)]
-    if plain.choices.merges:  # results are user messages by now, and calls are text
+    if plain.choices.merges:  # at this point, results are user messages and calls are text
         turns = merge_turns(turns, plain.notes, "user", "assistant")
     else:
         plain.notes.users_after_results = count_users_after_results(plain.turns)
@@ -92,7 +92,7 @@ def _assistant_text(turn: Turn) -> str:
 
 
 def native(messages: list[Any]) -> StoredRecord | None:
-    """Return the conversation in the texts of a record; ``None`` without signs of this preset."""
+    """Return the conversation in the text of a record; ``None`` without signs of this preset."""
     if not all(map(_is_plain, messages)):
         return None
     first = messages[0] if messages and messages[0]["role"] == "system" else None
