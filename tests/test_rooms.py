@@ -287,7 +287,7 @@ def test_a_compression_is_used_wherever_logs_and_datasets_are_read(toy, command,
     assert len((tmp_path / "out" / "two.jsonl").read_bytes().splitlines()) == 2
     assert command("verify", "out", "--logs").code == 0
     two.write_bytes(squeeze(lines[1]))
-    assert "two.jsonl.TOY: has changed since" in command("verify", "out", "--logs").out
+    assert "two.jsonl.TOY: file has changed since" in command("verify", "out", "--logs").out
     (tmp_path / "logs" / "two.jsonl").write_bytes(lines[1])
     assert "1  second copy\n" in command("convert", "logs", "-o", "again").err
     (tmp_path / "records.jsonl.toy").write_bytes(squeeze((tmp_path / "out" / "one.jsonl").read_bytes()))

@@ -11,7 +11,7 @@ ROWS = [
         stored_records.unsearched_line("the line is no JSON (\x1b)"),
         "unsearched-line",
         "error",
-        "the line is skipped, the line is no JSON (\\x1b): text that cannot be searched is not written",
+        "line skipped: the line is no JSON (\\x1b); text that cannot be searched is not written",
     ),
 ]
 

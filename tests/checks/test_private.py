@@ -17,7 +17,7 @@ ROWS = [
         private.redaction_failed("MemoryError"),
         "redaction-failed",
         "error",
-        "a text cannot be searched for private data (MemoryError): nothing of the session is written",
+        "text cannot be searched for private data (MemoryError): the session is not written",
     ),
 ]
 

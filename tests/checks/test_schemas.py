@@ -112,12 +112,12 @@ SECRET = "\x1b[2Jsecret" * 100
 
 
 @cases("parameters, arguments, expected",
-    ("the place and the rule", PATH, {"path": 5}, "'/path' breaks 'type' 'string': check"),
-    ("a place further inside", schema(a={"items": PATH}), {"a": [{}, {"depth": SECRET}]}, "'/a/1/depth' breaks 'type' 'integer': check"),
-    ("what is missing", {**PATH, "required": ["depth", "path"]}, {"depth": 1}, "the whole breaks 'required' 'path': check"),
-    ("no value", schema(a={"enum": ["x", "y"]}), {"a": SECRET}, "'/a' breaks 'enum': check"),
-    ("a name, escaped and cut", {**PATH, "additionalProperties": False}, {SECRET: 1}, "breaks 'additionalProperties' '\\x1b[2Jsecret\\x1b[2J"),
-    ("a place, escaped and cut", {"additionalProperties": {"type": "string"}}, {SECRET: 1}, "definition, '/\\x1b[2Jsecret\\x1b[2J"),
+    ("the place and the rule", PATH, {"path": 5}, "'/path' violates 'type' 'string'): check"),
+    ("a place further inside", schema(a={"items": PATH}), {"a": [{}, {"depth": SECRET}]}, "'/a/1/depth' violates 'type' 'integer'): check"),
+    ("what is missing", {**PATH, "required": ["depth", "path"]}, {"depth": 1}, "the top level violates 'required' 'path'): check"),
+    ("no value", schema(a={"enum": ["x", "y"]}), {"a": SECRET}, "'/a' violates 'enum'): check"),
+    ("a name, escaped and cut", {**PATH, "additionalProperties": False}, {SECRET: 1}, "violates 'additionalProperties' '\\x1b[2Jsecret\\x1b[2J"),
+    ("a place, escaped and cut", {"additionalProperties": {"type": "string"}}, {SECRET: 1}, "definition ('/\\x1b[2Jsecret\\x1b[2J"),
 )  # fmt: skip
 def test_a_finding_says(parameters, arguments, expected):
     (text,) = told(called(parameters, arguments))

@@ -7,7 +7,7 @@ from chatsquash.checks import shapes
 ROWS = [
     (shapes.no_assistant_turn(), "no-assistant-turn", "error", "nothing to train on: check whether replies were logged"),
     (shapes.arguments_unparsable("a\n", "not valid JSON", 3), "arguments-unparsable", "error", "of 'a\\n' are not valid JSON, but"),
-    (shapes.integer_too_large("18446744073709551616"), "integer-too-large", "error", "integer '18446744073709551616' is"),
+    (shapes.integer_too_large("18446744073709551616"), "integer-too-large", "error", "integer '18446744073709551616' exceeds"),
     (shapes.lone_surrogate("a\ud800"), "lone-surrogate", "error", "a lone surrogate in 'a\\ud800'"),
     (shapes.unpaired_call("a result has no id\x1b", 3), "unpaired-call", "error", "a result has no id\\x1b: --preset chat"),
     (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media text replaces it with a"),
@@ -17,7 +17,7 @@ ROWS = [
         "warning",
         "media replaced by placeholders: image_url 2 (--media keep with --preset hf keeps images",
     ),
-    (shapes.unpaired_call("x", 3, "do this, "), "unpaired-call", "error", "x: do this, --preset chat keeps it"),
+    (shapes.unpaired_call("x", 3, "do this; "), "unpaired-call", "error", "x: do this; --preset chat keeps it"),
     (shapes.unsupported_shape("x\x1b", None), "unsupported-shape", "error", "x\\x1b, which the preset does not support: --preset"),
     (shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}), "shape-dropped", "warning", "does not support: reasoning 2, x\\x1b 1 ("),
     (
@@ -26,7 +26,7 @@ ROWS = [
         "warning",
         "2 user messages right after a result: ms-swift deletes such records, torchtune stops",
     ),
-    (shapes.unsupported_shape("x", None, "do this, "), "unsupported-shape", "error", "does not support: do this, --preset chat"),
+    (shapes.unsupported_shape("x", None, "do this; "), "unsupported-shape", "error", "does not support: do this; --preset chat"),
     (shapes.shape_changed({"ids shortened": 2}), "shape-changed", "info", "changed to fit: ids shortened 2"),
     (shapes.float_rounded(["0.7"], 1), "float-rounded", "warning", "1 number that datasets rounds on loading: 0.7 ("),
     (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds on"),

@@ -150,7 +150,7 @@ CHOOSE = "choose another with --output"
     ("a wrong path", ["nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a wrong path beside a good one", ["logs", "nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a glob that nothing fits", ["*.x"], "error: *.x: nothing matches\n"),
-    ("nothing to read", ["other"], f"error: other: no session logs to read; seen: 1 .md\n{LOGS_ARE}\n"),
+    ("nothing to read", ["other"], f"error: other: no session logs to read; found: 1 .md\n{LOGS_ARE}\n"),
     ("logs in the output folder", ["logs", "-o", "."], f"error: logs: is in the output folder, which is never read; {CHOOSE}\n"),
     ("an output folder of others", ["logs", "-o", "other"],
      f"error: other: is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),
@@ -188,7 +188,7 @@ def test_errors_say_where_what_and_what_to_do(command, arguments, err):
     ("convert logs --workers x", "--workers: 'x' is not a whole number; see chatsquash convert --help"),
     ("convert logs --min-turns -1", "--min-turns: -1 is not in the range x>=0; see chatsquash convert --help"),
     ("convert", "LOGS is missing: name folders, files, globs or URLs, as in chatsquash convert logs"),
-    ("check", "DATASETS is missing; see chatsquash check --help"),
+    ("check", "DATASETS is missing; run chatsquash check --help"),
     ("nope", "no such command 'nope'; see chatsquash --help"),
 )
 def test_errors_of_usage_look_like_all_others(command, arguments, error):

@@ -175,7 +175,7 @@ def test_a_record_on_which_the_search_fails_is_left_out(command, monkeypatch):
     made, ended = redacted(command, {"a": "good"}, {"a": f"bad {TOKEN}"})
     assert made == [{"a": "good"}]
     assert ended.code == 3
-    assert "input=in.jsonl:2\t[redaction-failed] a text cannot be searched for private data (ValueError)" in ended.out
+    assert "input=in.jsonl:2\t[redaction-failed] text cannot be searched for private data (ValueError)" in ended.out
     assert TOKEN not in ended.out + ended.err
 
 

@@ -60,7 +60,7 @@ def test_the_clean_up_follows_the_settings(home):
     (home / ".claude/settings.json").write_text('{"cleanupPeriodDays": 10}')
     os.utime(session, (now, now - 11 * 86_400))
     assert "10 days" in agents.as_text()
-    assert "1 file (0.0 MB) when it starts next" in agents.as_text()
+    assert "1 file (0.0 MB) when it next starts" in agents.as_text()
     os.utime(session, (now, now - 5 * 86_400))
     assert "1 file (0.0 MB) within 7 days" in agents.as_text()
     (home / ".claude/settings.json").write_text("{")
@@ -98,7 +98,10 @@ def test_an_agent_that_is_not_known_or_keeps_nothing_is_an_error(command, home):
 
 
 PLACELESS = [
-    ("aider", "has no folder for all sessions; its files are in projects (.aider.chat.history.md): pass them as LOGS"),
+    (
+        "aider",
+        "has no single folder for all sessions; its files are in projects (.aider.chat.history.md): pass them as LOGS",
+    ),
     ("swe_agent", "has no fixed folder: pass its files as LOGS"),
     ("chatgpt", "has no fixed folder: pass its files as LOGS"),
     ("crush", "; its files are in projects (.crush/crush.db, .opencode/opencode.db): pass them as LOGS"),

@@ -123,7 +123,7 @@ def test_members_that_are_no_files_below_are_findings(here):
     told = {each["file"].partition("!/")[2]: each["text"] for each in findings("archive-member")}
     assert {name: text.split(",")[1].split(":")[0] for name, text in told.items()} == {
         "/etc/absolute.jsonl": " because it has an absolute name",
-        "../above.jsonl": " because it has a name that points outside the archive",
+        "../above.jsonl": " because it has a path that leads outside the archive",
         "C:\\drive.jsonl": " because it has an absolute name",
         "link.jsonl": " because it is a link",
         "good.jsonl": " because it has the name of an earlier member",
@@ -230,7 +230,7 @@ def test_a_member_of_a_zip_file_may_not_expand_beyond_the_bounds(here, bounds):
     assert (summary.written, summary.sessions) == (1, 1)
     (found,) = findings("archive-member")
     assert found["file"] == "a.zip!/large.jsonl"
-    assert found["text"].startswith("not read, because it expands to more than")
+    assert found["text"].startswith("not read because it expands to more than")
 
 
 def test_members_of_a_zip_file_that_share_their_bytes_are_read_once(here):
@@ -245,7 +245,7 @@ def test_members_of_a_zip_file_that_share_their_bytes_are_read_once(here):
     (here / "a.zip").write_bytes(data[:begin] + held + tail)
     assert convert("a.zip", "out", PLAIN).written == 1
     (found,) = findings("archive-member")
-    assert found["text"].startswith("not read, because it overlaps another member")
+    assert found["text"].startswith("not read because it overlaps another member")
 
 
 def test_an_archive_that_cannot_be_read_is_named_where_there_is_nothing_else(here):

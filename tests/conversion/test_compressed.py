@@ -102,7 +102,7 @@ def test_compressed_logs_are_verified(here, sessions_by):
     for way, name in zip(WAYS, LOGS, strict=True):
         path = Path("logs") / f"{name}.{way}"
         path.write_bytes(WAYS[way](write_log(here / "other", log_line("other")).read_bytes()))
-        problem = f"{path}: has changed since it was converted"
+        problem = f"{path}: file has changed since it was converted"
         assert problem in verify(Path("out"), logs=True).problems
 
 
@@ -194,4 +194,4 @@ def test_an_exchange_on_several_lines_keeps_to_the_bounds_and_its_bytes_count(he
     summary = convert("spread", "out", Options(max_line=100, replace=True))
     assert (summary.written, summary.sizes) == (0, Account(unreadable=len(text) + 3))
     (rejected,) = Path("out/reports/rejected.jsonl").read_text().splitlines()
-    assert "longer than the 100 bytes that are read (--max-line)" in rejected
+    assert "longer than 100 bytes (--max-line)" in rejected

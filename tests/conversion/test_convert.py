@@ -102,7 +102,7 @@ def test_outputs_below_the_logs_and_second_names_are_reported(here):
     assert (summary.written, summary.others) == (1, {"same file again": 1, "earlier output": 1})
     found = [finding for finding in report("findings.jsonl") if finding["code"] == "file-not-read"]
     assert [finding["file"] or None for finding in found] == ["logs/old", None]
-    readers = "chatsquash stats, check and translate read its records, and merge joins it with others"
+    readers = "chatsquash stats, check and translate read its records, and merge joins it with other results"
     assert [finding["text"] for finding in found] == [
         f"an output of chatsquash, not logs: {readers}",
         "same file again, 1 not read: each file is converted once, under its first name",
@@ -383,7 +383,7 @@ def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, files, seen):
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(exclude=("z*",)))
     first, *hints = str(caught.value).split("\n")
-    assert first == f"logs: no session logs to read; seen: {seen}"
+    assert first == f"logs: no session logs to read; found: {seen}"
     if "by options" in seen:
         assert hints == [in_python("widen --include, --exclude, --since or --until")]
     else:
@@ -405,7 +405,7 @@ def test_the_error_is_three_short_lines_and_what_was_seen_adds_none(here, comman
 def test_of_many_arguments_the_first_are_named(here):
     for name in "abcdefg":
         write_log(here / name)
-    with pytest.raises(UsageError, match=r"^a, b, c, d, e, \.\.\.: no session logs to read; seen: 7 excluded"):
+    with pytest.raises(UsageError, match=r"^a, b, c, d, e, \.\.\.: no session logs to read; found: 7 excluded"):
         convert(list("abcdefg"), "out", Options(exclude=("*",)))
 
 
@@ -518,7 +518,7 @@ BAD_REASON = f"{WHERE}:2: request is missing [bad-entry]"
     ("abort, a clock that goes back", BACKWARD, {"on_invalid": "abort"}, None, StoppedError,
      f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: timestamp is earlier than line 1 (--on-invalid keep"),
     ("abort, a second session id", MIXED, {"on_invalid": "abort"}, None, StoppedError,
-     f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: session_id is '…', line 1 has '…'"),
+     f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: session_id is '…', but line 1 has '…'"),
     ("abort names the reason and no bad line before it", [BAD, *BACKWARD], {"on_invalid": "abort"}, None, StoppedError,
      f"stopped by --on-invalid abort, nothing was written: {WHERE}:3: timestamp is"),
     ("strict, a session left out", BACKWARD, {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}:2: timestamp is"),

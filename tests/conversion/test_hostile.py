@@ -16,8 +16,8 @@ from tests.conftest import log_line, tree, user, write_log
 from tests.outputs import findings, manifest
 
 GOOD = log_line("good", session_id="good")
-ENTRY = "the entry is skipped, {}: see reports/rejected.jsonl"
-HERE = "the line is skipped, {}: see reports/rejected.jsonl"
+ENTRY = "entry skipped: {}; see reports/rejected.jsonl"
+HERE = "line skipped: {}; see reports/rejected.jsonl"
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b\u202e\u2028\r"
 
 
@@ -77,7 +77,7 @@ def told(value: str) -> bytes:
     return spelled(log_line("VALUE")).replace(b'"VALUE"', value.encode("utf-8", "surrogateescape"))
 
 
-DEEP = "nested more deeply than the {} levels that are read (--max-nesting)"
+DEEP = "nested more deeply than {} levels (--max-nesting)"
 LINES = [
     Line("as deep as it may be", nested(500), []),
     Line("one level more", nested(501), [("bad-line", HERE.format(DEEP.format(500)))]),
@@ -103,7 +103,7 @@ LINES = [
     Line(
         "a line that is too long",
         told('"' + "x" * 10_000 + '"'),
-        [("bad-line", HERE.format("longer than the 4,096 bytes that are read (--max-line)"))],
+        [("bad-line", HERE.format("longer than 4,096 bytes (--max-line)"))],
         ("--max-line", "4KiB"),
     ),
     Line(
@@ -401,7 +401,7 @@ def test_a_log_of_which_hardly_a_line_can_be_read_is_read_no_further(here, comma
     (here / "logs" / "few.jsonl").write_bytes(b"{x\n" * 3)
     hold_to_the_promise(here, command, "--max-rejected", "3", "--exclude", "many.jsonl.gz")
     why = "more than 3 of its lines cannot be read (--max-rejected allows more)"
-    cut = ("cut-short", f"only the beginning of the log was read, {why}: look for a better copy")
+    cut = ("cut-short", f"only the beginning of the log was read: {why}; look for an intact copy")
     assert [each for each in of("logs/many.jsonl") if each[0] != "bad-line"] == [cut]
     assert sorted(users()) == ["first", "good"]
     assert [code for code, _ in of("logs/few.jsonl")] == ["empty-session", *["bad-line"] * 3]

@@ -15,7 +15,7 @@ from tests.outputs import report
 MANY = "[" + "[]," * 20_000 + "[]]"
 """60 kB that take 1.5 MB."""
 MEMORY = 1_000_000
-WHY = "parsed it would take more than the 1,000,000 bytes of memory that are allowed (--max-memory)"
+WHY = "parsing it would take more than 1,000,000 bytes of memory (--max-memory)"
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ def test_the_summary_names_the_options_that_differ_from_those_of_the_output_it_r
     assert "replaced" not in table(convert("logs", "out", Options(include=("*.jsonl",))))
     summary = convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",)))
     assert summary.other_options == ["preset", "exclude"]
-    assert table(summary)["replaced"] == "an earlier output that was made with other options: preset, exclude"
+    assert table(summary)["replaced"] == "an earlier output with other options: preset, exclude"
     again = convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",)))
     assert (again.unchanged, again.other_options) == (True, [])
     assert convert("logs", "out", Options(replace=True)).other_options == ["preset", "include", "exclude"]

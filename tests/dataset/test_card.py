@@ -64,9 +64,9 @@ def test_names_from_logs_are_no_markup():
     assert section(page, "Models")[2:] == [
         f"| {shown} | 2 | 30 | 100.0% |",
         "",
-        "In all, 30 characters of assistant messages are trained on: text, reasoning and tool calls.",
+        "In total, 30 characters of assistant messages are trained on: text, reasoning and tool calls.",
     ]
-    assert section(page, "Terms of the models")[2].startswith(f"| other models | {shown} | Check the terms")
+    assert section(page, "Model terms")[2].startswith(f"| other models | {shown} | Check the terms")
     assert section(page, "Tools")[2:] == [f"| {shown} | 1 | 2 | 3 | 4 |"]
 
 
@@ -87,11 +87,11 @@ def test_numbers_of_the_records_stand_in_it(tmp_path):
     page = (tmp_path / "out/README.md").read_text()
     convert(tmp_path / "logs", tmp_path / "bare", Options(format="jsonl"))
     lengths = sorted(len(line) for line in (tmp_path / "bare/data/train-00000-of-00001.jsonl").read_text().splitlines())
-    assert section(page, "Size of the records")[2:6] == [
+    assert section(page, "Record sizes")[2:6] == [
         "| assistant turns | 1 | 1 | 2 | 2 | 4 |",
         "| tool calls | 0 | 0 | 0 | 0 | 0 |",
         f"| characters | {lengths[0]} | {lengths[1]} | {lengths[2]} | {lengths[2]} | {sum(lengths)} |",
-        "| tokens, as logged | 1 | 11 | 21 | 21 | 33 |",
+        "| tokens (as logged) | 1 | 11 | 21 | 21 | 33 |",
     ]
     size = (tmp_path / "out/data/train-00000-of-00001.jsonl").stat().st_size
     assert f"  - name: train\n    num_bytes: {size}\n    num_examples: 3\n" in page

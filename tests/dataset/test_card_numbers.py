@@ -129,7 +129,7 @@ def test_what_records_contain_is_what_is_in_their_files(converted):
 
 def test_lengths_and_calls_are_those_of_the_files(converted):
     page, records, _, options = converted
-    cells = {row[0]: row[1:] for row in card_tables(page)["Size of the records"]}
+    cells = {row[0]: row[1:] for row in card_tables(page)["Record sizes"]}
     calls = [sum(len(each.get("tool_calls") or ()) for each in said_by_assistants(record)) for record in records]
     assert [number(cells["tool calls"][at]) for at in (0, 3, 4)] == [min(calls), max(calls), sum(calls)]
     if options.get("format") != "parquet" and not options.get("metadata"):
@@ -149,7 +149,7 @@ def test_models_and_their_shares_are_those_of_the_messages_that_are_trained_on(c
         counts[row["model"] or "not named in the log"] += bool(trained)
     table = card_tables(page)["Models"]
     total = by_model.total()
-    assert f"In all, {total:,} characters of assistant messages are trained on" in page
+    assert f"In total, {total:,} characters of assistant messages are trained on" in page
     cells = {model: (number(records), number(length), share) for model, records, length, share in table[:20]}
     for model, (records_of_model, characters, share) in cells.items():
         assert share == f"{characters / total:.1%}"

@@ -98,7 +98,7 @@ def test_a_split_by_cluster_leaks_nothing_and_says_that_it_may_move_records(here
     for seed in range(4):
         chosen = Options(anonymize=False, format="jsonl", split="train=0.5,test=0.5", split_by="cluster", seed=seed)
         summary = convert("logs", "out", chosen)
-        assert table(summary)["splits"].endswith("by cluster: records may move when logs are added")
+        assert table(summary)["splits"].endswith("by cluster: records may change splits when logs are added")
         held = {path.name[:4]: path.read_text("utf-8") for path in Path("out/data").iterdir()}
         assert all(sum(f"Task {task}" in text for text in held.values()) == 1 for task in "abcdef")
         assert len([text for text in held.values() if STORY in text]) == 1

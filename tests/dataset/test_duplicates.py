@@ -106,7 +106,7 @@ def test_the_second_record_goes_by_these_rules(first, second, rules, rule):
 def test_a_beginning_goes_that_stands_before_what_it_begins():
     assert left([line(*HI), line(*MORE)], duplicates="prefix") == (
         [1],
-        {0: "the record is the beginning of that of 1, which is written (--duplicates keep writes both)"},
+        {0: "the beginning of the record of 1, which is written (--duplicates keep writes both)"},
     )
 
 
@@ -140,7 +140,7 @@ def test_the_first_of_near_records_stands_for_the_others():
     kept, gone = left([line(user(each)) for each in texts], duplicates="near")
     assert (kept, list(gone)) == ([0], [1, 2, 3])
     assert all(
-        text.startswith("the record nearly equals that of 0, which is written: about ") for text in gone.values()
+        text.startswith("nearly identical to the record of 0, which is written: about ") for text in gone.values()
     )
 
 

@@ -90,7 +90,7 @@ def test_equal_records_are_written_once():
     records = [b'{"a":1}', b'{"a":2}', b'{"a":1}', b'{"a": 1}', b'{"a":2}']
     found = [sieve.apply(job(f"s{n}"), outcome(record)) for n, record in enumerate(records)]
     assert [each.duplicates for each in found] == [0, 0, 1, 0, 1]
-    assert found[4].outcome.findings[-1].text.startswith("the record equals that of s1.jsonl, which is written")
+    assert found[4].outcome.findings[-1].text.startswith("identical to the record of s1.jsonl, which is written")
 
 
 def test_so_are_those_of_one_file():

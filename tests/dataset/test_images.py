@@ -140,7 +140,7 @@ def test_what_is_behind_the_last_message_of_the_assistant_is_no_part_of_the_reco
     log = log_line("a", {"role": "assistant", "content": "b"}, user([ELSEWHERE]), reply=None)
     (outcome,) = convert_session([json.dumps(log).encode()], Options(**{**KEEP, "media": media}))
     assert [message["content"] for message in json.loads(outcome.record)["messages"]] == ["a", "b"]
-    assert "role user after the last of the assistant 1" in "; ".join(each.text for each in outcome.findings)
+    assert "user messages after the last assistant message 1" in "; ".join(each.text for each in outcome.findings)
 
 
 @cases(
@@ -371,7 +371,7 @@ def test_lines_name_files_that_are_written_once(logs):
     named = {each["path"]: each["sha256"] for each in json.loads(Path("out/run.json").read_bytes())["outputs"]}
     assert named[file(PNG)] == hashlib.sha256(PNG).hexdigest()
     assert "  - name: images\n    list: image\n" in Path("out/README.md").read_text()
-    assert "Run it in this folder" in Path("out/README.md").read_text()
+    assert "Run this in the dataset folder" in Path("out/README.md").read_text()
     assert "!/images/" in Path("out/.gitignore").read_text()
 
 

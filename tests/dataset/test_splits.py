@@ -122,7 +122,7 @@ def test_a_share_that_is_missed_is_told_with_the_largest_group():
     (found,) = splits.missed_shares()
     assert found.code == "split-share"
     assert "the split 'test' has" in found.text
-    assert "instead of 10.00%; the largest group has 41 records in 'test', its first log is " in found.text
+    assert "instead of 10.00%; the largest group has 41 records in 'test' (first log: " in found.text
 
 
 @cases("split, sizes, missed",

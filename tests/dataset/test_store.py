@@ -187,7 +187,7 @@ def test_a_damaged_record_of_what_is_ours_stops_before_anything_is_touched(tmp_p
     with pytest.raises(UsageError) as caught:
         Output(out)
     ways_out = f"choose another folder with --output, or delete {out / '.chatsquash'}, after which all other files"
-    expected = f"written.json: is damaged; {ways_out} in the folder count as foreign"
+    expected = f"written.json: is damaged; {ways_out} in the folder are treated as foreign"
     assert str(caught.value).endswith(expected)
     assert tree(tmp_path) == before
 

@@ -74,7 +74,7 @@ def test_the_summary_for_people():
         "lines          1,011  2 selected, 3 superseded, 1 cut, 1 cleaned, 1,000 skipped,",
         "                      3 unreadable, 1 blank",
         "replies            9  4 carried, 2 rewritten, 1 retried, 2 side requests",
-        "reasoning          3  1 in the records, 1 more withheld at the source",
+        "reasoning          3  1 in the records, 1 more withheld by the provider",
         "cleaned            4  1 info message, 2 empty assistants, 1 title request",
         "anonymised         3  e-mail addresses",
         "not read           3  2 .md, 1 no suffix",

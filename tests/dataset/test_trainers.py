@@ -193,9 +193,9 @@ def test_check_names_the_place_that_a_trainer_does_not_read(command, tmp_path):
     ]
     (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
     found = command("check", tmp_path / "data.jsonl", "--for", "verl")
-    assert "'/messages/1' breaks 'oneOf'" in found.out
+    assert "'/messages/1' violates 'oneOf'" in found.out
     assert "2 records checked for verl: 1 readable" in found.err
-    assert "breaks 'additionalProperties' 'extra'" in command("check", tmp_path / "data.jsonl", "--for", "openai").out
+    assert "violates 'additionalProperties' 'extra'" in command("check", tmp_path / "data.jsonl", "--for", "openai").out
     assert command("check", tmp_path / "data.jsonl", "--for", "x").code == 2
 
 

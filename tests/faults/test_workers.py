@@ -61,8 +61,8 @@ def logs(folder: Path, *names: str) -> None:
 @cases(
     "fate, reasons, code",
     ("killed once", "once", [], 0),
-    ("killed each time", "killed", ["its process ended twice, by SIGKILL"], 3),
-    ("without memory", "memory", ["its process ended twice, by exit code 70"], 3),
+    ("killed each time", "killed", ["its process died twice with SIGKILL"], 3),
+    ("without memory", "memory", ["its process died twice with exit code 70"], 3),
 )
 @pytest.mark.parametrize("batch", [1, 3])
 def test_a_session_that_ends_its_process_is_tried_once_more_and_the_run_goes_on(tmp_path, fate, reasons, code, batch):
@@ -71,7 +71,9 @@ def test_a_session_that_ends_its_process_is_tried_once_more_and_the_run_goes_on(
     summary = run(tmp_path, 2, batch)
     assert summary["code"] == code
     assert summary["sessions"]["seen"] == len(names)
-    assert [text.partition(": ")[0] for _, text in lost(tmp_path)] == [f"the log is skipped, {why}" for why in reasons]
+    assert [text.partition(": ")[0] for _, text in lost(tmp_path)] == [
+        f"the log was skipped ({why})" for why in reasons
+    ]
     written = [name for name in sorted(names) if not (reasons and name.startswith(fate))]
     assert users(tmp_path) == written
 
@@ -87,4 +89,4 @@ def test_what_was_lost_is_tried_again_by_the_next_run(tmp_path):
     assert run(tmp_path, 2)["sessions"]["left_out"] == {"lost-worker": 1}
     again = run(tmp_path, 1)
     assert (again["reused"], again["unchanged"], again["sessions"]["left_out"]) == (2, False, {"lost-worker": 1})
-    assert lost(tmp_path)[0][1].startswith("the log is skipped, memory ran out: ")
+    assert lost(tmp_path)[0][1].startswith("the log was skipped (memory ran out): ")

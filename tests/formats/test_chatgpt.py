@@ -51,7 +51,7 @@ def test_a_summary_stands_for_a_thought_and_one_without_is_counted():
     assert found.messages[1]["reasoning_content"] == "Tea?"
     empty = thought({"content_type": "thoughts"})
     (found,) = read(node("1", None, "user", "a"), empty, node("3", "2", "assistant", "b"))
-    assert found.origin.unread == {"thoughts without a text": 1}
+    assert found.origin.unread == {"thoughts without text": 1}
 
 
 def test_parents_that_form_a_loop_or_are_not_there_come_to_an_end():

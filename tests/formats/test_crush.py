@@ -105,9 +105,9 @@ def test_a_session_may_name_its_summary_alone():
 def test_what_a_message_does_not_hold_is_counted():
     odd = [part("tool_call", id="c", name="n", input=""), part("new"), {"type": 1}, part("text", text="hi", extra=1)]
     (found,) = told(message("user", *odd))
-    expected = {"part.text.extra": 1, "part of the type a number": 1, "part of the type new": 1}
+    expected = {"part.text.extra": 1, "part of type a number": 1, "part of type new": 1}
     assert expected.items() <= found.origin.unread.items()
-    assert found.origin.unread["part that is not allowed in a message of the role user"] == 1
+    assert found.origin.unread["part not allowed in a message with role user"] == 1
 
 
 @pytest.mark.parametrize("parts", [None, "{", b"\xff", '["\udcff"]', "[" * 100_000])

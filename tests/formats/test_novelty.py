@@ -141,7 +141,7 @@ def test_a_view_of_entire_alone_says_what_to_convert_instead(tmp_path):
     (tmp_path / "logs/transcript.jsonl").write_text(f"{json.dumps(VIEW)}\n" * 9)
     convert([str(tmp_path / "logs")], tmp_path / "out", Options(anonymize=False))
     (found,) = findings("unknown-format", out=tmp_path / "out")
-    assert "a view of a session by Entire" in found["text"]
+    assert "an Entire session view" in found["text"]
     assert "convert full.jsonl instead" in found["text"]
 
 

@@ -11,7 +11,7 @@ from chatsquash.formats import NO_RANK, PLAIN_RANK, Recognised, look_alike, reco
 from tests.conftest import cases
 
 ALL = ["gemini", "gemini_interactions", "openai_responses", "anthropic", "bedrock", "ollama", "openai_chat"]
-PLAIN = "chat messages without the marks of any provider"
+PLAIN = "chat messages without provider-specific members"
 
 
 def chat(*messages, **more):
@@ -213,7 +213,7 @@ ALIKE = [
     ({"prompt": "x", "chosen": "y", "rejected": "z"}, "a preference dataset"),
     ({"instruction": "x", "input": "", "output": "y"}, "an instruction dataset"),
     ({"data": [{"embedding": [0.1]}]}, "a response with embeddings"),
-    ({"results": [{"flagged": True}]}, "a response of a moderation service"),
+    ({"results": [{"flagged": True}]}, "a moderation response"),
     ({"a": 1, "b": 2}, 'a JSON object with the keys "a", "b"'),
     ({}, "a JSON object with no keys"),
     ({"request": chat(USER), "response": None}, None),

@@ -169,7 +169,7 @@ def without_a_token(monkeypatch, here):
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(here / "none"))
     monkeypatch.setattr("huggingface_hub.utils._auth._get_token_from_google_colab", lambda: None)
-    return "there is no token for the Hub"
+    return "no token for the Hub was found"
 
 
 def without_the_library(monkeypatch, here):
@@ -191,7 +191,7 @@ def test_a_dry_run_that_cannot_ask_the_hub_lists_every_file(push, hub, monkeypat
     why = hinder(monkeypatch, here)
     done = push("--dry-run", yes=False)
     assert (done.code, done.err, len(hub.asked)) == (0, "nothing was sent (--dry-run)\n", asked)
-    assert done.out.splitlines() == [f"hf://datasets/me/chats: every file is listed, because {why}", *compared[1:]]
+    assert done.out.splitlines() == [f"hf://datasets/me/chats: all files are listed because {why}", *compared[1:]]
 
 
 def test_a_branch_is_made_and_main_stays(push, hub):

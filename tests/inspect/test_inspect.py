@@ -155,7 +155,7 @@ def test_what_comes_first_is_shown_before_the_rest_is_read(here):
     (
         "a pipe, which would never end",
         "fifo.jsonl",
-        f"fifo.jsonl: no session logs to read; seen: 1 special file\n{no_logs.READ}\n{no_logs.NEXT}",
+        f"fifo.jsonl: no session logs to read; found: 1 special file\n{no_logs.READ}\n{no_logs.NEXT}",
     ),
 )
 def test_what_cannot_be_shown_is_an_error(here, given, message):
@@ -296,7 +296,7 @@ def test_of_many_conversations_few_are_drawn_and_the_others_are_counted(here):
     assert found[-3:] == [
         "│     Number 9? … It is 9.",
         "└─ … 1,989 more: 1,989 branch",
-        "1,989 of 2,000 conversations are not drawn here (--verbose draws them)",
+        "1,989 of 2,000 conversations are not shown (--verbose shows all)",
     ]
     assert found[1].startswith("main: 2 replies, lines 1, 2001, ")
     whole = drawn(rewound_to_each(2000), here, verbose=True)
@@ -320,7 +320,7 @@ def test_conversations_that_come_from_each_other_are_indented_up_to_some_columns
     found = drawn(summed_up(200), here)
     assert max(map(len, found)) <= 110
     assert len(found) == 1 + 2 * 100 + 1
-    assert found[-1] == "300 of 400 conversations are not drawn here (--verbose draws them)"
+    assert found[-1] == "300 of 400 conversations are not shown (--verbose shows all)"
     assert len(drawn(summed_up(200), here, verbose=True)) == 1 + 2 * 400
 
 

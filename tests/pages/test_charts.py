@@ -30,7 +30,7 @@ def test_a_chart_has_its_numbers_as_a_table_and_no_style():
     assert 'fill="var(--blue)"' in page
     assert 'font-family="sans-serif"' in page
     assert '<th scope="row">b</th><td>2</td><td>0</td>' in page
-    assert 'role="img" aria-label="Title &lt;b&gt;: the table below has its numbers"' in page
+    assert 'role="img" aria-label="Title &lt;b&gt;: the numbers are in the table below"' in page
     assert figure(chart("a", "b")) == page
     assert figure(chart("a", "b", is_horizontal=False)) != page
 

@@ -134,7 +134,7 @@ def test_a_small_set_is_shown_without_reasons_that_tell_nothing(tmp_path):
     assert reasons(page) == [""] * 3
     for name in ("a", "b", "c"):
         assert f'<span class="quiet" dir="auto">{tmp_path}/logs/{name}/s1.jsonl</span>' in page
-    assert "3 of 3 sessions: first those with lost replies, errors or secrets and the longest." in page
+    assert "3 of 3 sessions: those with lost replies, errors or secrets first, and the longest." in page
 
 
 def test_those_that_are_longer_than_most_are_called_long(tmp_path):

@@ -134,7 +134,7 @@ def test_a_forced_format_is_that_of_every_line():
     ("a preference dataset", [{"chosen": [], "rejected": []}], "a preference dataset"),
     ("an OpenAPI file", [{"openapi": "3.1.0", "paths": {}}], "an OpenAPI file"),
     ("embeddings", [{"object": "list", "data": [{"embedding": [0.1]}]}], "a response with embeddings"),
-    ("a moderation", [{"results": [{"flagged": False}]}], "a response of a moderation service"),
+    ("a moderation", [{"results": [{"flagged": False}]}], "a moderation response"),
     ("another object", [{"level": "info", "msg": "up"}], 'a JSON object with the keys "level", "msg"'),
     ("an exchange of embeddings", [plain({"model": "m", "input": "x"}, {"object": "list", "data": []})], "no known format"),
     ("turns of a role without parts", [plain({"messages": [USER, {"role": "model", "content": "x"}]}, None)], "no known format"),
@@ -168,7 +168,7 @@ def test_a_file_of_no_known_format_is_reported_once(what, data, tmp_path):
     (outcome,) = convert_session(tmp_path / "a.jsonl", Options(anonymize=False))
     assert (outcome.record, outcome.left_out) == (None, "unknown-format")
     (found,) = outcome.findings
-    assert found.text.startswith(f"unknown format, {what}")
+    assert found.text.startswith(f"unknown format: {what}")
     assert outcome.account.size == len(data)
     assert outcome.report.rejected == []
 
@@ -219,7 +219,7 @@ def test_the_user_may_choose_between_the_two():
 def test_plain_chat_without_marks_is_openai_chat():
     shape, seen = looked(UNMARKED)
     assert (shape, seen.format) == (Shape(), "openai_chat")
-    assert "without the marks of any provider" in seen.why
+    assert "without provider-specific members" in seen.why
 
 
 # Mixed files

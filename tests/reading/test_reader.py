@@ -219,7 +219,7 @@ def test_a_response_that_is_not_there_is_reported_once_with_a_count(after):
     found, session = read(log(CHAIN[0], exchange(1, request, None), exchange(2, request, None)))
     assert [texts(entry) for entry in found[1:]] == [["x"], ["x"]]
     ((line, text),) = missing(session)
-    assert (line, text.startswith("2 entries with turns that are stored elsewhere")) == (2, True)
+    assert (line, text.startswith("2 entries with earlier turns that are not in this log")) == (2, True)
 
 
 def test_no_previous_response_is_none_that_is_missing():

@@ -32,19 +32,19 @@ class Row(NamedTuple):
     """The last finding."""
 
 
-BRIDGED = "changed to fit: messages of the user joined to the result before 1"
+BRIDGED = "changed to fit: user messages joined to the preceding result 1"
 ROWS = [
     Row("behind a result", {"preset": "hf", **JOIN}, talk(*CALLED, A, B), ["u a", "a t", "t done\n\na", "a b"], BRIDGED),
     Row("once the result has its place", {"preset": "hf", **JOIN}, talk(*CALLED[:2], user("wait"), CALLED[2], B), ["u a", "a t", "t done\n\nwait", "a b"], f"changed to fit: results moved up to their calls 1, {BRIDGED[16:]}"),
-    Row("once a system message is the user's", {"preset": "hf", **JOIN}, talk(*CALLED, SYSTEM, B), ["u a", "a t", "t done\n\ns", "a b"], f"changed to fit: later system messages become the user's 1, {BRIDGED[16:]}"),
+    Row("once a system message is the user's", {"preset": "hf", **JOIN}, talk(*CALLED, SYSTEM, B), ["u a", "a t", "t done\n\ns", "a b"], f"changed to fit: later system messages become user messages 1, {BRIDGED[16:]}"),
     Row("behind a call that is closed", {"preset": "hf", "unpaired": "close", **JOIN}, talk(*CALLED[:2], A, B), ["u a", "a t", "t [no result]\n\na", "a b"], f"changed to fit: calls without a result closed 1, {BRIDGED[16:]}"),
     Row("where all is text", {"preset": "text", **JOIN}, talk(*CALLED, A, B, tools=[]), ["u a", f"a {TEXT_CALL}", "u <tool_response>\ndone\n\na\n</tool_response>", "a b"], BRIDGED),
     Row("where both sides alternate", {"preset": "sharegpt", **JOIN}, talk(*CALLED, A, B), ["h a", 'f t\n<tool_call>[{"name": "grep", "arguments": {}}]</tool_call>', "o done\n\na", "g b"], BRIDGED),
     Row("with images it stays behind", {"preset": "hf", "media": "keep", **JOIN}, talk(*CALLED, user([IMAGE]), B), ["u text", "a t", "t done", "u image", "a b"], "1 user message right after a result"),
-    Row("texts of the user and results are one in text", {"preset": "text", **MERGE}, talk(*CALLED, A, B, tools=[]), ["u a", f"a {TEXT_CALL}", f"u {RESPONSE}\n\na", "a b"], "changed to fit: messages joined to the one before 1"),
-    Row("the user's that only results kept apart", {"preset": "hf", **MERGE}, talk(*CALLED[:2], A, CALLED[2], user("c"), B), ["u a", "a t", "t done", "u a\n\nc", "a b"], "changed to fit: results moved up to their calls 1, messages joined to the one before 1; 1 user message"),
-    Row("text of the message before calls goes, too", {"preset": "sharegpt", **ALONE}, talk(A, B, *CALLED[1:], B), ["h a", 'f {"name": "grep", "arguments": {}}', "o done", "g b"], "changed to fit: texts next to calls dropped 1; changed to fit: messages of role assistant in a row become one 1, texts next to calls dropped 1"),
-    Row("reasoning stays beside calls", {"preset": "sharegpt", **ALONE}, talk(A, assistant("t", call(), reasoning="hm")), ["h a", 'f <think>\nhm\n</think>\n\n<tool_call>[{"name": "grep", "arguments": {}}]</tool_call>'], "changed to fit: texts next to calls dropped 1"),
+    Row("texts of the user and results are one in text", {"preset": "text", **MERGE}, talk(*CALLED, A, B, tools=[]), ["u a", f"a {TEXT_CALL}", f"u {RESPONSE}\n\na", "a b"], "changed to fit: messages joined to the preceding one 1"),
+    Row("the user's that only results kept apart", {"preset": "hf", **MERGE}, talk(*CALLED[:2], A, CALLED[2], user("c"), B), ["u a", "a t", "t done", "u a\n\nc", "a b"], "changed to fit: results moved up to their calls 1, messages joined to the preceding one 1; 1 user message"),
+    Row("text of the message before calls goes, too", {"preset": "sharegpt", **ALONE}, talk(A, B, *CALLED[1:], B), ["h a", 'f {"name": "grep", "arguments": {}}', "o done", "g b"], "changed to fit: text next to calls dropped 1; changed to fit: consecutive assistant messages merged 1, text next to calls dropped 1"),
+    Row("reasoning stays beside calls", {"preset": "sharegpt", **ALONE}, talk(A, assistant("t", call(), reasoning="hm")), ["h a", 'f <think>\nhm\n</think>\n\n<tool_call>[{"name": "grep", "arguments": {}}]</tool_call>'], "changed to fit: text next to calls dropped 1"),
 ]  # fmt: skip
 
 

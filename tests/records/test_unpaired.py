@@ -68,8 +68,8 @@ def test_cut_ends_the_record_before_the_message_with_the_call():
     messages, findings = shaped(CUT, *first, ASKED, result("two", "x2"), assistant("d"), user("e"), assistant("f"))
     assert roles(messages) == "user assistant tool assistant"
     assert "records cut before a call without a result 1" in texts(findings)
-    assert "messages from a call without a result on 5" in texts(findings)
-    assert "messages of role user after the last of the assistant 1" in texts(findings)
+    assert "messages starting with a call without a result 5" in texts(findings)
+    assert "user messages after the last assistant message 1" in texts(findings)
 
 
 def test_what_is_cut_away_is_not_looked_at():

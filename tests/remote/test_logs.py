@@ -89,7 +89,7 @@ def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
 
 @cases(
     "url, said",
-    ("s3://no-such-bucket/logs", "there is no such bucket"),
+    ("s3://no-such-bucket/logs", "no such bucket"),
     ("{}/nothing", "there are no files"),
     ("{}/no*", "nothing matches"),
     ("s3://", "has no valid bucket"),
@@ -104,7 +104,7 @@ def test_a_url_that_leads_nowhere_is_said(s3, url, said):
 
 def test_a_forbidden_listing_stops_the_run(s3):
     s3.server.before = [lambda method, path, _: (403, b"<Error><Code>AccessDenied</Code></Error>")]
-    with pytest.raises(UsageError, match=r"cannot be listed \(the store does not allow it\)"):
+    with pytest.raises(UsageError, match=r"cannot be listed \(the store denied access\)"):
         convert(f"{s3.url}/logs", "out", ONE)
 
 
@@ -115,13 +115,13 @@ def refused(status, code):
 
 @cases(
     "answer, said",
-    (refused(403, "AccessDenied"), "the store does not allow it"),
+    (refused(403, "AccessDenied"), "the store denied access"),
     (refused(403, "InvalidObjectState"), "it is archived: restore it first"),
-    (refused(404, "NoSuchKey"), "there is no such object"),
+    (refused(404, "NoSuchKey"), "no such object"),
     (refused(301, "PermanentRedirect"), "the bucket is in another region: set AWS_REGION"),
     (refused(400, "AuthorizationHeaderMalformed"), "the bucket is in another region: set AWS_REGION"),
-    (refused(403, "SignatureDoesNotMatch"), "its credentials are wrong"),
-    (refused(400, "SomethingElse"), "the store said SomethingElse"),
+    (refused(403, "SignatureDoesNotMatch"), "the credentials are wrong"),
+    (refused(400, "SomethingElse"), "the store returned SomethingElse"),
 )
 def test_a_log_that_cannot_be_read_is_a_finding(s3, answer, said):
     s3.put("logs/bad.jsonl", log(2))
@@ -148,7 +148,7 @@ def test_a_log_that_vanished_is_a_finding(s3):
         return s3.client.delete_object(Bucket=s3.name, Key="logs/b.jsonl")
 
     assert convert(f"{s3.url}/logs", "out", ONE, gone).written == 1
-    assert "there is no such object" in findings("unreadable-log")[0]["text"]
+    assert "no such object" in findings("unreadable-log")[0]["text"]
 
 
 @cases(

@@ -46,7 +46,7 @@ def test_what_is_written_is_verified_there_and_each_log_with_it(s3, out):
     s3.put("out/2026-01-02.jsonl", b"{}\n")
     assert [problem for problem in verify(out).problems if problem.startswith(f"{out}/2026-01-02.jsonl: has 3 bytes")]
     s3.client.delete_object(Bucket=s3.name, Key="out/2026-01-02.jsonl")
-    assert f"{out}/2026-01-02.jsonl: cannot be read (there is no such object)" in verify(out).problems
+    assert f"{out}/2026-01-02.jsonl: cannot be read (no such object)" in verify(out).problems
 
 
 def test_run_json_goes_first_and_comes_last(s3, out):
@@ -152,7 +152,7 @@ def test_a_run_that_fails_while_it_writes_leaves_no_result_and_the_next_one_does
     s3.server.before = [
         lambda method, path, _: (403, b"<Error><Code>AccessDenied</Code></Error>") if "tools.csv" in path else None
     ]
-    with pytest.raises(OSError, match=r"tools.csv: cannot be written \(the store does not allow it\)") as problem:
+    with pytest.raises(OSError, match=r"tools.csv: cannot be written \(the store denied access\)") as problem:
         convert("logs", out, ONE)
     assert problem.value.__notes__ == [
         "the output is incomplete without run.json; run the same command again to rewrite it"
@@ -247,7 +247,7 @@ def test_wherever_a_run_is_stopped_no_mixture_is_taken_for_a_result(s3, out, her
     assert "out/conversations.jsonl" not in s3.keys()
 
 
-# Files of a host by SFTP, and what is read as the Hub is: folders that are listed, files that are read in ranges
+# Files of an SFTP host, and what is read as the Hub is: folders that are listed, files that are read in ranges
 
 
 @pytest.fixture
@@ -273,13 +273,13 @@ def test_a_run_over_sftp_equals_the_local_run(host, here):
 
 def test_a_host_that_is_not_known_is_refused(host, here):
     (here / ".ssh/known_hosts").write_text("")
-    with pytest.raises(UsageError, match="its key is not in known_hosts"):
+    with pytest.raises(UsageError, match="the host key is not in known_hosts"):
         convert(f"{host}/logs", "out", ONE)
 
 
 def test_a_key_that_is_not_allowed_is_refused(host, here):
     (here / ".ssh/id_ed25519").unlink()
-    with pytest.raises(UsageError, match="it is not allowed"):
+    with pytest.raises(UsageError, match="access was denied"):
         convert(f"{host}/logs", "out", ONE)
 
 
@@ -293,7 +293,7 @@ def test_a_run_over_the_hub_equals_the_local_run(here):
         refused = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         told = {**environment, "HF_TOKEN": "hf_secret"}
         done = subprocess.run(command, capture_output=True, text=True, env=told, check=False)
-    assert (refused.returncode, refused.stderr) == (2, f"error: {url}: cannot be listed (it is not allowed)\n")
+    assert (refused.returncode, refused.stderr) == (2, f"error: {url}: cannot be listed (access was denied)\n")
     assert done.returncode in (0, 3), done.stderr
     assert comparable(tree(here / "out"), url) == comparable(tree(here / "local"))
     assert b"hf_secret" not in b"".join(data or b"" for data in tree(here / "out").values())

@@ -37,12 +37,9 @@ def test_words_in_a_row_are_found(command, tmp_path, held, expected):
     found = [line for line in ended.out.splitlines() if "[eval-overlap]" in line]
     assert (len(found), ended.code) == ((1, 3) if expected else (0, 0))
     if expected:
-        assert (
-            f"a.jsonl:2\t[eval-overlap] messages[1]: the message shares 13 words in a row with {evaluation}:2"
-            in found[0]
-        )
+        assert f"a.jsonl:2\t[eval-overlap] messages[1]: 13 consecutive words shared with {evaluation}:2" in found[0]
         assert "train" not in ended.out
-    assert "2 rows of evaluation sets, 1 of them too short to compare" in ended.err
+    assert "2 rows of evaluation sets, 1 too short to compare" in ended.err
 
 
 def test_parquet_and_several_sets(command, tmp_path):
@@ -50,7 +47,7 @@ def test_parquet_and_several_sets(command, tmp_path):
     other = write(tmp_path / "other.jsonl", {"q": "no"})
     data = write(tmp_path / "a.jsonl", record(QUESTION))
     ended = command("check", data, "--against", other, "--against", str(tmp_path / "e.parquet"))
-    assert f"in a row with {tmp_path}/e.parquet:2\n" in ended.out
+    assert f"consecutive words shared with {tmp_path}/e.parquet:2\n" in ended.out
 
 
 def test_what_is_no_set_is_told(command, tmp_path):

@@ -39,7 +39,7 @@ def test_a_record_is_named_by_number_session_or_place(out, which, text):
     ("4", "no record 4; it has 3"),
     ("0", "no record 0; it has 3"),
     ("s", r"several sessions begin with 's': 's1', 's2'; give more of the id"),
-    ("t", "no record 't'; give a number, FILE:ROW or the id of a session"),
+    ("t", "no record 't'; pass a number, FILE:ROW or a session id"),
 )
 def test_what_names_no_record_is_an_error(out, which, problem):
     with pytest.raises(UsageError, match=problem):

@@ -138,13 +138,13 @@ def test_a_record_that_the_template_refuses_has_no_length(command, tmp_path, tok
     found = stats([path], counter(tokenizer, template(str(tmp_path / "a.jinja"))))
     assert (found.records, found.records_refused, found.spreads["tokens"].mean) == (2, 1, 2)
     ended = command("stats", path, "--tokenizer", tokenizer, "--template", str(tmp_path / "a.jinja"))
-    assert "1 record refused by the template, whose tokens are not counted\n" in ended.out
+    assert "1 record rejected by the template, whose tokens are not counted\n" in ended.out
     assert command("stats", path, "--tokenizer", str(tmp_path)).code == 0
 
 
 TABLE = """\
 3 records in 2 files
-1 line that is not a record: see chatsquash check
+1 line that is not a record: run chatsquash check
 
 duplicates   1  repeat an earlier record
 splits       3  2 train, 1 validation

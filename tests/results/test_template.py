@@ -63,7 +63,7 @@ ROWS = [
     ("no_system", "results", ONE_CALL[1:], [], "template-error", "--preset text fixes it"),
     ("no_system", "both", ONE_CALL, [], "template-error", "--preset text --system drop fixes it"),
     ("as_python", "parts", PARTS, [], "template-python", HF),
-    ("as_python", "a system message", PLAIN, [], "template-system-lost", "no preset or modifier fixes it"),
+    ("as_python", "a system message", PLAIN, [], "template-system-lost", "no preset or other option fixes it"),
     ("as_python", "reasoning", THOUGHT, [], "template-reasoning-lost", "--preset hf --reasoning inline fixes it"),
     ("own_syntax", "tools that are not wrapped", ONE_CALL, TOOLS, "template-error", HF),
 ]  # fmt: skip
@@ -113,7 +113,7 @@ def test_to_drop_reasoning_is_no_cure_for_its_loss(command, tmp_path):
     write(tmp_path / "data.jsonl", {"messages": THOUGHT})
     ended = command("check", tmp_path / "data.jsonl", "--template", tmp_path / "a.jinja")
     assert "[template-reasoning-lost]" in ended.out
-    assert "no preset or modifier fixes it" in ended.out
+    assert "no preset or other option fixes it" in ended.out
 
 
 def test_what_helped_often_is_tried_first_but_not_taken_for_granted(command, tmp_path):
@@ -150,7 +150,7 @@ def test_the_command_counts_by_code_and_cure(command, tmp_path):
     ]
     assert lines[-1] == "chatsquash convert LOGS --preset hf  # nothing remains, 2 records tried"
 
-    twice_found = "arguments are encoded twice, a JSON string of JSON: 'grep'"
+    twice_found = "arguments are encoded twice, as JSON within a JSON string: 'grep'"
     flat_found = "flat tool definitions render differently than the wrapped ones that models are trained with"
     assert ended.out.splitlines()[1:3] == [
         f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf fixes it",
@@ -170,7 +170,7 @@ LINES = [
     ("as_python", "presets hold nothing", [[{"role": "system", "content": "Be brief."}]], "no preset can represent 1 record that the template renders incompletely"),
     ("as_python", "what stays is told", [PARTS, PLAIN], "--preset hf  # remaining: template-system-lost 1, 2 records tried"),
     ("as_python", "reasoning", [THOUGHT], "--preset hf --reasoning inline  # nothing remains, 1 record tried"),
-    ("thinking", "reasoning of earlier turns is no reason for text", [[*THOUGHT, *THOUGHT]], "no preset or modifier fixes it  # remaining: template-reasoning-lost 1, 1 record tried"),
+    ("thinking", "reasoning of earlier turns is no reason for text", [[*THOUGHT, *THOUGHT]], "no preset or other option fixes it  # remaining: template-reasoning-lost 1, 1 record tried"),
 ]  # fmt: skip
 
 

@@ -19,8 +19,8 @@ ONLY_SOME = (
     "{% if messages[0].content == 'stop' %}" + LOOPS + "{% endif %}{% for m in messages %}{{ m.content }}{% endfor %}"
 )
 SLOW = "{% for a in range(50) %}{% for b in range(9999) %}{% endfor %}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}"
-TOO_LONG = "the template raises OutOfTimeError: the record takes longer than 1 s (--render-time allows more): no remedy was tried"
-GIVEN_UP = "given up after 20 records that took over {} s each (--render-time allows more)"
+TOO_LONG = "the template raises OutOfTimeError: the record takes longer than 1 s (--render-time allows more): no options were tried"
+GIVEN_UP = "stopped after 20 records that took over {} s each (--render-time allows more)"
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_record_that_takes_too_long_is_found_and_the_others_are_rendered(comma
         "3 records rendered with some.jinja: 2 complete",
         "needs attention: 1 error",
         "",
-        "template-error  1  no remedy was tried",
+        "template-error  1  no options were tried",
         "errors          1  template-error",
         "notes           3  no-tools",
         "",
@@ -102,7 +102,7 @@ def test_a_search_for_cures_ends_in_time(command, here):
     Path("a.jsonl").write_text(json.dumps(record) + "\n")
     ended = command("check", "a.jsonl", "--template", "mends.jinja", "--render-time", "1", "--json")
     assert ended.code == 3
-    text = "the template raises TemplateError: text: no remedy was found within 1 s"
+    text = "the template raises TemplateError: text: no options that fix it were found within 1 s"
     assert of_template(ended) == [("a.jsonl", 1, text)]
 
 

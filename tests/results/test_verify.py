@@ -64,28 +64,28 @@ def test_a_dataset_folder_is_what_it_says_and_a_record_more_is_found(out, packin
     run = json.loads(path.read_bytes())
     run["counts"]["conversations"].update(seen=3, written=3)
     path.write_text(json.dumps(run))
-    assert "set/run.json: counts 3 records, the files have 2" in verify(Path("set")).problems
+    assert "set/run.json: counts 3 records, but the files have 2" in verify(Path("set")).problems
 
 
 @cases("spoil, problem",
-    ("a file with more in it", added("out/2026-01-13.jsonl", "x"), "out/2026-01-13.jsonl: has "),
-    ("a file with other bytes", lambda: Path("out/2026-01-14.jsonl").write_bytes(b"\n" * 109), "out/2026-01-14.jsonl: has "),
+    ("a file with more in it", added("out/2026-01-13.jsonl", "x"), "out/2026-01-13.jsonl: "),
+    ("a file with other bytes", lambda: Path("out/2026-01-14.jsonl").write_bytes(b"\n" * 109), "out/2026-01-14.jsonl: "),
     ("a file that is gone", lambda: Path("out/reports/tools.csv").unlink(), "out/reports/tools.csv: cannot be read (No such file"),
     ("a folder in its place", lambda: (Path("out/reports/tools.csv").unlink(), Path("out/reports/tools.csv").mkdir()), "out/reports/tools.csv: cannot be read (it is a folder)"),
-    ("another number of lines", lambda: edit(lambda run: run["outputs"][0].update(lines=7)), "out/2026-01-13.jsonl: has 1 lines, not 7"),
-    ("sessions that are not accounted for", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3)), "out/run.json: of 3 sessions 2 are accounted for"),
-    ("lines that are not accounted for", lambda: edit(lambda run: run["counts"]["lines"].update(blank=1)), "out/run.json: of 3 lines 4 are accounted for"),
-    ("findings that are not there", lambda: edit(lambda run: run["counts"]["findings"]["error"].update(x=1)), "out/run.json: counts 2 findings error, the reports have 1"),
-    ("findings of a severity that is not there", lambda: edit(lambda run: run["counts"]["findings"].update(warning={"x": 1})), "out/run.json: counts 1 findings warning, the reports have 0"),
-    ("records that are not there", lambda: edit(lambda run: run["counts"]["conversations"].update(seen=3, written=3)), "out/run.json: counts 3 records, the files have 2"),
+    ("another number of lines", lambda: edit(lambda run: run["outputs"][0].update(lines=7)), "out/2026-01-13.jsonl: 1 lines, expected 7"),
+    ("sessions that are not accounted for", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3)), "out/run.json: 2 of 3 sessions are accounted for"),
+    ("lines that are not accounted for", lambda: edit(lambda run: run["counts"]["lines"].update(blank=1)), "out/run.json: 4 of 3 lines are accounted for"),
+    ("findings that are not there", lambda: edit(lambda run: run["counts"]["findings"]["error"].update(x=1)), "out/run.json: counts 2 findings error, but the reports have 1"),
+    ("findings of a severity that is not there", lambda: edit(lambda run: run["counts"]["findings"].update(warning={"x": 1})), "out/run.json: counts 1 findings warning, but the reports have 0"),
+    ("records that are not there", lambda: edit(lambda run: run["counts"]["conversations"].update(seen=3, written=3)), "out/run.json: counts 3 records, but the files have 2"),
     ("sessions without the records that they are to have", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3, written=3)), "out/run.json: counts 3 sessions with a record, but 2 records"),
-    ("replies that are not accounted for", lambda: edit(lambda run: run["counts"]["replies"].update(carried=0)), "out/run.json: of 2 replies 0 are accounted for"),
-    ("conversations that are not accounted for", lambda: edit(lambda run: run["counts"]["conversations"]["not_chosen"].update(side=1)), "out/run.json: of 2 conversations 3 are accounted for"),
+    ("replies that are not accounted for", lambda: edit(lambda run: run["counts"]["replies"].update(carried=0)), "out/run.json: 0 of 2 replies are accounted for"),
+    ("conversations that are not accounted for", lambda: edit(lambda run: run["counts"]["conversations"]["not_chosen"].update(side=1)), "out/run.json: 3 of 2 conversations are accounted for"),
     ("logs that are not named", lambda: edit(lambda run: run["inputs"].pop()), "out/run.json: counts 2 sessions, but lists 1 inputs"),
-    ("rejected lines that are not there", lambda: edit(lambda run: run["counts"]["lines"].update(unreadable=2, blank=-1)), "out/run.json: counts 2 rejected lines, the reports have 1"),
-    ("sessions that were left out for something else", lambda: edit(lambda run: run["counts"]["sessions"].update(written=1, left_out={"bad": 1})), "out/run.json: counts 1 sessions skipped: bad, reports/sessions.jsonl has 0"),
-    ("a session in another file", retold("file", "x.jsonl"), "out/run.json: counts 0 records in x.jsonl, reports/sessions.jsonl has 1"),
-    ("a session in another row", retold("row", 2), "out/reports/sessions.jsonl: has row 2 of 2026-01-13.jsonl instead of row 1"),
+    ("rejected lines that are not there", lambda: edit(lambda run: run["counts"]["lines"].update(unreadable=2, blank=-1)), "out/run.json: counts 2 rejected lines, but the reports have 1"),
+    ("sessions that were left out for something else", lambda: edit(lambda run: run["counts"]["sessions"].update(written=1, left_out={"bad": 1})), "out/run.json: counts 1 sessions skipped: bad, but reports/sessions.jsonl has 0"),
+    ("a session in another file", retold("file", "x.jsonl"), "out/run.json: counts 0 records in x.jsonl, but reports/sessions.jsonl has 1"),
+    ("a session in another row", retold("row", 2), "out/reports/sessions.jsonl: row 2 of 2026-01-13.jsonl instead of row 1"),
     ("a commit that was not finished", lambda: Path("out/.chatsquash/commit.json").touch(), "out: a run was killed while it moved files into place"),
 )  # fmt: skip
 def test_what_does_not_agree_is_named(out, spoil, problem):
@@ -106,12 +106,12 @@ def test_a_run_of_before_that_counted_no_conversations_is_what_it_says(out):
     edit(lambda run: [run["counts"].pop(name) for name in ("replies", "reasoning", "conversations")])
     assert verify(out).problems == []
     edit(lambda run: run["counts"]["sessions"].update(seen=3, written=3))
-    assert "out/run.json: counts 3 records, the files have 2" in verify(out).problems
+    assert "out/run.json: counts 3 records, but the files have 2" in verify(out).problems
 
 
 @cases(
     "spoil, problem",
-    ("more in it", added("logs/a.jsonl", "x"), "logs/a.jsonl: has changed since it was converted"),
+    ("more in it", added("logs/a.jsonl", "x"), "logs/a.jsonl: file has changed since it was converted"),
     ("gone", lambda: Path("logs/a.jsonl").unlink(), "logs/a.jsonl: cannot be read (No such file or directory)"),
 )
 def test_logs_are_compared_where_that_is_asked_for(out, spoil, problem):
@@ -127,7 +127,7 @@ def test_logs_of_several_sessions_are_compared_session_by_session(out, sessions_
     done = verify(out, logs=True)
     assert (done.logs, done.problems) == (3, [])
     write_log(Path("logs/m.jsonl"), *MIXED[:2], log_line("other", session_id="s1", at=2))
-    assert verify(out, logs=True).problems == ["logs/m.jsonl: has changed since it was converted"]
+    assert verify(out, logs=True).problems == ["logs/m.jsonl: file has changed since it was converted"]
 
 
 THREE = [log_line(f"hi {name}", session_id=name, at=at) for at, name in enumerate("abcab", 1)]
@@ -161,7 +161,7 @@ def test_a_limit_that_was_not_reached_lets_nothing_pass(out):
     convert("logs", "out", Options(sessions_by="id", limit=99))
     edit(lambda run: run["inputs"].pop())
     edit(lambda run: run["counts"]["sessions"].update(seen=run["counts"]["sessions"]["seen"] - 1))
-    assert "logs/m.jsonl: has changed since it was converted" in verify(out, logs=True).problems
+    assert "logs/m.jsonl: file has changed since it was converted" in verify(out, logs=True).problems
 
 
 def test_a_log_that_could_not_be_read_then_is_not_compared(out):

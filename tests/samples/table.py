@@ -11,9 +11,9 @@ from tests import golden
 
 ROOT = Path(__file__).parents[2] / "sample_logs"
 EXPORTS = {
-    "apim": "captures of HTTP", "bedrock": "Bedrock invocation logs", "chatreplay": "captures of HTTP",
-    "cloudflare": "Cloudflare Logpush", "har": "captures of HTTP", "helicone": "Helicone", "langfuse": "Langfuse",
-    "langsmith": "LangSmith", "mitmproxy": "captures of HTTP", "phoenix": "Phoenix",
+    "apim": "HTTP captures", "bedrock": "Bedrock invocation logs", "chatreplay": "HTTP captures",
+    "cloudflare": "Cloudflare Logpush", "har": "HTTP captures", "helicone": "Helicone", "langfuse": "Langfuse",
+    "langsmith": "LangSmith", "mitmproxy": "HTTP captures", "phoenix": "Phoenix",
 }  # fmt: skip
 """The samples of exports, and the envelope that their lines have."""
 _COMPLETIONS = ("openhands",)

@@ -302,7 +302,7 @@ def test_lines_are_taken_in_the_order_of_their_times(here, by, conversations):
     convert("logs", "out", Options(sessions_by=by, conversations=conversations))
     assert WHOLE in said()
     told = {each["code"]: each["text"] for each in findings()}
-    assert told["reordered"] == "1 line was out of order, now sorted by time"
+    assert told["reordered"] == "1 line was out of order, so lines are sorted by time"
     assert "timestamp-order" not in told
     assert verify(Path("out"), logs=True).problems == []
 

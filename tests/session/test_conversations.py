@@ -100,7 +100,7 @@ class Row(NamedTuple):
 
 MAIN, ALL = given(conversations="main"), given(conversations="all")
 ROWS = [
-    Row("replies-repeated", logs.regenerated, "1 reply in more than one record, so they are trained on several times: --loss flags each only once", 4, ALL),
+    Row("replies-repeated", logs.regenerated, "1 reply in more than one record would be trained on several times: --loss flags each only once", 4, ALL),
     Row("replies-repeated", logs.regenerated, None, None, given(conversations="all", loss="weight")),
     Row("replies-lost", logs.grows, None),
     Row("replies-lost", logs.clock, None),
@@ -126,8 +126,8 @@ ROWS = [
     Row("reasoning-lost", logs.grows, None),
     Row("reasoning-lost", thought, None),
     Row("reasoning-lost", withheld, None),
-    Row("reasoning-lost", logs.stripped, "3 of 3 replies had reasoning, 1 in the records; --restore reasoning restores all that the log has", 3),
-    Row("reasoning-lost", logs.stripped, "3 of 3 replies had reasoning, 1 in the records; --restore reasoning restores all that the log has", 3, ALL),
+    Row("reasoning-lost", logs.stripped, "3 of 3 replies had reasoning, 1 of them in the records; --restore reasoning restores all reasoning in the log", 3),
+    Row("reasoning-lost", logs.stripped, "3 of 3 replies had reasoning, 1 of them in the records; --restore reasoning restores all reasoning in the log", 3, ALL),
     Row("reasoning-withheld", logs.grows, None),
     Row("reasoning-withheld", logs.stripped, None),
     Row("reasoning-withheld", withheld, "the reasoning of 1 reply was withheld by the provider", 1),
@@ -140,14 +140,14 @@ ROWS = [
     Row("context-restored", logs.emptied, None),
     Row("context-restored", logs.grows, None, None, given(restore="all")),
     Row("context-restored", logs.emptied, None, None, given(restore="reasoning")),
-    Row("context-restored", logs.emptied, "1 result restored that later requests did not contain; 1 reply did not see them", 3, given(restore="results")),
+    Row("context-restored", logs.emptied, "restored 1 result that later requests did not contain; 1 reply did not see them", 3, given(restore="results")),
     Row("restore-ambiguous", logs.emptied, None, None, given(restore="results")),
     Row("restore-ambiguous", logs.left_out_between, None),
-    Row("restore-ambiguous", logs.left_out_between, "1 message not restored, because several logged ones match", 10, given(restore="results")),
+    Row("restore-ambiguous", logs.left_out_between, "1 message not restored because several logged messages match", 10, given(restore="results")),
     Row("no-sample", logs.grows, None, None, REPLY),
     Row("no-sample", cut_off, "none of 1 logged reply of the requested conversations can be trained on", 1, REPLY),
     Row("joined-reply", logs.grows, None, None, REPLY),
-    Row("joined-reply", twice_said, "the reply shares its message with another one: remove --merge-consecutive", 2, given(samples="reply", merge_consecutive=True)),
+    Row("joined-reply", twice_said, "the reply shares its message with another reply: remove --merge-consecutive", 2, given(samples="reply", merge_consecutive=True)),
     Row("not-rendered", logs.grows, None, None, auto(PLAIN_TEMPLATE)),
     Row("not-rendered", calling_twice, "the template raises TemplateError: one call at a time", 1, auto(ONE_CALL)),
     Row("context-mismatch", logs.grows, None, None, auto(PLAIN_TEMPLATE)),
@@ -157,10 +157,10 @@ ROWS = [
     Row("restore-not-applied", logs.emptied, None, None, REPLY),
     Row("restore-not-applied", logs.emptied, "samples have the context that the client sent, so --restore has no effect", 1, given(samples="reply", restore="all")),
     Row("side-request-selected", logs.regenerated, None),
-    Row("side-request-selected", logs.title_last, "the record is made from a side request: --conversations main takes the user's conversation", 2),
+    Row("side-request-selected", logs.title_last, "the record was made from a side request: --conversations main selects the user's conversation", 2),
     Row("side-request-selected", logs.title_last, None, None, MAIN),
     Row("side-request-selected", logs.title_last, None, None, ALL),
-    Row("side-request-selected", lambda: logs.subagent()[:3], "the record is made from a sub-agent's request: --conversations main takes the user's conversation", 3),
+    Row("side-request-selected", lambda: logs.subagent()[:3], "the record was made from a sub-agent's request: --conversations main selects the user's conversation", 3),
     Row("side-request-selected", lambda: logs.subagent()[:3], None, None, MAIN),
 ]  # fmt: skip
 
@@ -462,7 +462,7 @@ def test_replies_that_the_report_does_not_have_are_named(here):
     run = manifest()
     run["counts"]["replies"].update(logged=26, carried=run["counts"]["replies"]["carried"] + 1)
     Path("out/run.json").write_text(json.dumps(run))
-    assert verify(Path("out")).problems == ["out/run.json: counts 26 replies, the reports have 25"]
+    assert verify(Path("out")).problems == ["out/run.json: counts 26 replies, but the reports have 25"]
 
 
 SPLIT = {"split": "train=0.5,test=0.5", "conversations": "all", "metadata": True, "format": "jsonl"}

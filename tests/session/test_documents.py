@@ -334,7 +334,7 @@ def test_the_conversations_that_one_session_leaves_out_are_counted(here):
     assert run(sessions_by="file").written == 2
     assert first_texts() == ["a", "b1"]
     (found,) = findings("other-conversations")
-    assert "3 conversations, only the first is converted" in found["text"]
+    assert "3 conversations; only the first is converted" in found["text"]
     (alone,) = convert_session("logs/b.jsonl", replace(PLAIN, sessions_by="file"))
     assert [each.code for each in alone.findings][:1] == ["other-conversations"]
     run()

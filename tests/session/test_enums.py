@@ -34,7 +34,7 @@ def written(parameters):
 def test_values_of_enum_become_texts(parameters, expected, count):
     made, told = written(parameters)
     assert made == (parameters if expected is None else expected)
-    assert told == (f"changed to fit: values of enum written as text {count}" if count else "")
+    assert told == (f"changed to fit: enum values written as text {count}" if count else "")
 
 
 def test_a_schema_may_be_deep():

@@ -216,7 +216,7 @@ def test_parts_that_cannot_become_text_are_counted(message, kinds):
     (_, out), found = inlined(user(), message)
     assert isinstance(out["content"], str)
     assert facts(found) == [("parts-dropped", "warning")]
-    assert texts(found, "parts-dropped")[0].startswith(f"parts that are not text are dropped: {kinds} (")
+    assert texts(found, "parts-dropped")[0].startswith(f"parts other than text dropped: {kinds} (")
     assert found[0].at == 1
 
 

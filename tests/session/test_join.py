@@ -176,7 +176,9 @@ def test_a_session_has_the_best_of_both(here, ids):
     told = findings("joined-texts")
     assert len(told) == (1 if ids else 0)
     (joined,) = findings("joined")
-    assert joined["text"].startswith("joined with 1 file of an agent, by 5 replies in both; 2 replies that the gateway")
+    assert joined["text"].startswith(
+        "joined with 1 agent file, matched by 5 replies in both; 2 replies that the gateway"
+    )
 
 
 def test_the_kinds_are_those_of_the_agents_file(here):

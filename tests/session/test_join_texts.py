@@ -118,7 +118,7 @@ BEHIND = {
 def test_text_behind_a_call_is_a_paragraph_before_it():
     outcome = converted(BEHIND, of_anthropic(text("3")), preset="hf")
     assert json.loads(outcome.record)["messages"][2]["content"] == "a\n\nb"
-    assert "texts after calls moved before them 1" in "; ".join(finding.text for finding in outcome.findings)
+    assert "text after calls moved before them 1" in "; ".join(finding.text for finding in outcome.findings)
     assert "unsupported-content" not in {finding.code for finding in outcome.findings}
 
 

@@ -397,7 +397,7 @@ def test_the_summary_and_the_card_count_what_is_trained_on(here):
     assert table(summary)["messages"] == line
     card = Path("out/README.md").read_text("utf-8")
     assert (
-        "- assistant messages: 15 trained on + 6 not (context-restored: 1, other-record: 3, rewritten: 1, truncated: 1), as `weight` says"
+        "- assistant messages: 15 trained on + 6 not (context-restored: 1, other-record: 3, rewritten: 1, truncated: 1), as marked by `weight`"
         in card
     )
     assert verify(Path("out")).problems == []

@@ -223,6 +223,6 @@ def test_a_message_of_reasoning_alone_is_left_out_and_noted():
     assert [(each.code, each.text) for each in found] == [
         (
             "unsupported-content",
-            "omitted, because chat messages cannot represent them: 1 'reasoning without other content'",
+            "omitted because chat messages cannot represent them: 1 'reasoning without other content'",
         )
     ]

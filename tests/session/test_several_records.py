@@ -87,7 +87,7 @@ def test_a_short_tail_names_the_record_that_is_written(here):
     run(here, edited_first(), conversations="main")
     (found,) = findings("short-tail")
     assert (found["line"], found["record"]) == (2, "2026-01-13.jsonl:1")
-    assert found["text"].startswith("line 3 has 2 messages, line 2 has 4 and is converted")
+    assert found["text"].startswith("line 3 has 2 messages, but line 2 has 4 and is converted")
 
 
 # Each record by itself

@@ -62,5 +62,5 @@ def test_a_body_that_lies_elsewhere_is_cut(here):
 def test_rows_around_exchanges_are_no_exchanges(here):
     case = Path(__file__).parents[1] / "golden/envelopes/langfuse_blob_export/logs"
     summary = convert(str(case), "out", Options(anonymize=False))
-    assert "observation of the type SPAN, 1" in findings("no-exchange")[0]["text"]
+    assert "observation of type SPAN): 1" in findings("no-exchange")[0]["text"]
     assert (summary.lines, summary.account.blank) == (3, 1)

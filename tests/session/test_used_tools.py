@@ -26,7 +26,7 @@ def test_what_is_called_is_defined(messages, expected):
     assert conversation.tools == expected
     assert conversation.messages == messages
     assert facts(found) == [("shape-changed", "info")]
-    assert found[0].text == f"changed to fit: definitions of tools not called {4 - len(expected)}"
+    assert found[0].text == f"changed to fit: definitions of uncalled tools {4 - len(expected)}"
 
 
 def test_where_all_are_called_nothing_changes():

@@ -119,7 +119,7 @@ def test_the_findings_say_which_lines_and_what_to_do():
     _, found = validated("s1@5", "s1@4", "s2@6", keep=False)
     keep = "(--on-invalid keep --sessions-by file joins them)"
     assert texts(found, "session-id-mismatch") == [
-        f"session_id is 's2', line 1 has 's1': --sessions-by id separates them {keep}"
+        f"session_id is 's2', but line 1 has 's1': --sessions-by id separates them {keep}"
     ]
     assert texts(found, "timestamp-order") == [
         "timestamp is earlier than line 1 (--on-invalid keep converts it anyway)"

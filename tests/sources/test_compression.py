@@ -31,7 +31,7 @@ ROWS = [log_line(*"abc"[: n + 1], at=n) for n in range(3)]
 DATA = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
 WAYS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
 EARLY, DAMAGED = "the compressed data ends early", "the compressed data is damaged"
-GARBAGE = "something else follows the compressed data"
+GARBAGE = "other data follows the compressed data"
 PIECE = 1000
 
 
@@ -242,7 +242,7 @@ def test_zstd_without_its_library_is_an_error_that_says_what_to_do(tmp_path, mon
     path = put(tmp_path / "x.jsonl.zst", zstandard.compress(DATA))
     summary = convert(path, tmp_path / "out")
     assert summary.left_out == {"unreadable-log": 1}
-    said = "the log cannot be read (zstd needs Python 3.14, or pip install 'chatsquash[zstd]')"
+    said = "the log cannot be read (zstd requires Python 3.14, or pip install 'chatsquash[zstd]')"
     assert said in (tmp_path / "out/reports/integrity-report.txt").read_text()
 
 
@@ -296,7 +296,7 @@ def test_what_is_cut_is_reported_and_the_rest_of_the_run_goes_on(here, way):
     summary = convert("logs")
     ((_, severity, file, text),) = findings("cut-short")
     assert (severity, file) == ("error", f"logs/a.jsonl.{way}")
-    assert text == f"only the beginning of the log was read, {EARLY}: look for a better copy"
+    assert text == f"only the beginning of the log was read: {EARLY}; look for an intact copy"
     assert not summary.complete
     assert summary.written >= 1
     assert sum(summary.sizes) == summary.bytes
@@ -307,7 +307,7 @@ def test_a_cut_between_lines_shows_in_the_exit_code_and_stops_a_strict_run(here,
     whole = data.compress(DATA) + data.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
     put(here / "logs/a.jsonl.zst", whole)
     assert command("convert", "logs", "--quiet") == (3, "", "")
-    assert [text[:39] for *_, text in findings("cut-short")] == ["only the beginning of the log was read,"]
+    assert [text[:39] for *_, text in findings("cut-short")] == ["only the beginning of the log was read:"]
     code, _, err = command("convert", "logs", "--strict")
     assert code == 1
     assert err.startswith(
@@ -316,22 +316,22 @@ def test_a_cut_between_lines_shows_in_the_exit_code_and_stops_a_strict_run(here,
     assert err.endswith("[cut-short]\n")
 
 
-DECIDE = "check which one is complete, and delete the other"
+DECIDE = "check which one is complete and delete the other"
 
 
 @cases("copy, severity, text",
-    ("the same", DATA, "info", "not read, because 'logs/a.jsonl' has the same content"),
+    ("the same", DATA, "info", "not read because 'logs/a.jsonl' has the same content"),
     (
         "another end",
         DATA + b"{}\n",
         "warning",
-        f"'logs/a.jsonl' is read instead, but differs from byte {len(DATA)} on: {DECIDE}",
+        f"'logs/a.jsonl' is read instead, but the copies differ from byte {len(DATA)} on: {DECIDE}",
     ),
     (
         "another byte",
         b"[" + DATA[1:],
         "warning",
-        f"'logs/a.jsonl' is read instead, but differs from byte 0 on: {DECIDE}",
+        f"'logs/a.jsonl' is read instead, but the copies differ from byte 0 on: {DECIDE}",
     ),
 )  # fmt: skip
 def test_of_a_log_that_is_there_twice_the_plain_one_counts(here, copy, severity, text):
@@ -342,7 +342,7 @@ def test_of_a_log_that_is_there_twice_the_plain_one_counts(here, copy, severity,
     code = "duplicate-log" if severity == "info" else "duplicate-log-differs"
     assert findings("duplicate-log", "duplicate-log-differs") == [(code, severity, "logs/a.jsonl.zst", text)]
     assert [text for *_, text in findings("file-not-read")] == [
-        "second copy, 1 not read: only one copy of a log is read"
+        "1 second copy not read: only one copy of a log is read"
     ]
 
 
@@ -352,7 +352,7 @@ def test_of_two_compressed_ones_the_first_by_name_counts_and_one_that_cannot_be_
     put(here / "logs/b.jsonl.gz", gzip.compress(DATA))
     convert("logs")
     assert [(file, text) for _, _, file, text in findings("duplicate-log")] == [
-        ("logs/a.jsonl.xz", "not read, because 'logs/a.jsonl.gz' has the same content")
+        ("logs/a.jsonl.xz", "not read because 'logs/a.jsonl.gz' has the same content")
     ]
 
 

@@ -289,7 +289,7 @@ def copied(here):
 
 
 @cases("given, problem",
-    ("a copy of an output", "plain", "plain: is an output of chatsquash, not logs: name the logs that it was made from"),
+    ("a copy of an output", "plain", "plain: is an output of chatsquash, not logs: pass the logs that it was made from"),
     ("a file of records in it", "plain/2026-01-13.jsonl", "plain/2026-01-13.jsonl: is in plain, an output of chatsquash, not logs"),
     ("its reports", "plain/reports", "plain/reports: is in plain, an output of chatsquash, not logs"),
     ("a report", "plain/reports/findings.jsonl", "plain/reports/findings.jsonl: is in plain, an output of chatsquash, not logs"),
@@ -306,7 +306,7 @@ def test_what_a_run_wrote_is_never_read_as_logs(copied, given, problem):
     with pytest.raises(UsageError) as refused:
         convert(given, "out")
     assert problem in str(refused.value)
-    assert "merge joins it with others" in str(refused.value)
+    assert "merge joins it with other results" in str(refused.value)
 
 
 def test_outputs_below_the_logs_are_named(copied):

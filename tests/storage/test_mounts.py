@@ -54,7 +54,7 @@ def test_a_folder_of_ours_on_another_file_system_is_told_before_anything_changes
         elsewhere(patch, name)
         with pytest.raises(UsageError) as caught:
             convert("logs", "out", options, lambda *_: read.append(1))
-    told = "is on another file system than the rest of the folder, so files cannot be moved there in one step"
+    told = "is on a different file system than the output folder, so files cannot be moved there in one step"
     assert str(caught.value) == f"out/{name}: {told}; unmount it, or choose another folder with output"
     assert (tree(Path("out")), read) == (before, [])
     convert("logs", "out", options)
@@ -101,7 +101,7 @@ def test_a_mount_is_told_and_the_old_result_stays(here, how, name):
     for _ in range(2):
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (ran.returncode, ran.stderr) == (0, "")
-        assert ran.stdout.startswith(f"out/{name}: is on another file system")
+        assert ran.stdout.startswith(f"out/{name}: is on a different file system")
         assert tree(Path("out")) == before
     assert convert("logs", "out").unchanged
 

@@ -122,7 +122,7 @@ def test_a_template_is_given_up_after_20_records_that_are_slow(tmp_path):
     for _ in range(20):
         assert made.given_up == ""
         made.render(HI, None)
-    assert made.given_up == "given up after 20 records that took over 0.005 s each (--render-time allows more)"
+    assert made.given_up == "stopped after 20 records that took over 0.005 s each (--render-time allows more)"
 
 
 def test_a_record_is_slow_when_it_takes_a_tenth_of_its_time(tmp_path):
@@ -131,7 +131,7 @@ def test_a_record_is_slow_when_it_takes_a_tenth_of_its_time(tmp_path):
         assert made.given_up == ""
         made.count_slow(1.0)
         made.count_slow(1.1)
-    assert made.given_up == "given up after 20 records that took over 1 s each (--render-time allows more)"
+    assert made.given_up == "stopped after 20 records that took over 1 s each (--render-time allows more)"
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FAMILIES.glob("*.jinja")))

@@ -51,7 +51,7 @@ def model(tmp_path, text, **more):
     return str(folder)
 
 
-NO_FORM = "for which it has no training variant: assistant_only_loss is rejected, prompt and completion work"
+NO_FORM = "for which it has no training variant: assistant_only_loss is rejected; prompt and completion work"
 NAMED = [
     ("trl", "a", TRAINING, "a of TRL 1.2, using its training variant a_training.jinja"),
     ("trl", "a_training", TRAINING, "a_training of TRL 1.2"),

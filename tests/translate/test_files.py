@@ -233,7 +233,7 @@ HELLO = [{"role": "user", "content": "hi"}]
 @pytest.mark.parametrize("indent", [None, 2])
 @cases("value, left_out, options",
     ("a tool that the service runs", {"system": "S", "max_tokens": 9, "tools": [SEARCH], "messages": HELLO}, {"tools that the service runs": 1}, ["max_tokens"]),
-    ("turns that are kept elsewhere", {"previous_response_id": "r", "input": HELLO}, {"turns kept elsewhere (previous_response_id)": 1}, []),
+    ("turns that are kept elsewhere", {"previous_response_id": "r", "input": HELLO}, {"turns stored elsewhere (previous_response_id)": 1}, []),
     ("choices after the first", {"request": {"model": "m", "messages": HELLO}, "response": TWO}, {"choices after the first": 2}, ["model"]),
     ("nothing", {"messages": HELLO, "tools": [TOOL]}, {}, []),
     ("options alone", {"messages": HELLO, "model": "m", "temperature": None, "top_p": 1}, {}, ["model", "top_p"]),
@@ -281,7 +281,7 @@ def test_a_chain_of_responses_that_the_log_has_is_not_missing(here):
     assert dict(done.ignored) == {}
     put(here / "b.jsonl", lines[1])
     done = write_all(["b.jsonl"], Translation("openai_chat", "-"), io.BytesIO(), io.BytesIO())
-    assert dict(done.ignored) == {"turns kept elsewhere (previous_response_id)": 1}
+    assert dict(done.ignored) == {"turns stored elsewhere (previous_response_id)": 1}
 
 
 def test_a_file_that_cannot_be_read_is_no_lossless_translation(here):
@@ -334,7 +334,7 @@ def test_nothing_is_no_conversation(here):
     assert dict(done.ignored) == {
         ".json in in": 3,
         "in/e.jsonl: openai_chat: it contains no conversation": 1,
-        "conversations of f that are empty": 1,
+        "empty conversations in f": 1,
     }
     with pytest.raises(UsageError, match=r"a\.json: .*it contains no conversation"):
         written(["in/a.json"], to="gemini", output="out2")

@@ -186,7 +186,7 @@ def test_a_conversation_that_cannot_be_searched_is_left_out(command, monkeypatch
     put("a.jsonl", good, bad)
     ended = command("translate", "a.jsonl", "--to", "openai_chat", "-o", "out.jsonl", "--redact", "secrets")
     assert ended.code == 3
-    assert "a text cannot be searched for private data (ValueError)" in ended.err.splitlines()[0]
+    assert "text cannot be searched for private data (ValueError)" in ended.err.splitlines()[0]
     assert "[redaction-failed]" in ended.err
     assert [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()] == [good]
     ended = command(

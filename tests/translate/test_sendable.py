@@ -361,7 +361,7 @@ IMAGE = {"image/gif": "R0lGODdh", "image/tiff": "SUkqAAgAAAAA", "image/heic": "A
 )  # fmt: skip
 def test_media_that_the_service_cannot_open_are_left_out_and_counted(name, medium, takers):
     assert len(blocks(sent(name, asks("a", medium), says()), Media)) == (name in takers)
-    left = {} if name in takers else {"media that the service cannot open dropped": 1}
+    left = {} if name in takers else {"media inaccessible to the service dropped": 1}
     assert fitted(name, asks("a", medium), says()) == left
 
 
@@ -369,7 +369,7 @@ def test_media_that_the_service_cannot_open_are_left_out_and_counted(name, mediu
 def test_those_in_results_too(name):
     foreign = Media("image", url="s3://b/a.png")
     assert not blocks(sent(name, asks(), says(calling()), answers(gives("a", foreign))), Media)
-    assert fitted(name, asks(), says(calling()), answers(gives("a", foreign)))["media that the service cannot open dropped"] == 1  # fmt: skip
+    assert fitted(name, asks(), says(calling()), answers(gives("a", foreign)))["media inaccessible to the service dropped"] == 1  # fmt: skip
 
 
 @pytest.mark.parametrize("source", HELD_BY)

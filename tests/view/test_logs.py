@@ -51,10 +51,10 @@ def test_entries_say_when_how_large_and_what_became_of_them(branched):
     page = said(branched.of(0, "/log"))
     for text in (
         "line 1, 2026-01-13 10:00:00, ",
-        "B. The request has 1 message (user). The reply says something (",
+        "B. The request has 1 message (user). The reply has text (",
         "superseded: a later entry became the record; its reply: in this record, message 1",
         "line 3, 17 B. not read: ",
-        "The request repeats 3 messages of the one before and adds 2 messages (assistant, user). ",
+        "The request repeats 3 messages of the previous request and adds 2 messages (assistant, user). ",
         "selected: this entry became the record; ",
         "its reply: branch, lost: it is on a branch, which --conversations all writes",
         "its reply: in this record, message 1",
@@ -206,7 +206,7 @@ def test_a_path_whose_record_stands_for_another_says_so(here):
     convert("logs", "out", Options(anonymize=False, conversations="all", duplicates="exact"))
     reader = Reader(here / "out")
     page = said(reader.of(reader.at("b"), "/tree"))
-    assert "in a record that was skipped in favour of another one" in page
+    assert "in a record that was skipped in favour of another" in page
     assert "in this record, message 1" in page
 
 

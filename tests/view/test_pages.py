@@ -258,7 +258,7 @@ def test_of_calls_that_a_page_does_not_show_none_is_made(here, monkeypatch):
     answer = reader.of(0)
     hold(answer)
     assert "more parts of this message" in answer.text
-    assert "all texts of this message" in answer.text
+    assert "all text of this message" in answer.text
     assert len(made) * 4_000 * len("&lt;") < 2 * MOST
 
 

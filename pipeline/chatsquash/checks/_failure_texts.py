@@ -84,7 +84,7 @@ def describe_failure(text: str) -> str | None:
     if _is_error(first) or (len(first) == len(stripped_text) and " not " in first and _NOT_FOUND.match(first)):
         return "begins like an error message"
     if _reports_exit(stripped_text):
-        return "says that a program ended with another exit code than 0, or for want of time"
+        return "reports that a program timed out or exited with a nonzero code"
     begin = stripped_text.rfind("\n") + 1
     last = stripped_text[begin : begin + _MAX_LINE]
     if begin and _EXCEPTION.match(last) and _ends_with_traceback(stripped_text):

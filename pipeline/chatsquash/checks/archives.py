@@ -21,4 +21,4 @@ def truncated_archive(why: str) -> Fact:
 @rule("error")
 def archive_member(problem: str) -> Fact:
     """Reported when a member of an archive, such as a link or an encrypted file, is skipped."""
-    return Fact(f"not read, because it {escape(problem)}: extract it yourself if it is a log")
+    return Fact(f"not read because it {escape(problem)}: extract it yourself if it is a log")

@@ -47,9 +47,7 @@ def tool_call_name(view: View) -> Iterator[Fact]:
     for call in view.once(exchanges).calls:
         if call.name is None and isinstance(function := call.call_object.get("function"), dict):
             seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "not a string"
-            yield Fact(
-                f"function.name of tool_calls[{_index(view, call)}] is {seen}: it must be a tool's name", call.at
-            )
+            yield Fact(f"function.name of tool_calls[{_index(view, call)}] is {seen}: it must be a tool name", call.at)
 
 
 @check("warning", looks=("odd calls",))
@@ -58,10 +56,10 @@ def tool_call_id(view: View) -> Iterator[Fact]:
     first: dict[str | bytes, int] = {}
     for call in view.once(exchanges).calls:
         if call.key is None:
-            yield Fact(f"tool_calls[{_index(view, call)}] has no id: give each call a unique one", call.at)
+            yield Fact(f"tool_calls[{_index(view, call)}] has no id: give each call a unique id", call.at)
         elif call.key in first:
             reuse = f"id {quote(call.call_object['id'])} was used in message {first[call.key]}"
-            yield Fact(f"{reuse}: give each call a unique one", call.at)
+            yield Fact(f"{reuse}: give each call a unique id", call.at)
         else:
             first[call.key] = call.at
 

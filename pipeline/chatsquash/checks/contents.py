@@ -21,7 +21,7 @@ def wrong_content(view: View) -> Iterator[Fact]:
     for at, message in enumerate(view.messages):
         content: Any = message.get("content")
         if type(content) not in CONTENTS:
-            yield Fact(f"content is {json_type(content)}: log a string, or a list of parts", at)
+            yield Fact(f"content is {json_type(content)}: log a string or a list of parts", at)
 
 
 @check("error", kind="record", looks=("odd end",))

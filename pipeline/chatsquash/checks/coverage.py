@@ -59,7 +59,7 @@ def duplicate_log(first: str) -> Fact:
 
     The first one is read; in a folder, this is the plain one.
     """
-    return Fact(f"not read, because {quote(first)} has the same content")
+    return Fact(f"not read because {quote(first)} has the same content")
 
 
 @rule("warning")
@@ -67,15 +67,16 @@ def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> 
     """Reported when a log exists both plain and compressed, and the copies differ or cannot be compared."""
     other = f"{quote(first)} is read instead"
     if differs is None:
-        return Fact(f"{other}, but they cannot be compared ({escape(unread)}): check which one is complete")
-    return Fact(f"{other}, but differs from byte {differs:,} on: check which one is complete, and delete the other")
+        return Fact(f"{other}, but the copies cannot be compared ({escape(unread)}): check which one is complete")
+    where = f"the copies differ from byte {differs:,} on"
+    return Fact(f"{other}, but {where}: check which one is complete and delete the other")
 
 
 @rule("warning", kind="replies")
 def replies_repeated(count: int) -> Fact:
     """Reported when several records contain the same replies and have no loss flags."""
     replies = pluralize(count, "reply", "replies")
-    return Fact(f"{replies} in more than one record, so they are trained on several times: --loss flags each only once")
+    return Fact(f"{replies} in more than one record would be trained on several times: --loss flags each only once")
 
 
 @rule("warning")
@@ -95,7 +96,7 @@ def repeated_conversation() -> Fact:
 
     It has no record; the summary counts it as `filtered: copy`.
     """
-    return Fact("no record: another conversation of the file has all of its replies")
+    return Fact("no record: another conversation in the file contains all of its replies")
 
 
 @rule("warning", kind="replies")
@@ -126,8 +127,8 @@ def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fa
 @rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
     """Reported when the client dropped reasoning from the history, so no record contains it."""
-    seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
-    return Fact(f"{seen}; --restore reasoning restores all that the log has")
+    seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} of them in the records"
+    return Fact(f"{seen}; --restore reasoning restores all reasoning in the log")
 
 
 @rule("info", kind="replies")
@@ -146,7 +147,7 @@ def side_request_selected(kind: str) -> Fact:
     The last longest request is selected, even if it is for a title, a summary or a sub-agent.
     """
     what = "a sub-agent's request" if kind == "subagent" else "a side request"
-    return Fact(f"the record is made from {what}: --conversations main takes the user's conversation")
+    return Fact(f"the record was made from {what}: --conversations main selects the user's conversation")
 
 
 @rule("info", kind="replies")
@@ -160,11 +161,11 @@ def context_restored(results: int, messages: int, replies: int) -> Fact:
     """Reported when tool results or messages dropped by the client are restored."""
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
-    return Fact(f"{' and '.join(parts)} restored that later requests did not contain; {lacked} did not see them")
+    return Fact(f"restored {' and '.join(parts)} that later requests did not contain; {lacked} did not see them")
 
 
 @rule("info", kind="replies")
 def restore_ambiguous(count: int) -> Fact:
     """Reported when `--restore` skipped a message that matches several logged ones."""
     what = pluralize(count, "message")
-    return Fact(f"{what} not restored, because several logged ones match")
+    return Fact(f"{what} not restored because several logged messages match")

@@ -18,8 +18,8 @@ def source_without_tools(source: str, records: int) -> Fact:
     The findings `no-tools`, `calls-without-tools` and `undeclared-tool` are then not reported for these sessions, so
     `--drop` does not apply to them either.
     """
-    seen = f"{pluralize(records, 'record')} of {source} without tools, because its files have no definitions"
-    return Fact(f"{seen}: add them if you train on calls")
+    seen = f"{pluralize(records, 'record')} of {source} without tools because its files have no definitions"
+    return Fact(f"{seen}: add definitions if you train on calls")
 
 
 @rule("warning")
@@ -38,17 +38,15 @@ def filtered(option: str, why: str) -> Fact:
 @rule("info")
 def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
     """Reported when a record is dropped as a duplicate, according to `--duplicates`."""
-    of = f"that of {escape(first)}, which is written"
+    of = f"the record of {escape(first)}, which is written"
     if how == "exact":
-        return Fact(f"the record equals {of} (--no-drop-duplicates writes both)")
+        return Fact(f"identical to {of} (--no-drop-duplicates writes both)")
     both = "--duplicates keep writes both"
     if how == "ids":
-        return Fact(f"the record equals, except for call ids and key order, {of} ({both})")
+        return Fact(f"except for call ids and key order, identical to {of} ({both})")
     if how == "prefix":
-        return Fact(f"the record is the beginning of {of} ({both})")
-    return Fact(
-        f"the record nearly equals {of}: about {share:.0%} of their sequences of five words are in both ({both})"
-    )
+        return Fact(f"the beginning of {of} ({both})")
+    return Fact(f"nearly identical to {of}: about {share:.0%} of their five-word sequences are in both ({both})")
 
 
 @rule("warning")
@@ -81,7 +79,7 @@ def split_leak(split: str, other: str, first: str) -> Fact:
 def empty_split(split: str, records: int) -> Fact:
     """Reported when a requested split has no records."""
     return Fact(
-        f"the split {quote(split)} has none of {records:,} records: give it a larger share, or try another --seed"
+        f"the split {quote(split)} has none of the {records:,} records: give it a larger share or try another --seed"
     )
 
 
@@ -94,5 +92,5 @@ def split_share(split: str, share: float, records: int, total: int, largest: tup
     """
     size, where, first = largest
     seen = f"{quote(split)} has {records:,} of {total:,} records, {records / total:.2%} instead of {share:.2%}"
-    group = f"the largest group has {pluralize(size, 'record')} in {quote(where)}, its first log is {escape(first)}"
+    group = f"the largest group has {pluralize(size, 'record')} in {quote(where)} (first log: {escape(first)})"
     return Fact(f"the split {seen}; {group}: try another --split-by or --seed")

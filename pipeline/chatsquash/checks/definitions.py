@@ -68,7 +68,7 @@ def tool_description(view: View) -> Iterator[Fact]:
     for index, tool in _numbered_definitions(view):
         description = tool.get("description")
         if not isinstance(description, str) or not description or description.isspace():
-            yield Fact(f"{_label(index, tool)} has no description: describe in a sentence what it does")
+            yield Fact(f"{_label(index, tool)} has no description: describe what it does in a sentence")
 
 
 @check("error", kind="tools")
@@ -85,7 +85,7 @@ def tool_parameters_missing(view: View) -> Iterator[Fact]:
     """Reported when the definition of a function has no `parameters`."""
     for index, tool in _functions(view):
         if "parameters" not in tool:
-            yield Fact(f"{_label(index, tool)} has no parameters: add a JSON schema, an empty one if it takes none")
+            yield Fact(f"{_label(index, tool)} has no parameters: add a JSON schema (empty if it has no arguments)")
 
 
 @check("error", kind="tools")
@@ -180,14 +180,14 @@ def tool_conflict(
     where = f"line {line} defines {quote(name)} differently than line {first_line}"
     what = "each definition" if kept_definition == "each" else f"the {kept_definition} definition"
     calls = "earlier" if kept_definition == "last" else "later"
-    return Fact(f"{where}, {what} is kept: check whether {calls} calls match it")
+    return Fact(f"{where}; {what} is kept: check whether {calls} calls match it")
 
 
 @rule("info")
 def supplied_tools(count: int) -> Fact:
     """Reported when the log defines no tools, so the record uses those from `--tools-file`."""
     return Fact(
-        f"the log defines no tools, {pluralize(count, 'definition')} of --tools-file in the record: check if they match"
+        f"the log defines no tools, {pluralize(count, 'definition')} from --tools-file used: check whether they match"
     )
 
 
@@ -195,5 +195,6 @@ def supplied_tools(count: int) -> Fact:
 def supplied_system() -> Fact:
     """Reported when the log has no system prompt, so the record begins with the one from `--system-file`."""
     return Fact(
-        "the log has no system prompt, so the record begins with that of --system-file: check whether it matches", 0
+        "the log has no system prompt, so --system-file is used: check whether it matches",
+        0,
     )

@@ -31,7 +31,7 @@ def missing_parent(how: str, count: int) -> Fact:
     new one begins.
     """
     if how == "unreadable":
-        return Fact(f"{pluralize(count, 'line')} after an unreadable one, whose content is not in the record")
+        return Fact(f"{pluralize(count, 'line')} after an unreadable line, whose content is not in the record")
     if how == "unwritten":
         return Fact(
             f"{pluralize(count, 'line')} after lines that were never written, whose content is not in the record"
@@ -49,14 +49,14 @@ def incomplete_reply(how: str, count: int) -> Fact:
     `--loss` never trains on it. A reply with only reasoning is not in the context of later replies, unless the lines
     after it were never written.
     """
-    what = "with reasoning but neither a text nor a call" if how == "reasoning" else "that ended early"
+    what = "with reasoning but neither text nor a call" if how == "reasoning" else "that ended early"
     return Fact(f"{pluralize(count, 'reply', 'replies')} {what}, never marked for training")
 
 
 @rule("info")
 def client_text(kind: str, count: int) -> Fact:
     """Reported when user messages contain text written by Claude Code, such as command output."""
-    return Fact(f"messages with text of the client, {kind}, {count:,} (--cleanup claude-code removes it)")
+    return Fact(f"messages with client text ({kind}): {count:,} (--cleanup claude-code removes it)")
 
 
 @rule("info")
@@ -65,7 +65,7 @@ def joined(files: int, both: int, alone: int) -> Fact:
     more = (
         f"; {pluralize(alone, 'reply', 'replies')} that the gateway did not log {'is' if alone == 1 else 'are'} added"
     )
-    summary = f"joined with {pluralize(files, 'file')} of an agent, by {pluralize(both, 'reply', 'replies')} in both"
+    summary = f"joined with {pluralize(files, 'agent file')}, matched by {pluralize(both, 'reply', 'replies')} in both"
     return Fact(summary + (more if alone else ""))
 
 
@@ -77,4 +77,4 @@ def joined_texts(differing: int, both: int) -> Fact:
     """
     has = "differs" if differing == 1 else "differ"
     which = f"{differing:,} of {pluralize(both, 'reply', 'replies')}"
-    return Fact(f"{which} {has} in the agent's file; the record has the gateway's")
+    return Fact(f"{which} {has} in the agent's file; the record has the gateway's text")

@@ -26,4 +26,4 @@ def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss exclu
 @rule("error")
 def redaction_failed(why: str, what: str = "session") -> Fact:
     """Reported when text cannot be searched for private data, so the session is not written."""
-    return Fact(f"a text cannot be searched for private data ({why}): nothing of the {what} is written")
+    return Fact(f"text cannot be searched for private data ({why}): the {what} is not written")

@@ -11,13 +11,13 @@ from chatsquash.core.text import escape, pluralize, printable, quote
 @rule("error")
 def bad_line(reason: str) -> Fact:
     """Reported when a line is not a JSON object; it is skipped and listed in `reports/rejected.jsonl`."""
-    return Fact(f"the line is skipped, {escape(reason)}: see reports/rejected.jsonl")
+    return Fact(f"line skipped: {escape(reason)}; see reports/rejected.jsonl")
 
 
 @rule("error")
 def bad_entry(reason: str) -> Fact:
     """Reported when a line has no valid request; it is skipped and listed in `reports/rejected.jsonl`."""
-    return Fact(f"the entry is skipped, {escape(reason)}: see reports/rejected.jsonl")
+    return Fact(f"entry skipped: {escape(reason)}; see reports/rejected.jsonl")
 
 
 @rule("error", kept="warning")
@@ -27,7 +27,7 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
     Only `--on-invalid keep` with `--sessions-by file` converts the file as one session, with a warning. If two ids have
     two lines or more, lines are grouped by id by default (`grouped-by-id`).
     """
-    seen = f"session_id is {quote(other_id)}, line {first_line} has {quote(first_id)}"
+    seen = f"session_id is {quote(other_id)}, but line {first_line} has {quote(first_id)}"
     if merge:
         return Fact(f"{seen}, converted as one session: --sessions-by id separates them", is_kept=True)
     return Fact(f"{seen}: --sessions-by id separates them (--on-invalid keep --sessions-by file joins them)")
@@ -41,48 +41,48 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
     """
     seen = f"timestamp is earlier than line {earlier_line}"
     if keep:
-        return Fact(f"{seen}, file order is used", is_kept=True)
+        return Fact(f"{seen}; file order is used", is_kept=True)
     return Fact(f"{seen} (--on-invalid keep converts it anyway)")
 
 
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
     """Reported when consecutive entries have the same timestamp, so file order is used."""
-    seen = f"{_entries(count)} with the time of the previous one, file order is used"
-    return Fact(f"{seen}: check that they are in the order in which they were sent")
+    seen = f"{_entries(count)} with the time of the previous one; file order is used"
+    return Fact(f"{seen}: check that the entries are in the order in which they were sent")
 
 
 @rule("warning")
 def missing_session_id(count: int) -> Fact:
     """Reported when entries have no `session_id`, so the file name is used."""
-    seen = f"no session_id in {_entries(count)}, the file name is used"
+    seen = f"no session_id in {_entries(count)}; the file name is used"
     return Fact(f"{seen}: if the file mixes sessions, --sessions-by chain separates them")
 
 
 @rule("warning")
 def missing_timestamp(count: int) -> Fact:
     """Reported when entries have no readable timestamp, so file order is used."""
-    seen = f"no readable timestamp in {_entries(count)}, file order is used"
-    return Fact(f"{seen}: check that they are in the order in which they were sent")
+    seen = f"no readable timestamp in {_entries(count)}; file order is used"
+    return Fact(f"{seen}: check that the entries are in the order in which they were sent")
 
 
 @rule("warning")
 def naive_timestamp(count: int) -> Fact:
     """Reported when timestamps have no time zone and are treated as UTC."""
-    seen = f"no time zone in the timestamp of {_entries(count)}, read as UTC"
+    seen = f"no time zone in the timestamp of {_entries(count)}; UTC is assumed"
     return Fact(f"{seen}: if the clock was not in UTC, the record may be a day off")
 
 
 @rule("warning")
 def wrong_type(what: str, seen: str, count: int) -> Fact:
     """Reported when `tools`, `response`, `choices` or the reply has the wrong type and is treated as missing."""
-    return Fact(f"{escape(what)} is {escape(seen)} in {_entries(count)}, treated as missing: fix the logger")
+    return Fact(f"{escape(what)} is {escape(seen)} in {_entries(count)} and treated as missing: fix the logger")
 
 
 @rule("error")
 def unknown_format(instead: str) -> Fact:
     """Reported when no known format matches a log, or more than one does."""
-    return Fact(f"unknown format, {escape(instead)}: set it with --from, chatsquash formats lists all")
+    return Fact(f"unknown format: {escape(instead)}; set it with --from (chatsquash formats lists all)")
 
 
 @rule("warning")
@@ -92,19 +92,19 @@ def mixed_formats(most: str, other: str, count: int) -> Fact:
     Each line is read in its own format.
     """
     there = "another envelope" if most == other else f"the format {other}"
-    return Fact(f"{_entries(count)} with {there} in a log of {most}, read as such: check whether logs got mixed up")
+    return Fact(f"{_entries(count)} with {there} in a log of {most}, read as such: check whether logs were mixed up")
 
 
 @rule("warning")
 def missing_history(count: int) -> Fact:
     """Reported when a request refers to turns that are not in the log."""
-    return Fact(f"{_entries(count)} with turns that are stored elsewhere, not in this log: check where it begins")
+    return Fact(f"{_entries(count)} with earlier turns that are not in this log: check where the conversation begins")
 
 
 @rule("warning")
 def other_conversations(count: int) -> Fact:
     """Reported when `--sessions-by file` converts only the first of several conversations in a document."""
-    return Fact(f"the document has {count:,} conversations, only the first is converted: --sessions-by id converts all")
+    return Fact(f"the document has {count:,} conversations; only the first is converted: --sessions-by id converts all")
 
 
 @rule("info")
@@ -125,7 +125,7 @@ def context_cleared(what: str, count: int) -> Fact:
 @rule("warning")
 def stream_interrupted() -> Fact:
     """Reported when the stream of a reply was interrupted; the record contains the part that was received."""
-    return Fact("the stream of the reply was interrupted, the part received is converted: check whether to train on it")
+    return Fact("the reply stream was interrupted; only the part received is converted: check whether to train on it")
 
 
 @rule("warning")
@@ -135,14 +135,14 @@ def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
     Members of definitions that only one provider has, such as `input_examples`, are counted once per tool.
     """
     blocks = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
-    return Fact(f"omitted, because chat messages cannot represent them: {blocks}", at)
+    return Fact(f"omitted because chat messages cannot represent them: {blocks}", at)
 
 
 @rule("info")
 def vendor_extension(forms: Mapping[str, int]) -> Fact:
     """Reported when messages use vendor-specific names, types or structures, which are kept."""
     seen = ", ".join(f"{name} {count}" for name, count in forms.items())
-    return Fact(f"kept as logged, in forms of a vendor: {seen}")
+    return Fact(f"vendor-specific forms kept as logged: {seen}")
 
 
 @rule("warning")
@@ -168,7 +168,7 @@ def reordered(count: int) -> Fact:
     Lines with equal times keep their order. Applies to `--conversations main` and `all`, and to `--sessions-by chain`.
     """
     were = "was" if count == 1 else "were"
-    return Fact(f"{pluralize(count, 'line')} {were} out of order, now sorted by time")
+    return Fact(f"{pluralize(count, 'line')} {were} out of order, so lines are sorted by time")
 
 
 @rule("warning")
@@ -180,20 +180,20 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
     """
     last = f"line {last_line} has {pluralize(last_messages, 'message')}"
     record_source = f"line {kept_line} has {kept_messages}"
-    return Fact(f"{last}, {record_source} and is converted: check whether the conversation continued after it")
+    return Fact(f"{last}, but {record_source} and is converted: check whether the conversation continued after it")
 
 
 @rule("warning")
 def missing_reply(why: str) -> Fact:
     """Reported when the selected request has no reply, so the record ends with the request."""
-    return Fact(f"no reply is appended, {escape(why)}: check whether the record should end with the request")
+    return Fact(f"no reply appended ({escape(why)}): check whether the record should end with the request")
 
 
 @rule("warning")
 def extra_choices(count: int) -> Fact:
     """Reported when a response has more than one choice; the record contains the first one."""
     return Fact(
-        f"the response has {pluralize(count, 'choice')}, only the first is converted: the others stay in the log"
+        f"the response has {pluralize(count, 'choice')}; only the first is converted: the others remain in the log"
     )
 
 
@@ -211,7 +211,7 @@ def reply_truncated(reason: str = "length") -> Fact:
 def empty_session(entries_seen: int, rejected: int) -> Fact:
     """Reported when a session has no usable entries, or none after cleaning."""
     if entries_seen == 0:
-        why = "check why its lines were skipped" if rejected else "it is empty, check whether its logger ran"
+        why = "check why its lines were skipped" if rejected else "it is empty; check whether the logger ran"
         return Fact(f"the log has no usable entry, so there is no record: {why}")
     seen = _entries(entries_seen)
     return Fact(f"cleaning removed all content of {seen}, so there is no record: --no-cleanup-goose keeps them")
@@ -240,7 +240,7 @@ def unreadable_log(reason: str) -> Fact:
 @rule("error")
 def cut_short(reason: str) -> Fact:
     """Reported when a log is damaged, truncated or exceeds a limit; only the part before that point is converted."""
-    return Fact(f"only the beginning of the log was read, {escape(reason)}: look for a better copy")
+    return Fact(f"only the beginning of the log was read: {escape(reason)}; look for an intact copy")
 
 
 @rule("info")
@@ -249,7 +249,7 @@ def no_exchange(what: str, count: int) -> Fact:
 
     They are treated as blank lines.
     """
-    return Fact(f"lines that are not exchanges, {escape(what)}, {count:,}: they are not in any record")
+    return Fact(f"lines without an exchange ({escape(what)}): {count:,}, not in any record")
 
 
 @rule("error")
@@ -271,7 +271,7 @@ def lost_worker(how: str) -> Fact:
 
     The usual reason is that memory ran out.
     """
-    return Fact(f"the log is skipped, {how}: check that there is enough memory for it, and convert again")
+    return Fact(f"the log was skipped ({how}): check that enough memory is available, and convert again")
 
 
 @rule("warning")
@@ -280,7 +280,7 @@ def changed_log(how: str) -> Fact:
 
     If the log grew, the complete lines within its earlier size are read.
     """
-    return Fact(f"the log {how} during the run, its earlier content is read: convert again when it is complete")
+    return Fact(f"the log {how} during the run, so its earlier content was read: convert again when it is complete")
 
 
 @rule("error")
@@ -293,14 +293,14 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
     """
     there = f"message {position} is {quote(seen)}" if seen else f"there is no message {position}"
     where = f"line {earlier_line} has {quote(expected)}"
-    return Fact(f"in line {line} {there}, {where}: the history was rewritten, see chatsquash inspect")
+    return Fact(f"in line {line}, {there}, but {where}: the history was rewritten (see chatsquash inspect)")
 
 
 @rule("warning")
 def parts_dropped(kinds: Mapping[str, int], at: int | None) -> Fact:
     """Reported when calls are written as text, and other parts, such as images, are dropped."""
     parts = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
-    return Fact(f"parts that are not text are dropped: {parts} (--no-json-tool-calls keeps them)", at)
+    return Fact(f"parts other than text dropped: {parts} (--no-json-tool-calls keeps them)", at)
 
 
 @rule("warning")
@@ -323,25 +323,27 @@ def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
 def file_not_read(what: str, count: int) -> Fact:
     """Reported when files next to the logs are skipped because of their suffix or type."""
     explanation = {
-        "same file again": "each file is converted once, under its first name",
-        "second copy": "only one copy of a log is read",
+        "same file again": ("duplicate path", "duplicate paths", "each file is converted once, under its first name"),
+        "second copy": ("second copy", "second copies", "only one copy of a log is read"),
     }.get(what)
     if what == "earlier output":
-        readers = "chatsquash stats, check and translate read its records, and merge joins it with others"
+        readers = "chatsquash stats, check and translate read its records, and merge joins it with other results"
         return Fact(f"an output of chatsquash, not logs: {readers}")
     if explanation:
-        return Fact(f"{what}, {count:,} not read: {explanation}")
+        return Fact(f"{pluralize(count, explanation[0], explanation[1])} not read: {explanation[2]}")
     if what == "part of another file":
         return Fact(f"{pluralize(count, 'part of another file', 'parts of other files')}, read there")
     hint = {
-        "linked folder": "--follow-links includes it",
-        "broken link": "its target does not exist",
+        "linked folder": "--follow-links includes them",
+        "broken link": "the target does not exist",
         "special file": "only regular files are read",
     }.get(what)
     if hint:
         return Fact(f"{pluralize(count, what)} not read: {hint}")
     kind = f"suffix {quote(what)}" if what.startswith(".") else "no suffix"
-    return Fact(f"{pluralize(count, 'file')} with {kind} not read: name a file to read it regardless of its suffix")
+    return Fact(
+        f"{pluralize(count, 'file')} with {kind} not read: pass the path of a file to read it regardless of its suffix"
+    )
 
 
 def _entries(count: int) -> str:

@@ -109,7 +109,7 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
     for result in pairs.strays:
         if result.key is not None:
             call_id = quote(result.call_id)
-            yield Fact(f"no call of its block has id {call_id}: fix the id or exclude the record", result.at)
+            yield Fact(f"no call in its block has the id {call_id}: fix the id or exclude the record", result.at)
     for result in pairs.outside:
         yield Fact("the result does not follow an assistant message with calls: exclude the record", result.at)
 

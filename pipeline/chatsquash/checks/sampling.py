@@ -21,7 +21,7 @@ def no_sample(reply_count: int) -> Fact:
 @rule("error", kind="replies")
 def joined_reply() -> Fact:
     """Reported when a reply shares a message with another reply, so it gets no sample."""
-    return Fact("the reply shares its message with another one: remove --merge-consecutive")
+    return Fact("the reply shares its message with another reply: remove --merge-consecutive")
 
 
 @rule("error", kind="replies")

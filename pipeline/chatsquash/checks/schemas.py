@@ -40,7 +40,7 @@ def arguments_invalid(view: View) -> Iterator[Fact]:
     else that of the record.
     """
     for call, wrong in view.once(_argument_checks).wrong:
-        text = f"arguments of {quote(call.name)} do not match its definition, {wrong}"
+        text = f"arguments of {quote(call.name)} do not match its definition ({wrong})"
         yield Fact(f"{text}: check whether the call worked and should be trained on", call.at)
 
 
@@ -136,7 +136,7 @@ def _check_value(validator: Any, value: Json, *, is_small: bool) -> tuple[str, s
     except Exception as problem:  # noqa: BLE001 - errors of the library for unsupported texts and numbers
         kind = getattr(problem, "kind", None)
         return (_describe_error(problem), "") if kind else ("", f"they cannot be checked ({type(problem).__name__})")
-    return "at a place that was not determined, because there is too much data", ""
+    return "too much data to locate the mismatch", ""
 
 
 def first_problem(schema: dict[str, Any], value: Json) -> str:
@@ -168,7 +168,7 @@ def _describe_error(error: Any) -> str:
     more = getattr(error.kind, _DETAIL_MEMBERS.get(rule, ""), None)
     detail = more[0] if isinstance(more, list) and len(more) == 1 else more
     return " ".join(
-        [quote(place) if place else "the whole", "breaks", quote(rule), *([quote(detail)] if detail else [])]
+        [quote(place) if place else "the top level", "violates", quote(rule), *([quote(detail)] if detail else [])]
     )
 
 
@@ -194,7 +194,7 @@ def _compile(schema: dict[str, Any]) -> _Schema:
         )
     except Exception as problem:  # noqa: BLE001 - errors of the library for arbitrary schemas in logs
         if type(getattr(problem, "kind", None)).__name__.endswith("Referencing"):
-            return _Schema(why="the schema refers to something that it does not contain, and nothing is fetched")
+            return _Schema(why="the schema refers to another document, which is not fetched")
         place = "/".join(["", *map(str, getattr(problem, "instance_path", ()))])
         return _Schema(why=f"the schema is invalid, or has a pattern that takes too long, at {quote(place)}")
     return _Schema(validator)

@@ -32,13 +32,13 @@ def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
 @rule("error")
 def integer_too_large(spelled: str) -> Fact:
     """Reported when a record would contain an integer beyond 64 bits, so it is excluded."""
-    return Fact(f"the integer {quote(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
+    return Fact(f"the integer {quote(spelled)} exceeds 64 bits, which loaders reject: log it as a string")
 
 
 @rule("error")
 def lone_surrogate(text: str) -> Fact:
     """Reported when text contains a lone UTF-16 surrogate, so the record is excluded."""
-    return Fact(f"a lone surrogate in {quote(text)}: check where the logger truncates texts")
+    return Fact(f"a lone surrogate in {quote(text)}: check where the logger truncates text")
 
 
 @rule("error")
@@ -57,14 +57,14 @@ def media_dropped(what: str, at: int) -> Fact:
     `--media refuse` requests this. `--media keep` does the same for anything other than images with data, and all
     presets do so for a reply that consists only of media.
     """
-    hint = "--media text replaces it with a placeholder, --media drop removes it"
-    return Fact(f"{escape(what)}: {hint}, --preset chat keeps it", at)
+    hint = "--media text replaces it with a placeholder; --media drop removes it"
+    return Fact(f"{escape(what)}: {hint}; --preset chat keeps it", at)
 
 
 @rule("warning")
 def media_replaced(kinds: Mapping[str, int]) -> Fact:
     """Reported when images, audio, video or files are replaced by placeholders such as `[image]`."""
-    hint = "--media keep with --preset hf keeps images that the log contains, --media refuse excludes the record"
+    hint = "--media keep with --preset hf keeps images that the log contains; --media refuse excludes the record"
     return Fact(f"media replaced by placeholders: {_list_kinds(kinds)} ({hint})")
 
 

@@ -9,13 +9,13 @@ from chatsquash.core.text import escape, pluralize
 @rule("error")
 def bad_record(reason: str) -> Fact:
     """Reported when `chatsquash check` reads a line that is not an object with `messages`."""
-    return Fact(f'not a record, {escape(reason)}: a record is {{"messages": [...], "tools": [...]}}')
+    return Fact(f'not a record: {escape(reason)}; a record is {{"messages": [...], "tools": [...]}}')
 
 
 @rule("error")
 def unreadable_by_trainer(trainer: str, preset: str, why: str) -> Fact:
     """Reported when `chatsquash check --for` reads a record that the trainer does not accept."""
-    return Fact(f"{trainer} does not read the record, {why}: convert with the preset {preset}")
+    return Fact(f"{trainer} cannot read the record ({why}): convert with --preset {preset}")
 
 
 @rule("error")
@@ -47,7 +47,7 @@ def personal_data_found(kind: str, count: int, at: int | None) -> Fact:
 @rule("error")
 def unsearched_line(reason: str) -> Fact:
     """Reported when `chatsquash redact` skips a line that is not JSON."""
-    return Fact(f"the line is skipped, {escape(reason)}: text that cannot be searched is not written")
+    return Fact(f"line skipped: {escape(reason)}; text that cannot be searched is not written")
 
 
 @rule("error")
@@ -56,5 +56,5 @@ def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
 
     Case and punctuation are ignored.
     """
-    more = f", and {pluralize(messages - 1, 'message')} after it with others" if messages > 1 else ""
-    return Fact(f"the message shares {words} words in a row with {escape(place)}{more}", at)
+    more = f"; {pluralize(messages - 1, 'later message')} with other overlaps" if messages > 1 else ""
+    return Fact(f"{words} consecutive words shared with {escape(place)}{more}", at)

@@ -28,7 +28,7 @@ def tool_call_tags(view: View) -> Iterator[Fact]:
         # Tags within arguments do not count, so complete blocks are replaced by empty pairs.
         if not _alternate(f"{CALL_OPEN}{CALL_CLOSE}".join(_texts_between_blocks(text))):
             open_count, close_count = text.count(CALL_OPEN), text.count(CALL_CLOSE)
-            seen = f"{open_count} {CALL_OPEN} and {close_count} {CALL_CLOSE} do not alternate"
+            seen = f"{open_count} {CALL_OPEN} and {close_count} {CALL_CLOSE} tags do not alternate"
             yield Fact(f"{seen}: check whether the text or an argument contains one", at)
 
 
@@ -64,7 +64,7 @@ def markup_collision(view: View) -> Iterator[Fact]:
             else _first_tag(chat.text(view.logged_messages[at]) or "")
         )
         if tag:
-            yield Fact(f"the text itself contains {tag}: look at the message, or convert with native calls", at)
+            yield Fact(f"the text itself contains {tag}: check the message, or convert with native calls", at)
 
 
 def has_markup(messages: list[Message]) -> bool:

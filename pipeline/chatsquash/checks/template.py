@@ -78,7 +78,7 @@ def template_tool_lost(trial: Trial) -> Iterator[Fact]:
         yield Fact(f"{definitions} missing from the rendering: {_names(missing)}")
 
 
-_PARTS: dict[Kind, str] = {"property": "names of arguments", "enum": "values of enum", "$defs": "parts of $defs"}
+_PARTS: dict[Kind, str] = {"property": "argument names", "enum": "enum values", "$defs": "parts of $defs"}
 """The parts of a definition that are checked separately."""
 
 
@@ -102,8 +102,8 @@ def template_call_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a call or its arguments are missing from the rendering."""
     for at, missing in _by_message(trial.missing_kinds("call")):
         count = len(chat.calls(trial.messages[at]))
-        which = ", ".join(f"{place.number + 1} ({quote(place.name)})" for place in missing)
-        yield Fact(f"of {pluralize(count, 'call')} in the message, missing from the rendering: {which}", at)
+        which = ", ".join(f"call {place.number + 1} ({quote(place.name)})" for place in missing)
+        yield Fact(f"{len(missing)} of {pluralize(count, 'call')} missing from the rendering: {which}", at)
 
 
 @check("error", "template")
@@ -137,15 +137,15 @@ def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
     Many templates drop the reasoning of earlier turns; some drop all reasoning.
     """
     if missing := trial.missing_kinds("reasoning"):
-        first = f"first that of messages[{missing[0].at}]"
-        yield Fact(f"the reasoning of {pluralize(len(missing), 'message')} is missing from the rendering, {first}")
+        first = f"first in messages[{missing[0].at}]"
+        yield Fact(f"the reasoning of {pluralize(len(missing), 'message')} is missing from the rendering ({first})")
 
 
 @check("error", "template")
 def template_arguments_twice(trial: Trial) -> Iterator[Fact]:
     r"""Reported when arguments are encoded twice, as in `"{\"path\": 1}"`."""
     for at, places in _by_message(trial.twice):
-        yield Fact(f"arguments are encoded twice, a JSON string of JSON: {_names(places)}", at)
+        yield Fact(f"arguments are encoded twice, as JSON within a JSON string: {_names(places)}", at)
 
 
 @check("error", "template")

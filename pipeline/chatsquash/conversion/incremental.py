@@ -111,7 +111,7 @@ class Incremental:
             problem.add_note("all sessions are converted; run the same command again to finish writing")
         elif self._out.resumes and (self.journals.own() or self.journals.reused):
             # Later sessions may be finished even if the first one in order is not.
-            done = f"{pluralize(finished, 'session')} done, " if finished else ""
+            done = f"{pluralize(finished, 'session')} done, but " if finished else ""
             problem.add_note(f"{done}nothing new was written; run the same command with --resume to continue")
 
     def _hash(self, discovery: Discovery) -> bytes:

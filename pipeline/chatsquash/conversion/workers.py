@@ -240,7 +240,7 @@ def _prepare(options: Options, lineages: Lineages, writer: JournalWriter | None)
 
 
 def _lose(log: Log, reason: str) -> Outcome:
-    return rejected_outcome(log, reading.lost_worker(f"its process ended twice, by {reason}"))
+    return rejected_outcome(log, reading.lost_worker(f"its process died twice with {reason}"))
 
 
 def attempt(

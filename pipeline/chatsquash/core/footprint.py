@@ -43,7 +43,7 @@ def require_memory(data: bytes | bytearray) -> None:
 
 def refusal(most: int) -> str:
     """Return why JSON that exceeds a limit is not parsed."""
-    return f"parsed it would take more than the {most:,} bytes of memory that are allowed (--max-memory)"
+    return f"parsing it would take more than {most:,} bytes of memory (--max-memory)"
 
 
 def _roughly(data: bytes | bytearray) -> int:

@@ -31,7 +31,7 @@ _MAX_READ = 256 << 20
 """Maximum number of bytes read from a record or ``run.json``."""
 _RELEASE_TIMEOUT = 5
 """Seconds to wait for the removal of the lock at the end of a run."""
-_ANOTHER = "or choose another place with --output"
+_ANOTHER = "or choose another location with --output"
 
 
 class Bucket:
@@ -129,7 +129,7 @@ class Bucket:
                 return {RUN, *(validate_name(each["path"]) for each in json.loads(self.read(RUN))["outputs"])}
         except (ValueError, KeyError, TypeError, RecursionError):
             if name in names:
-                hint = "remove it, after which all other files in the folder count as foreign"
+                hint = "remove it, after which all other files in the folder are treated as foreign"
                 raise UsageError(f"{self.display_path}/{name}: is damaged; {hint}, {_ANOTHER}") from None
         return set()
 
@@ -182,7 +182,7 @@ class Bucket:
         since = ""
         with suppress(TypeError, ValueError, OverflowError, OSError):
             since = f", since {datetime.fromtimestamp(started, UTC):%Y-%m-%d %H:%M} UTC"  # type: ignore[arg-type]
-        who = escape(str(lock.get("owner", "nobody knows which"))[:200])
+        who = escape(str(lock.get("owner", "unknown process"))[:200])
         hint = f"wait for it; if it is gone, remove {self.display_path}/{_LOCK}"
         return UsageError(f"{self.display_path}: another run is writing there ({who}{since}): {hint}, {_ANOTHER}")
 

@@ -121,19 +121,19 @@ def _page(facts: CardFacts) -> Iterator[str]:
     yield from ("", "# Conversations for fine-tuning", "")
     what = "one or more logged replies with their context" if facts.are_samples else "a complete conversation"
     where = f" in {pluralize(len(facts.files), 'file')}" if facts.files else ""
-    yield f"{pluralize(facts.records, 'record')}{where}, each {what}, made by chatsquash from session logs."
+    yield f"{pluralize(facts.records, 'record')}{where}, each {what}, converted by chatsquash from session logs."
     if facts.splits:
         yield from _section("Files", _files(facts))
     if facts.pairs:
         yield from _section("Preference pairs", _pairs(facts))
     yield from _section("How to load", _loading_example(facts.columns, has_types=facts.has_types))
     yield from _section("Contents", _contents(statistics, facts.records))
-    yield from _section("Size of the records", _size_table(statistics, facts.records))
+    yield from _section("Record sizes", _size_table(statistics, facts.records))
     yield from _section("Models", _models(facts))
-    yield from _section("Terms of the models", _terms(statistics))
+    yield from _section("Model terms", _terms(statistics))
     sources = sorted(statistics.sources.items(), key=lambda item: (-item[1], item[0]))
     rows: list[tuple[str, ...]] = [(_code(name), f"{count:,}") for name, count in sources]
-    yield from _section("Sources", _table(("format of the logs", "records"), rows))
+    yield from _section("Sources", _table(("log format", "records"), rows))
     if tools := statistics.tools.most_used():
         rows = [(_code(name), *(f"{number:,}" for number in numbers)) for name, numbers in tools]
         head = ("tool", "records", "calls", "failed", "unanswered")
@@ -179,8 +179,8 @@ def _models(facts: CardFacts) -> Iterator[str]:
     if not rows:
         yield "No message is marked for training."
         return
-    yield from _table(("model, as logged", "records", f"{unit} trained on", "share"), _first(rows))
-    yield from ("", f"In all, {total:,} {unit} of assistant messages are trained on: text, reasoning and tool calls.")
+    yield from _table(("model (as logged)", "records", f"{unit} trained on", "share"), _first(rows))
+    yield from ("", f"In total, {total:,} {unit} of assistant messages are trained on: text, reasoning and tool calls.")
 
 
 def _terms(statistics: Statistics) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _terms(statistics: Statistics) -> Iterator[str]:
     if rows:
         yield from _table(("models", "as logged", "note", "source"), rows)
         yield ""
-    yield "Publishing or training on outputs of a model is subject to its terms and those of the service that ran it."
+    yield "Publishing or training on a model's outputs is subject to the terms of the model and of its service."
     yield "These notes are not legal advice, and terms change: read the sources."
 
 
@@ -206,7 +206,7 @@ def _pairs(facts: CardFacts) -> Iterator[str]:
     kinds = facts.counts["pairs"]
     total = pluralize(sum(kinds.values()), "pair")
     yield f"The config `pairs` has {total}, each with a preferred and a rejected reply to the same prompt."
-    yield "`evidence` records why a reply counts as preferred, and where both replies were logged."
+    yield "`evidence` records why a reply is preferred and where both replies were logged."
     yield ""
     yield from _table(("kind", "pairs"), [(f"`{kind}`", f"{count:,}") for kind, count in kinds.items()])
 
@@ -225,10 +225,10 @@ def _loading_example(columns: list[Field], *, has_types: bool) -> Iterator[str]:
     )
     if IMAGES in columns and not has_types:
         yield ""
-        yield "Run it in this folder, since the paths of images are relative to it."
+        yield "Run this in the dataset folder: image paths are relative to it."
     if has_json(columns):
         yield ""
-        yield "This needs `datasets` 4.7 or newer, and the metadata at the top of this file with the column types."
+        yield "This requires `datasets` 4.7 or newer and the column types in the metadata at the top of this file."
 
 
 def _size_table(statistics: Statistics, records: int) -> Iterator[str]:
@@ -236,15 +236,15 @@ def _size_table(statistics: Statistics, records: int) -> Iterator[str]:
         "assistant turns": statistics.turns,
         "tool calls": statistics.calls,
         "characters": statistics.characters,
-        "tokens, as logged": statistics.tokens,
-        "tokens, by the tokenizer": statistics.tokenizer_tokens,
+        "tokens (as logged)": statistics.tokens,
+        "tokens (tokenizer)": statistics.tokenizer_tokens,
     }
     rows = [(what, *_distribution(values)) for what, values in kinds.items() if values]
     yield from _table(("per record", "least", "median", "90 %", "most", "sum"), rows)
     yield ""
     if statistics.tokens:
         known = len(statistics.tokens)
-        yield f"Token counts are as logged for the last request and its reply, in {known:,} of {records:,} records."
+        yield f"Token counts are those logged for the last request and its reply, in {known:,} of {records:,} records."
     else:
         yield "The logs contain no token counts."
 
@@ -272,7 +272,7 @@ def _provenance(facts: CardFacts) -> Iterator[str]:
     if loss := facts.counts.get("loss"):
         untrained_reasons = ", ".join(f"{why}: {count:,}" for why, count in loss["not_trained"].items())
         aside = f"{sum(loss['not_trained'].values()):,} not" + (f" ({untrained_reasons})" if untrained_reasons else "")
-        yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as `{facts.flag}` says"
+        yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as marked by `{facts.flag}`"
     if samples := facts.counts.get("samples"):
         yield f"- {inference_match(samples['true'], samples['trained'])}"
     preset = facts.options.get("preset", "chat")

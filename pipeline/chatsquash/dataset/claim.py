@@ -40,7 +40,7 @@ def recorded_files(ours: Folder) -> list[str]:
 
 def damage_error(path: Path) -> UsageError:
     """Return the error for a damaged record or commit plan."""
-    hint = f"delete {path.parent}, after which all other files in the folder count as foreign"
+    hint = f"delete {path.parent}, after which all other files in the folder are treated as foreign"
     return UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}")
 
 
@@ -134,9 +134,7 @@ class Claim:
         try:
             if platform.mount(folder.descriptor) != platform.mount(ours.descriptor):
                 where = path if name else self._display_path / OURS
-                why = (
-                    "is on another file system than the rest of the folder, so files cannot be moved there in one step"
-                )
+                why = "is on a different file system than the output folder, so files cannot be moved there in one step"
                 raise UsageError(f"{where}: {why}; unmount it, {_ANOTHER}")
             if not os.access(".", os.W_OK | os.X_OK, dir_fd=folder.descriptor):
                 raise UsageError(f"{path}: cannot be written to (Permission denied); allow it, {_ANOTHER}")

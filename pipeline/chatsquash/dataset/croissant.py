@@ -54,7 +54,7 @@ def croissant(
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "name": "conversations",
-        "description": f"{records}, made by chatsquash {__version__} from session logs.",
+        "description": f"{records}, converted by chatsquash {__version__} from session logs.",
         "conformsTo": [*_CONFORMS],
         "distribution": [_file(each) for each in files],
         **dict(_responsible(statistics, counts, anonymized=anonymized)),
@@ -84,7 +84,7 @@ def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymize
     yield "rai:dataPreprocessingProtocol", [*_preprocessing(counts)]
     yield "rai:personalSensitiveInformation", [*_private(counts, anonymized=anonymized)]
     if statistics.trained:
-        models = {escape(name) or "not named": length for name, length in statistics.trained.most_common()}
+        models = {escape(name) or "unnamed": length for name, length in statistics.trained.most_common()}
         yield "rai:dataBiases", [f"Models that wrote the messages trained on, by {statistics.unit}: {_parts(models)}."]
     yield "rai:dataLimitations", [*_limits(statistics)]
     yield "rai:dataUseCases", ["Fine-tuning of language models on conversations."]
@@ -114,7 +114,7 @@ def _preprocessing(counts: Mapping[str, Any]) -> Iterator[str]:
 
 def _private(counts: Mapping[str, Any], *, anonymized: bool) -> Iterator[str]:
     addresses, secrets = pluralize(counts["addresses"], "e-mail address", "e-mail addresses"), counts["secrets"]
-    yield f"{addresses} replaced by pseudonyms." if anonymized else "E-mail addresses are as they were logged."
+    yield f"{addresses} replaced by pseudonyms." if anonymized else "E-mail addresses were not replaced."
     if secrets["found"]:
         number = pluralize(secrets["found"], "secret")
         yield f"{number} detected in {pluralize(secrets['records'], 'record')}, {secrets['replaced']:,} replaced."

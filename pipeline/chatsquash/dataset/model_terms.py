@@ -59,20 +59,20 @@ FAMILIES = (
     Terms(
         "Meta Llama",
         ("llama", "codellama"),
-        'From Llama 3.1 on, a distributed model that was trained on outputs has a name that begins with "Llama"; '
+        'Since Llama 3.1, the name of a distributed model trained on outputs must begin with "Llama"; '
         "Llama 2 and 3 forbid improving other models.",
         "https://www.llama.com/llama3_3/license/",
     ),
     Terms(
         "Mistral",
         ("mistral", "mixtral", "ministral", "codestral", "devstral", "magistral", "pixtral"),
-        "You own outputs of the service; weights are under Apache-2.0 or a licence for research, by model.",
+        "You own outputs of the service; weights are under Apache-2.0 or a research licence, depending on the model.",
         "https://mistral.ai/terms",
     ),
     Terms(
         "Alibaba Qwen",
         ("qwen", "qwq"),
-        "Most weights are under Apache-2.0; the Qwen licence of others requires models trained on outputs to show "
+        "Most weights are under Apache-2.0; others are under the Qwen licence: models trained on outputs must show "
         '"Built with Qwen".',
         "https://huggingface.co/Qwen/Qwen2.5-72B-Instruct/blob/main/LICENSE",
     ),

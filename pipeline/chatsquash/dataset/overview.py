@@ -149,7 +149,7 @@ def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:
         for name, each in counts["splits"].items()
     ]
     if moves:
-        parts.append("by cluster: records may move when logs are added")
+        parts.append("by cluster: records may change splits when logs are added")
     if parts:
         yield Row("splits", len(counts["splits"]), comma_separated(parts))
 
@@ -165,7 +165,7 @@ def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
         yield Row("replies", replies["logged"], (*count_parts([*parts, *describe_losses(replies["lost"])]), *aside))
     if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
         in_records = f"{reasoning['carried']:,} in the records" if reasoning["carried"] else "none in the records"
-        rest = [f"{reasoning['withheld']:,} more withheld at the source"] if reasoning["withheld"] else []
+        rest = [f"{reasoning['withheld']:,} more withheld by the provider"] if reasoning["withheld"] else []
         yield Row("reasoning", reasoning["logged"] or None, comma_separated([in_records, *rest]))
 
 
@@ -215,7 +215,7 @@ def _not_read(counts: Mapping[str, Any]) -> Iterator[Row]:
 def _run(run: Run) -> Iterator[Row]:
     if run.other_options:
         names = comma_separated(name.replace("_", "-") for name in run.other_options)
-        yield Row("replaced", None, ("an earlier output that was made with other options:", *names))
+        yield Row("replaced", None, ("an earlier output with other options:", *names))
     if reused := run.sessions if run.unchanged else run.reused:
         sessions = "session" if reused == 1 else "sessions"
-        yield Row("reused", reused, (f"{sessions} of an earlier run", "(--full converts them again)"))
+        yield Row("reused", reused, (f"{sessions} from an earlier run", "(--full converts them again)"))

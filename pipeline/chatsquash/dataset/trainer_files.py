@@ -155,7 +155,7 @@ def _llama_factory(training: Training) -> dict[str, str]:
         datasets = [f"{training.split}_{number}" for number in range(len(training.files))]
     history = "mask_history: true\n" if training.last_only else ""
     config = f"""\
-{training.hint()}# Fill in the template: the name that LLaMA-Factory has for the chat template of the model.
+{training.hint()}# Fill in the template: LLaMA-Factory's name for the chat template of the model.
 model_name_or_path: {training.in_yaml}
 stage: sft
 do_train: true
@@ -174,7 +174,7 @@ def _torchtune(training: Training) -> dict[str, str]:
     files = f" {training.files[0]}" if len(training.files) == 1 else _items(training.files, "    ")
     return {
         "torchtune.yaml": f"""\
-{training.hint("a folder with the model")}# Put these sections into the configuration of a recipe (tune ls).
+{training.hint("a folder with the model")}# Add these sections to the configuration of a recipe (tune ls).
 tokenizer:
   _component_: torchtune.models.qwen2_5.qwen2_5_tokenizer
   path: {_quoted(f"{training.model}/vocab.json")}
@@ -199,7 +199,7 @@ from torch.utils.data import Dataset
 
 
 class ReplyDataset(Dataset):
-    """Rows of a prompt and its completion; the loss is on what the template adds to the prompt."""
+    """Rows of a prompt and its completion; only the text that the template adds to the prompt is trained on."""
 
     def __init__(self, parquet_files, tokenizer, config, processor=None, max_samples=-1):
         files = [parquet_files] if isinstance(parquet_files, str) else list(parquet_files)
@@ -215,7 +215,7 @@ class ReplyDataset(Dataset):
         before = self.tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
         whole = self.tokenizer.apply_chat_template(prompt + completion, tokenize=False)
         if not whole.startswith(before):
-            raise ValueError(f"row {index}: the template renders the prompt otherwise before its completion")
+            raise ValueError(f"row {index}: the template renders the prompt differently before its completion")
         context = self.tokenizer.encode(before, add_special_tokens=False)
         reply = self.tokenizer.encode(whole[len(before) :], add_special_tokens=False)
         if len(context) + len(reply) > self.longest:
@@ -248,8 +248,8 @@ def _nemo(training: Training) -> dict[str, str]:
     paths = training.files[0] if len(training.files) == 1 else f"[{', '.join(training.files)}]"
     return {
         "nemo.yaml": f"""\
-{training.hint()}# Fill in TEMPLATE: a chat template's file with generation marks, as TRL's qwen3_training.jinja.
-# Put these two sections into the configuration of a recipe.
+{training.hint()}# Fill in TEMPLATE: a chat template file with generation marks, such as TRL's qwen3_training.jinja.
+# Add these sections to the configuration of a recipe.
 model:
   pretrained_model_name_or_path: {training.in_yaml}
 dataset:
@@ -278,7 +278,7 @@ def _together(training: Training) -> dict[str, str]:
 
 def _fireworks(training: Training) -> dict[str, str]:
     job = f'firectl create sftj --base-model {training.in_shell} --dataset "$1" --output-model "$1"-model'
-    return _upload_and_train(training, 'firectl create dataset "$1" {}', job, "the name that upload.sh was given")
+    return _upload_and_train(training, 'firectl create dataset "$1" {}', job, "the name passed to upload.sh")
 
 
 def _upload_and_train(training: Training, upload: str, job: str, argument: str) -> dict[str, str]:
@@ -288,7 +288,7 @@ def _upload_and_train(training: Training, upload: str, job: str, argument: str) 
     file, join = training.files[0], ""
     if len(training.files) > 1:
         file, join = "train.jsonl", f"cat {' '.join(training.files)} > train.jsonl || exit\n"
-    hint = f"{training.hint('the name that the service has for a model')}# Its argument is {argument}.\n"
+    hint = f"{training.hint('the name of a model at the service')}# Its argument is {argument}.\n"
     return {
         "upload.sh": f"{begin.format('')}{join}{upload.format(file)}\n",
         "train.sh": f"{begin.format(hint)}{job}\n",

@@ -138,9 +138,9 @@ def _marks_of(*places: str) -> list[tuple[str, str, Mark]]:
 
 def _unmarked(request: Json, response: Json) -> Recognised:
     if _is_chat(request) and not _is_count(response):
-        return Recognised(PLAIN, "chat messages without the marks of any provider", PLAIN_RANK)
+        return Recognised(PLAIN, "chat messages without provider-specific members", PLAIN_RANK)
     seen = f"the request is {_describe(request)}, the response is {_describe(response)}"
-    return Recognised(None, f"no known format: {seen}; known are {', '.join(names())}", NO_RANK)
+    return Recognised(None, f"no known format: {seen}; expected one of {', '.join(names())}", NO_RANK)
 
 
 def _is_chat(request: Json) -> bool:
@@ -193,7 +193,7 @@ def _label_of(line: Recognised) -> str:
     """Return the label for a line in the counts of a file of another format."""
     if line.name is None:
         return "two formats at once" if line.rank <= _DECISIVE else "no known format"
-    return line.name if line.rank < PLAIN_RANK else "messages without marks"
+    return line.name if line.rank < PLAIN_RANK else "plain chat messages"
 
 
 def look_alike(obj: Json) -> str | None:
@@ -227,7 +227,7 @@ _TELEMETRY = frozenset(("resourceMetrics", "resourceSpans", "resourceLogs"))
 _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an OpenAPI file", lambda obj: "paths" in obj and bool(obj.keys() & {"openapi", "swagger"})),
     (
-        "a view of a session by Entire, without reasoning and with other names of tools (convert full.jsonl instead)",
+        "an Entire session view, without reasoning and with different tool names (convert full.jsonl instead)",
         lambda obj: obj.keys() >= {"v", "agent", "cli_version", "type"},
     ),
     ("a ShareGPT dataset", _is_sharegpt),
@@ -238,8 +238,8 @@ _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("OpenTelemetry metrics or traces without messages", lambda obj: bool(obj.keys() & _TELEMETRY)),
     ("a Jupyter notebook", _has("cells", "nbformat")),
     (
-        "a HAR capture without requests to a model",
+        "a HAR capture without model requests",
         lambda obj: isinstance(obj.get("log"), dict) and "entries" in obj["log"],
     ),
-    ("a response of a moderation service", lambda obj: any("flagged" in item for item in objects(obj.get("results")))),
+    ("a moderation response", lambda obj: any("flagged" in item for item in objects(obj.get("results")))),
 )

@@ -70,7 +70,7 @@ class Plan(NamedTuple):
 
     def _where(self) -> str:
         if self.not_compared:
-            return f"every file is listed, because {self.not_compared}"
+            return f"all files are listed because {self.not_compared}"
         kind = "public, readable by everyone" if self.public else "private"
         if self.existing is None:
             return f"a new dataset, {kind}"

@@ -59,7 +59,7 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     try:
         from chatsquash.hub.hub import Hub
     except ImportError as problem:
-        why = f"push needs {problem.name or 'a library'}, which is not installed"
+        why = f"push requires {problem.name or 'a library'}, which is not installed"
         raise UsageError(f"{why}: pip install 'chatsquash[hub]'") from None
     hub = Hub(at)
     files = public_files(Path(out))
@@ -87,7 +87,7 @@ def _compare(at: Repository, out: Path, *, public: bool) -> Plan:
         with hub.connected():
             return plan(at, out, files, hub, public=public)
     except NoTokenError:
-        why = "there is no token for the Hub"
+        why = "no token for the Hub was found"
     except UnreachableError:
         why = "the Hub could not be reached"
     return list_all(at, out, files, why, public=public)

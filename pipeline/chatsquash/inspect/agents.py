@@ -90,7 +90,7 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     if name not in documents.names():
         return f"no such agent; {hint(name, known)}"
     if documents.get_format(name).IN_PROJECTS:
-        return f"has no folder for all sessions{_elsewhere(name)}"
+        return f"has no single folder for all sessions{_elsewhere(name)}"
     return "has no fixed folder: pass its files as LOGS"
 
 
@@ -164,7 +164,7 @@ def _deletion_notice(agent: AgentFiles, now: float) -> str:
     notice = f"Claude Code deletes files {days:g} days after their last change ({_PERIOD} in its settings): "
     parts = []
     if due:
-        parts.append(f"{pluralize(len(due), 'file')} ({_megabytes(due)} MB) when it starts next")
+        parts.append(f"{pluralize(len(due), 'file')} ({_megabytes(due)} MB) when it next starts")
     if soon:
         parts.append(f"{pluralize(len(soon), 'file')} ({_megabytes(soon)} MB) within {_SOON} days")
     return notice + (" and ".join(parts) if parts else f"none within {_SOON} days")

@@ -62,7 +62,7 @@ def tree_lines(paths: list[LogPath], links: list[Link], models: Mapping[int, str
         yield f"{row.below}{'│' if rows else ' '}  {_excerpt(row.item)}"
         pending += reversed(rows)
     if count < len(paths):
-        yield f"{len(paths) - count:,} of {len(paths):,} conversations are not drawn here (--verbose draws them)"
+        yield f"{len(paths) - count:,} of {len(paths):,} conversations are not shown (--verbose shows all)"
 
 
 def of_file(origin: Origin) -> str:

@@ -26,9 +26,9 @@ _SIGNATURES = (
     (b"ARROW1", "an Arrow file"),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
-    (b"\x80\x04\x95", "a pickle of Python"),
-    (b"\xff\xfe", "text in UTF-16, and not in UTF-8"),
-    (b"\xfe\xff", "text in UTF-16, and not in UTF-8"),
+    (b"\x80\x04\x95", "a Python pickle"),
+    (b"\xff\xfe", "UTF-16 text instead of UTF-8"),
+    (b"\xfe\xff", "UTF-16 text instead of UTF-8"),
 )
 _MARKUP = (
     (b"<!doctype html", "an HTML page"),

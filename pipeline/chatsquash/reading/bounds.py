@@ -56,7 +56,7 @@ class Bounds(NamedTuple):
 
     def too_long(self) -> LineError:
         """Return the error for a line that exceeds ``--max-line``."""
-        return LineError("bad-line", f"longer than the {self.line:,} bytes that are read (--max-line)")
+        return LineError("bad-line", f"longer than {self.line:,} bytes (--max-line)")
 
     def too_many(self) -> str:
         """Return why reading stops after too many unreadable lines."""
@@ -85,7 +85,7 @@ class Bounds(NamedTuple):
 
     def too_deep(self) -> LineError:
         """Return the error for a line that is nested more deeply than ``--max-nesting``."""
-        reason = f"nested more deeply than the {self.nesting:,} levels that are read (--max-nesting)"
+        reason = f"nested more deeply than {self.nesting:,} levels (--max-nesting)"
         return LineError("bad-line", reason)
 
 

@@ -125,7 +125,7 @@ class EntryReader:
         data = bytes(line.buffer[line.start : line.stop])
         envelope = envelopes.recognise(data) or self._shape.envelope
         if endpoint := other_endpoint(data, envelope):
-            return f"calls of another endpoint ({endpoint})"
+            return f"calls to another endpoint ({endpoint})"
         if not envelope.unwrap:
             return None
         if description := envelopes.describe_non_exchange(data, envelope):

@@ -43,7 +43,7 @@ def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
     if len(with_name) < len(tools):
         notes.dropped["tool definitions without a name"] += len(tools) - len(with_name)
     if hosted := sum(map(chat.runs_at_provider, with_name)):
-        notes.dropped["definitions of tools that the provider runs"] += hosted
+        notes.dropped["definitions of provider-run tools"] += hosted
         with_name = [tool for tool in with_name if not chat.runs_at_provider(tool)]
     functions = [{"type": "function", "function": _function(tool, notes)} for tool in with_name]
     notes.floats += floats(functions)
@@ -240,7 +240,7 @@ def _too_deep() -> Violation:
     return shapes.unsupported_shape("values are nested too deeply", None)
 
 
-_JOINED_NOTE = "messages joined to the one before"
+_JOINED_NOTE = "messages joined to the preceding one"
 
 
 def bridge_results(turns: list[Turn], notes: Notes) -> list[Turn]:
@@ -249,7 +249,7 @@ def bridge_results(turns: list[Turn], notes: Notes) -> list[Turn]:
     result: list[Turn] = []
     for turn in turns:
         if result and turn["role"] == "user" and result[-1]["role"] == "tool" and isinstance(turn["content"], str):
-            notes.changed["messages of the user joined to the result before"] += 1
+            notes.changed["user messages joined to the preceding result"] += 1
             result[-1] = {**result[-1], "content": media.join_contents(result[-1]["content"], turn["content"])}
         else:
             result.append(turn)

@@ -27,7 +27,7 @@ from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import NO_CHOICES, Choices
 
 Turn = dict[str, Any]
-_HINT = "--unpaired cut ends the record before the call, --unpaired close gives it a result, "
+_HINT = "--unpaired cut ends the record before the call; --unpaired close adds a result; "
 
 
 class _OpenCall(NamedTuple):
@@ -83,7 +83,7 @@ def _without_malformed_end(messages: list[Message], notes: Notes) -> tuple[list[
 
 def _note_malformed(rest: list[Message], notes: Notes) -> None:
     notes.changed["records that end before a call with malformed arguments"] += 1
-    notes.dropped["messages from a call with malformed arguments on"] += len(rest)
+    notes.dropped["messages starting with a call with malformed arguments"] += len(rest)
 
 
 def _cut_at_unpaired(messages: list[Message], notes: Notes) -> list[Message]:
@@ -96,9 +96,9 @@ def _cut_at_unpaired(messages: list[Message], notes: Notes) -> list[Message]:
         return messages
     if not any(message["role"] == "assistant" for message in messages[:place]):
         what = "a call has no result, and no earlier assistant message could end the record"
-        raise CannotHoldError(shapes.unpaired_call(what, place, "--unpaired close gives it a result, "))
+        raise CannotHoldError(shapes.unpaired_call(what, place, "--unpaired close adds a result; "))
     notes.changed["records cut before a call without a result"] += 1
-    notes.dropped["messages from a call without a result on"] += len(messages) - place
+    notes.dropped["messages starting with a call without a result"] += len(messages) - place
     return messages[:place]
 
 
@@ -158,7 +158,7 @@ class _TurnReader:
             raise CannotHoldError(contents.unsupported_reply())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.interruptions)]
         roles += [message["role"] for message in following]
-        self.notes.dropped.update(f"messages of role {role} after the last of the assistant" for role in roles)
+        self.notes.dropped.update(f"{role} messages after the last assistant message" for role in roles)
         return self.turns[:stop]
 
     def _user(self, message: Message) -> None:
@@ -176,7 +176,7 @@ class _TurnReader:
             self.notes.changed["system messages joined"] += 1
             self.turns[0] = _join(self.turns[0], turn)
         else:
-            self.notes.changed["later system messages become the user's"] += 1
+            self.notes.changed["later system messages become user messages"] += 1
             self._user({"role": "user", "content": turn["content"]})
             self.folded_system = self.turns[-1]
 
@@ -201,7 +201,7 @@ class _TurnReader:
             turn["reasoning_content"] = reasoning
         calls: Json = message.get("tool_calls")
         if not is_empty(message.get("function_call")):
-            raise CannotHoldError(shapes.unsupported_shape("a call is in function_call, the legacy form", at))
+            raise CannotHoldError(shapes.unsupported_shape("a call is in the legacy member function_call", at))
         if not calls:
             return
         if not isinstance(calls, list):
@@ -235,7 +235,7 @@ class _TurnReader:
         self.notes.dropped.update(f"member {key} of calls" for key in rest)
 
     def _new_id(self) -> str:
-        self.notes.changed["ids for calls without"] += 1
+        self.notes.changed["ids added to calls"] += 1
         if self.unused_ids is None:
             in_use = {identifier(call.get("id")) for message in self.messages for call in chat.calls(message)}
             self.unused_ids = (candidate for number in count(1) if (candidate := f"call_{number}") not in in_use)
@@ -247,7 +247,7 @@ class _TurnReader:
         place = next((place for place, call in enumerate(self.open_calls) if call.logged_id == logged_id), None)
         if place is None:
             what = (
-                f"no call of the assistant before it has the id {quote(logged_id)}"
+                f"no call in the preceding assistant message has the id {quote(logged_id)}"
                 if logged_id
                 else "a result has no id"
             )
@@ -265,7 +265,7 @@ class _TurnReader:
     def _close(self, at: int) -> None:
         """Add the result of ``--unpaired close`` to open calls; raise ``CannotHoldError`` without the option."""
         if self.choices.unpaired != "close":
-            what = f"{quote(self.open_calls[0].name)} has no result when the assistant continues"
+            what = f"the call of {quote(self.open_calls[0].name)} has no result before the next assistant message"
             raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
         self.notes.changed["calls without a result closed"] += len(self.open_calls)
         text = self.choices.unpaired_text

@@ -110,7 +110,7 @@ class Evaluation:
 
     def summary(self) -> str:
         """Return a line about the evaluation sets for the user."""
-        short = f", {self.short:,} of them too short to compare" if self.short else ""
+        short = f", {self.short:,} too short to compare" if self.short else ""
         return f"{self.rows:,} rows of evaluation sets{short}"
 
 

@@ -312,6 +312,6 @@ def repair_line(repair: Repair, spelled: Callable[[Options], str]) -> str:
     if repair.unrepresentable:
         notes.append(f"{repair.unrepresentable:,} that presets cannot represent")
     command = (
-        f"chatsquash convert LOGS {spelled(repair.options)}" if repair.options else "no preset or modifier fixes it"
+        f"chatsquash convert LOGS {spelled(repair.options)}" if repair.options else "no preset or other option fixes it"
     )
     return f"{command}  # {', '.join(notes)}"

@@ -79,7 +79,7 @@ def show(dataset: str, which: str) -> RecordView:
             place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
             return _view(row, list(_table(folder, lambda line: (line["file"], line["row"]) == (place, row.number))))
         if not matches:
-            hint = "give a number, FILE:ROW or the id of a session"
+            hint = "pass a number, FILE:ROW or a session id"
             raise UsageError(f"{dataset}: no record {quote(which)}; {hint}")
         one_session((line["session"] for line in matches), which, dataset)
         with_record = [line for line in matches if None not in (line["file"], line["row"])]

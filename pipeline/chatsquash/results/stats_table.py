@@ -156,9 +156,9 @@ def _overview(stats: Stats) -> Overview:
     headlines = [Headline((records,))]
     if stats.unreadable:
         lines = pluralize(stats.unreadable, "line that is not a record", "lines that are not records")
-        headlines.append(Headline((f"{lines}:", "see chatsquash check"), "error"))
+        headlines.append(Headline((f"{lines}:", "run chatsquash check"), "error"))
     if stats.records_refused:
-        refused = f"{pluralize(stats.records_refused, 'record')} refused by the template,"
+        refused = f"{pluralize(stats.records_refused, 'record')} rejected by the template,"
         headlines.append(Headline((refused, "whose tokens are not counted"), "error"))
     return Overview((*headlines,), (*_rows(stats),))
 
@@ -179,8 +179,8 @@ def _rows(stats: Stats) -> Iterator[Row]:
 
 
 def _session_rows(table: SessionStats) -> Iterator[Row]:
-    prompts = f"tokens as logged: {table.prompt_tokens:,} of prompts,"
-    yield Row("sessions", table.sessions, (prompts, f"{table.completion_tokens:,} of replies"))
+    prompts = f"logged tokens: {table.prompt_tokens:,} in prompts,"
+    yield Row("sessions", table.sessions, (prompts, f"{table.completion_tokens:,} in replies"))
     for name in ("exit", "finish", "truncated", "last_user"):
         yield _row(name, dict(getattr(table, name).most_common()))
     if table.reward is not None:

@@ -78,7 +78,7 @@ class Trials:
     def finish(self) -> Iterator[Finding]:
         """Yield findings about the template itself."""
         if self.passed_over:
-            text = f"the template is {self._template.given_up}: {pluralize(self.passed_over, 'record')} not rendered"
+            text = f"rendering was {self._template.given_up}: {pluralize(self.passed_over, 'record')} not rendered"
             yield Finding("template-error", "error", "", self._name, None, None, text)
 
     def summary(self) -> str:
@@ -91,7 +91,7 @@ class Trials:
         for (code, remedy), count in sorted(self.counts.items()):
             yield Row(code, count, (remedy,))
         if self.passed_over:
-            yield Row("not rendered", self.passed_over, (f"the template is {self._template.given_up}",))
+            yield Row("not rendered", self.passed_over, (f"rendering was {self._template.given_up}",))
 
     def repair(self) -> Iterator[str]:
         """Yield the command line that fixes as much as possible; nothing if all records are intact."""
@@ -102,16 +102,16 @@ class Trials:
     def _search(self, record: StoredRecord, trial: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
         """Return the remedies of a record, and the remark for losses without one."""
         if trial.beyond:
-            return {}, "no remedy was tried"
+            return {}, "no options were tried"
         began = monotonic()
         self._deadline = began + self._template.bounds.seconds
         conversation = Conversation(record.messages, definitions(record.tools))
         remedies = self._remedies.find(conversation, wrong, (wrong, trial.problem))
         self._mending.note(conversation, wrong, trial.problem, remedies.values())
         if monotonic() < self._deadline:
-            return remedies, "no preset or modifier fixes it"
+            return remedies, "no preset or other option fixes it"
         self._template.count_slow(monotonic() - began)
-        return remedies, f"no remedy was found within {self._template.bounds.seconds:g} s"
+        return remedies, f"no options that fix it were found within {self._template.bounds.seconds:g} s"
 
     def _look(self, result: dict[str, Any]) -> Look:
         seconds = self._deadline - monotonic()

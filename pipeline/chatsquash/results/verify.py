@@ -106,9 +106,9 @@ def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
         return
     size, lines, digest = hashed.size, hashed.lines, hashed.digest.hexdigest()
     if (size, digest) != (entry["size"], entry["sha256"]):
-        yield f"{path}: has {size:,} bytes and the hash {digest}, not {entry['size']:,} and {entry['sha256']}"
+        yield f"{path}: {size:,} bytes with the hash {digest}, expected {entry['size']:,} bytes with {entry['sha256']}"
     elif not name.endswith(_OPAQUE_SUFFIXES) and lines != entry["lines"]:
-        yield f"{path}: has {lines:,} lines, not {entry['lines']:,}"
+        yield f"{path}: {lines:,} lines, expected {entry['lines']:,}"
 
 
 def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
@@ -118,20 +118,20 @@ def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
         if isinstance(counts.get(name), dict):
             seen, *parts = (_total(value) for value in counts[name].values())
             if seen != sum(parts):
-                yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
+                yield f"{out / RUN}: {sum(parts):,} of {seen:,} {name} are accounted for"
     lines = {output["path"]: output["lines"] for output in run["outputs"]}
     sessions, records_written = counts["sessions"]["seen"], _count_written(counts)
     if (count := counts["sessions"]["written"]) > records_written:
         yield f"{out / RUN}: counts {count:,} sessions with a record, but {records_written:,} records"
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
     if records and sum(records) != records_written:
-        yield f"{out / RUN}: counts {records_written:,} records, the files have {sum(records):,}"
+        yield f"{out / RUN}: counts {records_written:,} records, but the files have {sum(records):,}"
     is_by_file = run["options"].get("sessions_by") == "chain"  # sessions may span several files
     if (inputs := len(run["inputs"])) != sessions and not is_by_file:
         yield f"{out / RUN}: counts {sessions:,} sessions, but lists {inputs:,} inputs"
     pairs = sum(count for path, count in lines.items() if path.startswith("pairs/"))
     if pairs != (count := _total(counts.get("pairs", {}))):
-        yield f"{out / RUN}: counts {count:,} pairs, the files have {pairs:,}"
+        yield f"{out / RUN}: counts {count:,} pairs, but the files have {pairs:,}"
     yield from _check_reports(out, counts, lines)
 
 
@@ -141,7 +141,7 @@ def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, 
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
     for what, actual, expected in (rejected, *replies, *_findings(out, counts)):
         if actual != expected:
-            yield f"{out / RUN}: counts {expected:,} {what}, the reports have {actual:,}"
+            yield f"{out / RUN}: counts {expected:,} {what}, but the reports have {actual:,}"
     if SESSIONS in lines and out.folder.status(SESSIONS):  # otherwise reported above, or the output of an older version
         yield from _table(out, counts["sessions"], _count_written(counts), lines)
 
@@ -162,7 +162,7 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
             if (name := session["file"]) is not None:
                 rows[name] += 1
                 if session["row"] != rows[name]:
-                    yield f"{out / SESSIONS}: has row {session['row']:,} of {name} instead of row {rows[name]:,}"
+                    yield f"{out / SESSIONS}: row {session['row']:,} of {name} instead of row {rows[name]:,}"
     expected = {
         "written": records_written,
         f"skipped: {_DUPLICATE}": counts["duplicates"],
@@ -172,10 +172,10 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
     for kind in sorted({*expected, *kinds}):
         if kinds[kind] != expected.get(kind, 0):
             what = "records written" if kind == "written" else f"sessions {kind}"
-            yield f"{out / RUN}: counts {expected.get(kind, 0):,} {what}, {SESSIONS} has {kinds[kind]:,}"
+            yield f"{out / RUN}: counts {expected.get(kind, 0):,} {what}, but {SESSIONS} has {kinds[kind]:,}"
     for name in sorted(rows):
         if rows[name] != lines.get(name, 0):
-            yield f"{out / RUN}: counts {lines.get(name, 0):,} records in {name}, {SESSIONS} has {rows[name]:,}"
+            yield f"{out / RUN}: counts {lines.get(name, 0):,} records in {name}, but {SESSIONS} has {rows[name]:,}"
 
 
 def _kind(session: dict[str, Json]) -> str:
@@ -256,7 +256,11 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compariso
         digests = [each["xxh3_128"] for each in entries]
         problems += log_differences(paths.get(digest, path), digests, bounds, len(entries) if is_cut else None)
     if hidden:
-        which = "are not among LOGS" if paths else "are replaced: give LOGS as they were given to convert"
+        which = (
+            "are not among LOGS"
+            if paths
+            else "are replaced: pass LOGS in the form in which they were passed to convert"
+        )
         problems.append(f"{place}: the paths of {pluralize(hidden, 'log')} {which}")
     return Comparison(count, problems)
 
@@ -269,7 +273,7 @@ def log_differences(path: str, expected: list[str], options: Options, limit: int
         with raw(log.path) as file:
             of_file = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
             if set(digests) != of_file and sorted(digests) != sorted(islice(_parts(log, options), limit)):
-                yield f"{path}: has changed since it was converted"
+                yield f"{path}: file has changed since it was converted"
     except OSError as problem:
         if digests:
             yield f"{path}: cannot be read ({problem.strerror})"

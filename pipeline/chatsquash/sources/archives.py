@@ -31,7 +31,7 @@ from chatsquash.sources.names import MARK
 from chatsquash.storage import decoders
 
 _NO_COMPRESSION, _DEFLATE, _BZIP2, _ZSTD = 0, 8, 12, 93
-_MISSING_LIBRARY = "a member needs a Python with bzip2, or for zstd Python 3.14 or pip install 'chatsquash[zstd]'"
+_MISSING_LIBRARY = "a member requires Python with bzip2, or for zstd Python 3.14 or pip install 'chatsquash[zstd]'"
 _LOCAL = struct.Struct("<4s22xHH")
 """The local header of a zip member: its signature, and the lengths of the file name and extra field that follow it."""
 _LOCAL_MARK = b"PK\3\4"
@@ -86,9 +86,9 @@ def _zip_entries(file: Any) -> Iterator[ArchiveEntry]:
             problem = "is encrypted" if info.flag_bits & _ENCRYPTED else ""
             problem = "is a link" if stat.S_ISLNK(kind) else problem
             if info.compress_type not in (_NO_COMPRESSION, _DEFLATE, _BZIP2, _ZSTD):
-                problem = problem or f"is compressed by method {info.compress_type}, which is not supported"
+                problem = problem or f"is compressed with method {info.compress_type}, which is not supported"
             if info.compress_type == _NO_COMPRESSION and info.file_size != info.compress_size:
-                problem = problem or "has two sizes"
+                problem = problem or "has two different sizes"
             sizes = info.file_size, info.header_offset, info.compress_size
             # zipfile truncates ``filename`` at a NUL byte, so the original name is used.
             yield ArchiveEntry(info.orig_filename, *sizes, info.compress_type, problem)
@@ -311,9 +311,9 @@ def find_unreadable(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
 
 def _name_problem(name: str) -> str:
     if name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", name):
-        return "has an absolute name"
+        return "has an absolute path"
     if ".." in name.split("/") or "\0" in name or "\\" in name:
-        return "has a name that points outside the archive"
+        return "has a path that leads outside the archive"
     return ""
 
 

@@ -28,7 +28,7 @@ _CAREFUL_STEP = 1 << 9
 _SKIPPABLE_FRAME = rb"[\x50-\x5f]\x2a\x4d\x18"  # a zstd frame without data
 _ENDS_EARLY = "the compressed data ends early"
 _DAMAGE = "the compressed data is damaged"
-_GARBAGE = "something else follows the compressed data"
+_GARBAGE = "other data follows the compressed data"
 
 
 class Compression(Struct, frozen=True):
@@ -67,16 +67,16 @@ class Compression(Struct, frozen=True):
 KINDS = {
     ".gz": Compression(rb"\x1f\x8b\x08", decoders.Gzip, ("zlib.error",)),
     ".bz2": Compression(
-        rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", decoders.bzip2, needs="bzip2 needs a Python that was built with it"
+        rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", decoders.bzip2, needs="bzip2 requires a Python build that includes it"
     ),
     ".xz": Compression(
-        rb"\xfd7zXZ\0", decoders.xz, ("lzma.LZMAError",), needs="xz needs a Python that was built with it"
+        rb"\xfd7zXZ\0", decoders.xz, ("lzma.LZMAError",), needs="xz requires a Python build that includes it"
     ),
     ".zst": Compression(
         rb"\x28\xb5\x2f\xfd|" + _SKIPPABLE_FRAME,
         decoders.zstd,
         ("compression.zstd.ZstdError", "zstandard.ZstdError"),
-        needs="zstd needs Python 3.14, or pip install 'chatsquash[zstd]'",
+        needs="zstd requires Python 3.14, or pip install 'chatsquash[zstd]'",
         piece=1 << 9,  # a block of four bytes may expand to 128 KiB
     ),
 }

@@ -19,7 +19,7 @@ _HINTS = {
 }
 """Hints on what to convert instead of files with these suffixes."""
 READ = f"supported are {' and '.join(LOGS)} and the files of agents and clients (chatsquash formats), also in archives"
-NEXT = "name a file to read it whatever its suffix; chatsquash sources lists the files of agents on this machine"
+NEXT = "pass the path of a file to read it regardless of its suffix; chatsquash sources lists agents' files"
 
 
 def nothing_to_read(roots: list[str], discovery: Discovery, display: Callable[[str], str] = str) -> NothingToReadError:
@@ -33,7 +33,7 @@ def nothing_to_read(roots: list[str], discovery: Discovery, display: Callable[[s
     seen = ", ".join(counts) or "no files"
     problems = "".join(f"; {display(each.file)} is {display(each.text)}" for each in discovery.findings[:_MAX_PATHS])
     where = ", ".join([*roots[:_MAX_PATHS], *(["..."] if len(roots) > _MAX_PATHS else [])])
-    message = escape(f"{where}: no session logs to read; seen: {seen}{problems}")
+    message = escape(f"{where}: no session logs to read; found: {seen}{problems}")
     if discovery.passed_over:
         return NothingToReadError(f"{message}\nwiden --include, --exclude, --since or --until")
     hints = [hint for suffix, hint in _HINTS.items() if any(suffix in what for what in discovery.others)]

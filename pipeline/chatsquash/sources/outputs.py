@@ -47,8 +47,8 @@ def output_of(path: Path) -> Path | None:
 def output_error(argument: str, output: Path | None = None) -> UsageError:
     """Return the error for an argument that is, or is inside, an output of chatsquash."""
     which = f"is in {output}, an output of chatsquash" if output else "is an output of chatsquash"
-    hint = "name the logs that it was made from; chatsquash stats, check and translate read its records"
-    return UsageError(f"{argument}: {which}, not logs: {hint}, and merge joins it with others")
+    hint = "pass the logs that it was made from; chatsquash stats, check and translate read its records"
+    return UsageError(f"{argument}: {which}, not logs: {hint}, and merge joins it with other results")
 
 
 def output_not_read(folder: str) -> Finding:

@@ -48,7 +48,7 @@ class UnfoldedFile(ExpandedFile):
             self._end(getattr(self._inner, "problem", None))
         allowed = self._most - self._expanded_size
         if len(data) > allowed:
-            self._end(f"it unfolds to more than {self._beyond}")
+            self._end(f"it expands to more than {self._beyond}")
             del data[allowed:]
         self._expanded_size += len(data)
         return bytes(data)

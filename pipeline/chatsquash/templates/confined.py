@@ -78,7 +78,7 @@ class Template:
         if self._slow < _SLOW_RECORDS:
             return ""
         slow = f"{_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
-        return f"given up after {slow} (--render-time allows more)"
+        return f"stopped after {slow} (--render-time allows more)"
 
     def render(self, messages: list[Message], tools: Json, *, generation: bool = False) -> TemplateOutput:
         """Render a record; ``generation`` is as for ``Renderer``."""
@@ -230,7 +230,7 @@ class Inference(Struct):
         except NotARecordError as problem:
             return SampleRendering(problem=str(problem))
         if self.template.given_up:
-            return SampleRendering(problem=f"nothing more: it is {self.template.given_up}")
+            return SampleRendering(problem=f"no further records: rendering was {self.template.given_up}")
         prompt = self.template.render(sample.messages[:-reply], sample.tools, generation=True)
         full = self.template.render(sample.messages, sample.tools)
         if prompt.text is None or full.text is None:

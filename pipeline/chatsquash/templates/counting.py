@@ -167,7 +167,7 @@ class Counter:
         if self._template is None:
             return self._tokenizer.count([*texts(sample), definitions(sample)])
         if self._template.given_up:
-            raise UsageError(f"the template is {self._template.given_up}")
+            raise UsageError(f"rendering was {self._template.given_up}")
         output = self._template.render(sample.messages, sample.tools)
         if output.text is None:
             raise RefusedError(output.problem)

@@ -62,7 +62,7 @@ def _for_training(source: TemplateSource, folder: Path) -> tuple[TemplateSource,
         plain = file.with_name(f"{file.stem.removesuffix(_TRAINING)}.jinja")
         if plain.is_file() and _text(plain) == own:
             return TemplateSource({"default": _text(file)}, source.tokens), f"using its training variant {file.name}"
-    return source, "for which it has no training variant: assistant_only_loss is rejected, prompt and completion work"
+    return source, "for which it has no training variant: assistant_only_loss is rejected; prompt and completion work"
 
 
 def _with_objects(sample: StoredRecord) -> StoredRecord:
@@ -124,7 +124,7 @@ def find_trainer(name: str) -> Trainer:
         raise UsageError(f"--for {name}: not known; known are {', '.join(TRAINERS)}")
     trainer = TRAINERS[name]
     if not trainer.folder:
-        reason = "defines its templates in Python, so they cannot be rendered without running it"
+        reason = "defines its templates in Python, so rendering them would require running it"
         raise UsageError(f"--for {name}: {trainer.title} {reason}; docs/training.md describes its data format")
     return trainer
 

@@ -241,7 +241,7 @@ def _nulls(render: Renderer, messages: list[Message], tools: Json, text: str) ->
     if any(None in message.values() for message in messages):
         older = render(messages, tools, nulls=True)
         if older.text is None:
-            yield f"null members of messages make the template raise {older.problem} (transformers before 5.23)"
+            yield f"null members of messages cause the template to raise {older.problem} (transformers before 5.23)"
         elif _count(older.text) > count:
             yield "null members of messages are printed as None (transformers before 5.23)"
     lacks_content = any("content" not in message for message in messages)

@@ -35,7 +35,7 @@ class NameMapping:
         self._assigned_ids = set[str]()
         self._adaptations = adaptations
         self._lists_properties = service.requires_properties
-        adaptations["names of tools"] += sum(name != own for name, own in self._names.items())
+        adaptations["tool names"] += sum(name != own for name, own in self._names.items())
 
     def tools(self, tools: list[Tool]) -> list[Tool]:
         """Return the definitions with their new names; of several with the same name, only the first."""
@@ -80,7 +80,7 @@ class NameMapping:
             unique = self._reserved_ids.first_free(candidate, max_length)
         self._assigned_ids.add(unique)
         self._reserved_ids.add(unique)
-        self._adaptations["ids of calls"] += unique != original
+        self._adaptations["call ids"] += unique != original
         return unique
 
 

@@ -22,7 +22,7 @@ from chatsquash.reading.reader import MixedSessionsError, Reader
 from chatsquash.session.select import select
 from chatsquash.session.session import Snapshot
 
-_ELSEWHERE = "turns kept elsewhere"
+_ELSEWHERE = "turns stored elsewhere"
 
 
 class LoggedConversation(NamedTuple):

@@ -132,7 +132,7 @@ class Reader:
                 group += 1
                 yield Source(None, exchange.conversation, group + line.number, exchange.ignored, exchange.options)
             elif not batch:
-                self.ignored[f"conversations of {piece.name} that are empty"] += 1
+                self.ignored[f"empty conversations in {piece.name}"] += 1
             for conversation in batch:
                 group += not conversation.branch
                 yield self._source(conversation, form, value, group + line.number, tools)
@@ -170,7 +170,7 @@ class Reader:
         if not pairs:
             raise UsageError(f"{form}: it contains no conversation")
         if len(batch) > len(pairs):
-            self.ignored[f"conversations of {piece.name} that are empty"] += len(batch) - len(pairs)
+            self.ignored[f"empty conversations in {piece.name}"] += len(batch) - len(pairs)
         for number, (conversation, request) in enumerate(pairs, 1):
             source = self._source(conversation, form, request, 0 if conversation.branch else number)
             yield _with_bad_lines(source, bad_lines, piece.display_path) if bad_lines and number == 1 else source

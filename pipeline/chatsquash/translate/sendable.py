@@ -165,7 +165,7 @@ def _adapt_blocks(
     for block in blocks:
         match block:
             case Text() | Refusal() if service.rejects_blank_texts and not block.text.strip():
-                adaptations["blank texts dropped"] += 1
+                adaptations["blank text dropped"] += 1
             case Call() if not may_call:
                 adaptations["calls not made by the assistant dropped"] += 1
             case Reasoning() if not service.accepts_reasoning(block):
@@ -173,7 +173,7 @@ def _adapt_blocks(
             case Media():
                 medium = service.fit_media(block)
                 result += [medium] if medium else []
-                adaptations["media that the service cannot open dropped"] += medium is None
+                adaptations["media inaccessible to the service dropped"] += medium is None
             case Result():
                 result.append(
                     replace(

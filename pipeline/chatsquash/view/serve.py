@@ -258,7 +258,7 @@ def _greeting(viewer: Viewer, port: int, token: str) -> Iterator[str]:
     if connection := os.environ.get("SSH_CONNECTION"):
         yield "To open it from your machine, forward the port first:"
         yield f"  {escape(_forward(connection, port))}"
-    yield "Ctrl-C stops it."
+    yield "Press Ctrl-C to stop."
 
 
 def _url(port: int, token: str) -> str:

@@ -27,7 +27,7 @@ OUTCOMES = {
     "left out": "the session was skipped",
 }
 """The outcomes of entries, with their explanations."""
-_SAYS = {"Ac": "says something", "At": "calls {}", "Act": "says something and calls {}", "A": "is empty"}
+_SAYS = {"Ac": "has text", "At": "calls {}", "Act": "has text and calls {}", "A": "is empty"}
 """Descriptions of replies, by role token."""
 _NAME = 200
 """Characters recorded of a name or a list of roles."""
@@ -166,7 +166,7 @@ def _row(entry: Entry) -> EntryRow:
 
 def _reply(reply: Message) -> str:
     token = chat.role_token(reply)
-    does = _SAYS.get(token, f"is of the role {token}").format(pluralize(chat.call_count(reply), "tool"))
+    does = _SAYS.get(token, f"has the role {token}").format(pluralize(chat.call_count(reply), "tool"))
     return f"{does} ({size(len(jsonio.dumps(reply)))})"
 
 

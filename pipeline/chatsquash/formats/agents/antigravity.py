@@ -125,7 +125,7 @@ class _Steps:
         ]
         thoughts = text(step.get("thinking")) or ""
         if not (step.get("content") or calls or thoughts):
-            self._unread.count("reply without a text")
+            self._unread.count("reply without text")
             return
         message = assistant_message(step.get("content"), spelled, thoughts)
         is_sampled = string(step, "status") in ("DONE", "")

@@ -160,7 +160,7 @@ def _thoughts(message: Object, unread: Unread) -> list[Json]:
         [{"type": "reasoning.text", "text": thought_text, **signature_members}] if thought_text or signature else []
     )
     if not (blocks or hidden):
-        unread.count("thought without a text")
+        unread.count("thought without text")
     return [*blocks, {"type": "reasoning.encrypted", "data": hidden, "format": _SIGNATURE_FORMAT}] if hidden else blocks
 
 

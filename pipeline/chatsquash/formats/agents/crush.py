@@ -143,7 +143,7 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
     speaker = "user" if is_summary else str(role)
     accepted = [part for part in content if part["type"] in _ALLOWED_PARTS[speaker]]
     for _ in range(len(content) - len(accepted)):
-        unread.count(f"part that is not allowed in a message of the role {speaker}")
+        unread.count(f"part not allowed in a message with role {speaker}")
     return _CrushMessage({"role": speaker, "content": accepted}, known, is_summary) if accepted else None
 
 
@@ -173,7 +173,7 @@ _LARGEST = 1 << 32
 def read_part(part_type: Json, data: Object, place: str, unread: Unread) -> list[Json]:
     """Convert a part to the form of the AI SDK."""
     if not isinstance(part_type, str) or part_type not in _PART:
-        unread.count(f"part of the type {part_type if isinstance(part_type, str) else kind(part_type)}")
+        unread.count(f"part of type {part_type if isinstance(part_type, str) else kind(part_type)}")
         return []
     unread.count_members(f"part.{part_type}", data, "type", *_PART[part_type])
     if part_type in ("tool_call", "tool_result"):

@@ -26,7 +26,7 @@ def fits(values: list[Json]) -> str | None:
     """Check for the beginning of a session in the first line."""
     first = values[0] if values else None
     fitting = at(first, "type") == "session_start" and isinstance(at(first, "id"), str)
-    return "a line of the type session_start" if fitting else None
+    return "a line of type session_start" if fitting else None
 
 
 def companions(name: str) -> str | None:
@@ -89,7 +89,7 @@ def _step(place: str, line: int, value: Object, model: str | None, unread: Unrea
         return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True) if summary else ThreadEntry()
     message = value.get("message")
     if line_type != "message" or not isinstance(message, dict):
-        unread.count(f"line of the type {line_type}")
+        unread.count(f"line of type {line_type}")
         return ThreadEntry()
     unread.count_members("message", value, *_LINE)
     unread.count_members("message.message", message, *_MESSAGE)

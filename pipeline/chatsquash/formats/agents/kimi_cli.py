@@ -53,7 +53,7 @@ def fits(values: list[Json]) -> str | None:
     others = len(rows) < len(values) or any(row.get("role") not in (*_ROLES, *_OWN) for row in rows)
     if not own and (others or not thoughts):
         return None
-    return f"roles such as _checkpoint, or parts of the type think, in {own + thoughts} rows"
+    return f"roles such as _checkpoint, or parts of type think, in {own + thoughts} rows"
 
 
 def _has_thoughts(row: Object) -> bool:

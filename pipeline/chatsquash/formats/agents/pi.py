@@ -55,7 +55,7 @@ _FIRST = 200
 def fits(values: list[Json]) -> str | None:
     """Check for the header of a session that was not written by OpenClaw."""
     is_of_pi = is_session(values) and not is_of_openclaw(values) and not session_trace.fits(values)
-    return "a line of the type session with cwd" if is_of_pi else None
+    return "a line of type session with cwd" if is_of_pi else None
 
 
 def is_session(values: list[Json]) -> bool:
@@ -149,7 +149,7 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
     """Convert an entry; ``known`` contains the places of all entries by name."""
     entry_type = string(entry, "type")
     if entry_type not in _READ:
-        unread.count(f"entry of the type {entry_type}")
+        unread.count(f"entry of type {entry_type}")
         return ThreadEntry()
     if not _OF_ENTRIES[entry_type].issuperset(entry):
         unread.count_members(f"entry {entry_type}", entry, *_OF_ENTRIES[entry_type])

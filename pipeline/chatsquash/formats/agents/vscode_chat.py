@@ -134,7 +134,7 @@ def _displayed_text(request: Object, unread: Unread) -> str:
         if part_kind in ("", "markdownContent") and (text_on_screen or string(at(part, "content"), "value")):
             words.append(text_on_screen or string(at(part, "content"), "value"))
         else:
-            unread.count(f"response of the kind {part_kind or 'none'}")
+            unread.count(f"response of kind {part_kind or 'none'}")
     return "".join(words)
 
 

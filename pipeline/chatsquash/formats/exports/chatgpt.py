@@ -134,7 +134,7 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
         if content_type == "reasoning_recap":
             unread.count("message reasoning_recap")
         elif not (thoughts or recap):
-            unread.count("thoughts without a text")
+            unread.count("thoughts without text")
         words = "\n\n".join(thoughts or recap)
         return {"role": "assistant", "content": None, "reasoning_content": words} if words else None
     if recipient != _ALL:
@@ -144,7 +144,7 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     words = _content(content, unread)
     if not words:
-        unread.count("reply without a text")
+        unread.count("reply without text")
     return {"role": "assistant", "content": words} if words else None
 
 

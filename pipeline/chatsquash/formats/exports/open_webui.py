@@ -181,7 +181,7 @@ class _Thread:
             text(message.get("content")) or ""
         )
         if not turns:
-            self._unread.count("reply without a text")
+            self._unread.count("reply without text")
             return ThreadEntry()
         # Stopped and failed answers are never trained on.
         is_sampled = message.get("done") is not False and not message.get("error")

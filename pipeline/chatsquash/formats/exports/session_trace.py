@@ -25,7 +25,7 @@ def fits(values: list[Json]) -> str | None:
         at(header, "type") == "session" and bool(string(header, "harness")) and isinstance(at(header, "id"), str)
     )
     is_of_pi = any("parentId" in each for each in objects(values[1:_FIRST]))
-    return "a line of the type session with harness" if is_header and not is_of_pi else None
+    return "a line of type session with harness" if is_header and not is_of_pi else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:

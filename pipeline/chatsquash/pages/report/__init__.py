@@ -154,7 +154,7 @@ def _add_sizes(result: ResultFolder, value: Json, session_record: StoredRecord) 
                 part[_SIZE] = _size_of(result, images, next(number))
 
 
-_SIZE = "size of the file"
+_SIZE = "file size"
 
 
 def _size_of(result: ResultFolder, images: list[Json], at: int) -> int | None:
@@ -184,7 +184,7 @@ _UNREADABLE = ("unreadable-log", "unreadable-archive")
 _EXPANSION = ("max_expansion", "max_expanded")
 _ROLES = ("system", "user", "tool", "function", "A", "Ac", "At", "Act")
 _READ_OUTCOMES = ("selected", "superseded", "cut")
-_INSPECT_HINT = "its entries can be listed with chatsquash inspect"
+_INSPECT_HINT = "list its entries with chatsquash inspect"
 
 
 class _Traces(NamedTuple):
@@ -234,7 +234,7 @@ def _check_log(log: str, inputs: list[Input], options: Options, remaining: int) 
     if why := _skip_reason(log, inputs, options):
         return "", 0, f"{why}: {_INSPECT_HINT}."
     if not path.is_file():
-        return "", 0, "The log was not found from the current folder."
+        return "", 0, "The log was not found relative to the current folder."
     size = path.stat().st_size
     if size > min(remaining, _LARGEST):
         return "", 0, f"The log is too large for this page: {_INSPECT_HINT}."

@@ -65,7 +65,7 @@ def _by_day(table: pl.DataFrame) -> Chart:
     counts = Counter((period.of(day), sources[source]) for day, source in pairs)
     undated = len(rows) - len(pairs)
     why = "" if period.name == "day" else ", because there are too many days for one bar each"
-    text = f"By source and by {period.name} of the first request{why}."
+    text = f"By source and {period.name} of the first request{why}."
     if period.gap:
         text += f" A label such as … {period.label(period.gap)} covers the run of periods without records up to it."
     text += f" Without a time: {pluralize(undated, 'record')}." if undated else ""
@@ -81,9 +81,9 @@ def _by_day(table: pl.DataFrame) -> Chart:
 def _histogram(title: str, unit: str, values: pl.Series, colour: str) -> Chart:
     known = values.drop_nulls().sort()
     if known.is_empty():
-        return Chart(title, "There are no records.", {}, [], "records")
+        return Chart(title, "No records.", {}, [], "records")
     half, longest = int(known[len(known) // 2]), int(known[-1])
-    text = f"{unit}: half of the records have {half:,} or fewer, the longest has {longest:,}."
+    text = f"{unit}: half of the records have {half:,} or fewer; the longest has {longest:,}."
     bars = [Bar(label, "records", count) for label, count in sizes(known.to_list())]
     return Chart(title, text[0].upper() + text[1:], {"records": colour}, bars, "records")
 
@@ -101,7 +101,7 @@ def _tokens(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
     if limit:
         rows = shares(known.to_list(), limit)
         over = rows[-1][1]
-        text = f"Lengths of records as shares of {limit:,} tokens; {pluralize(over, 'record')} over the limit."
+        text = f"Record lengths as shares of {limit:,} tokens; {pluralize(over, 'record')} over the limit."
         parts = {"fits": "green", "over": "red"}
         bars = [Bar(label, "over" if label == "over" else "fits", count) for label, count in rows]
         yield Chart("Lengths against --max-tokens", text, parts, bars, "records")

@@ -66,7 +66,7 @@ def figure(chart: Chart) -> Html:
     if not chart.bars:
         return tag("figure", tag("figcaption", heading, tag("p", chart.text)))
     svg = sanitize(
-        _svg(chart), {f"{_LAYOUT_FONT_SIZE}px": f"{_FONT_SIZE}px"}, f"{chart.title}: the table below has its numbers"
+        _svg(chart), {f"{_LAYOUT_FONT_SIZE}px": f"{_FONT_SIZE}px"}, f"{chart.title}: the numbers are in the table below"
     )
     table = tag("details", tag("summary", "as a table"), _table(chart))
     return tag("figure", tag("figcaption", heading, tag("p", chart.text), _legend(chart)), svg, table)

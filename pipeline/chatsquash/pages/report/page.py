@@ -76,7 +76,7 @@ def _figure(figure: Figure) -> Html:
 def _sessions(content: Content) -> list[Html]:
     count = len(content.sessions)
     rest = ", then a random sample of ten" if count < content.total else ""
-    selection = f"first those with lost replies, errors or secrets and the longest{rest}"
+    selection = f"those with lost replies, errors or secrets first, and the longest{rest}"
     search = tag(
         "form",
         tag("label", "Search sessions ", tag("input", type="search", id="q", autocomplete="off")),

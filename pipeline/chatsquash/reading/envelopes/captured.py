@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chatsquash.reading.members import Members
 
-NAME = "captures of HTTP"
-WHAT = "entries of HAR files, flows of mitmproxy"
+NAME = "HTTP captures"
+WHAT = "entries of HAR files, mitmproxy flows"
 NEEDS = (frozenset(("captured", "request")),)
 SESSION = ("session_id",)
 MIXES = True

@@ -32,7 +32,7 @@ def describe_non_exchange(line: Members) -> str | None:
     """Describe a row that is not an exchange."""
     # The rows around a generation repeat its content.
     kind = jsonio.value(line["type"])
-    return None if kind == "GENERATION" else f"observation of the type {kind}"
+    return None if kind == "GENERATION" else f"observation of type {kind}"
 
 
 def unwrap(line: Members) -> Members:

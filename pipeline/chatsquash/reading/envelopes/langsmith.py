@@ -26,7 +26,7 @@ def describe_non_exchange(line: Members) -> str | None:
     """Describe a run that is not an exchange."""
     # Chains and tools repeat the content of model runs.
     kind = jsonio.value(line["run_type"])
-    return None if kind == "llm" else f"run of the type {kind}"
+    return None if kind == "llm" else f"run of type {kind}"
 
 
 def session(line: Members) -> bytes | None:

@@ -48,7 +48,7 @@ def describe_non_exchange(line: Members) -> str | None:
     """Describe a span that is not an exchange."""
     attributes = _attributes(line)
     kind = at(attributes, "openinference", "span", "kind") or jsonio.value(line.get("span_kind", b"null"))
-    return f"span of the kind {kind}" if isinstance(kind, str) and kind.upper() != "LLM" else None
+    return f"span of kind {kind}" if isinstance(kind, str) and kind.upper() != "LLM" else None
 
 
 def session(line: Members) -> bytes | None:
@@ -64,7 +64,7 @@ def unwrap(line: Members) -> Members:
     attributes = _attributes(line)
     request, response = _request(attributes), _response(attributes)
     repr_of = next((name for name in ("input", "output") if _is_python(at(attributes, name, "value"))), None)
-    problem = f"its {repr_of} is the text of a Python object" if repr_of and not (request and response) else None
+    problem = f"its {repr_of} is the repr of a Python object" if repr_of and not (request and response) else None
     problem = problem or (None if request else "its attributes have no messages")
     return present(
         request=jsonio.dumps(request) if request else None,

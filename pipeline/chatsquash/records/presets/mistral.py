@@ -65,7 +65,7 @@ def _joined_turns(turns: Iterator[Turn], notes: Notes) -> Iterator[Turn]:
 
 
 def _join_two(notes: Notes, last: Turn, turn: Turn) -> Turn:
-    notes.changed["messages of the assistant in a row become one"] += 1
+    notes.changed["consecutive assistant messages merged"] += 1
     return {**last, **turn, "content": "\n\n".join(filter(None, (last["content"], turn["content"])))}
 
 

@@ -82,8 +82,8 @@ def _record(plain: PlainConversation) -> dict[str, Any]:
 
 def _order_violation(at: int, turn: dict[str, str]) -> Violation:
     if not at:
-        return shapes.unsupported_shape(f"a turn of {turn['from']} is first", None)
-    hint = "--bridge-results join makes it a part of the result, "
+        return shapes.unsupported_shape(f"the first turn is from {turn['from']}", None)
+    hint = "--bridge-results join appends it to the result; "
     return shapes.unsupported_shape("a user message directly follows a result", None, hint)
 
 
@@ -91,12 +91,12 @@ def _turn(role: str, run: list[Turn], plain: PlainConversation) -> dict[str, str
     if role == "tool":
         return {"from": "observation", "value": markup.BETWEEN_RESULTS.join(turn["content"] for turn in run)}
     if len(run) > 1:
-        plain.notes.changed[f"messages of role {role} in a row become one"] += len(run) - 1
+        plain.notes.changed[f"consecutive {role} messages merged"] += len(run) - 1
     if role == "user":
         return {"from": "human", "value": _join([turn["content"] for turn in run])}
     calls = [call for turn in run for call in turn.get("tool_calls", ())]
     if calls and plain.choices.drops_text_with_calls and any(turn["content"] for turn in run):
-        plain.notes.changed["texts next to calls dropped"] += sum(bool(turn["content"]) for turn in run)
+        plain.notes.changed["text next to calls dropped"] += sum(bool(turn["content"]) for turn in run)
         run = [{**turn, "content": ""} for turn in run]
     text = _join([markup.text(turn) for turn in run])
     return {"from": "function_call", "value": _calls(text, calls)} if calls else {"from": "gpt", "value": text}

@@ -198,7 +198,7 @@ def join_texts(conversation: Conversation, *, joins: MessageFilter, loaded_only:
             messages.append(_join(message, late_texts))
         else:
             messages.append(message)
-    findings = [shapes.shape_changed({"texts after calls moved before them": count})] if count else []
+    findings = [shapes.shape_changed({"text after calls moved before them": count})] if count else []
     return Conversation(
         messages, conversation.tools, has_private=conversation.has_private, marks=conversation.marks
     ), findings

@@ -31,7 +31,7 @@ def merge_consecutive(conversation: Conversation) -> StageResult:
             joined_at.append(at)
         else:
             merged.append(message)
-    findings = [shapes.shape_changed({"messages joined to the one before": len(joined_at)})] if joined_at else []
+    findings = [shapes.shape_changed({"messages joined to the preceding one": len(joined_at)})] if joined_at else []
     return Conversation(merged, conversation.tools, marks=join_marks(conversation, joined_at)), findings
 
 
@@ -86,7 +86,7 @@ def bridge_results(conversation: Conversation) -> StageResult:
         else:
             messages.append(message)
     count = len(conversation.messages) - len(messages)
-    findings = [shapes.shape_changed({"messages of the user joined to the result before": count})] if count else []
+    findings = [shapes.shape_changed({"user messages joined to the preceding result": count})] if count else []
     return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
@@ -108,7 +108,7 @@ def drop_text_with_calls(conversation: Conversation) -> StageResult:
     """Drop the text of messages that have calls; report how many were changed."""
     messages = list(map(_without_text, conversation.messages))
     changed = sum(new is not old for new, old in zip(messages, conversation.messages, strict=True))
-    findings = [shapes.shape_changed({"texts next to calls dropped": changed})] if changed else []
+    findings = [shapes.shape_changed({"text next to calls dropped": changed})] if changed else []
     return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
@@ -215,7 +215,7 @@ def split_text_and_calls(conversation: Conversation) -> StageResult:
     split = [[*_split_message(message)] for message in conversation.messages]
     messages = [part for parts in split for part in parts]
     count = len(messages) - len(conversation.messages)
-    findings = [shapes.shape_changed({"texts split from calls": count})] if count else []
+    findings = [shapes.shape_changed({"text split from calls": count})] if count else []
     counts = [len(parts) for parts in split if parts[0]["role"] == "assistant"]
     return Conversation(messages, conversation.tools, marks=split_marks(conversation, counts)), findings
 

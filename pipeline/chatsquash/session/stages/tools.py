@@ -25,7 +25,7 @@ def enums_as_texts(conversation: Conversation) -> StageResult:
     tools, count = _cached_enums(conversation.tools)
     if not count:
         return conversation, ()
-    return replace(conversation, tools=tools), [shapes.shape_changed({"values of enum written as text": count})]
+    return replace(conversation, tools=tools), [shapes.shape_changed({"enum values written as text": count})]
 
 
 def _convert_enums(tools: list[Tool]) -> tuple[list[Tool], int]:
@@ -84,7 +84,7 @@ def used_tools(conversation: Conversation) -> StageResult:
     dropped = len(conversation.tools) - len(tools)
     if not dropped:
         return conversation, ()
-    return replace(conversation, tools=tools), [shapes.shape_changed({"definitions of tools not called": dropped})]
+    return replace(conversation, tools=tools), [shapes.shape_changed({"definitions of uncalled tools": dropped})]
 
 
 def _names_called(messages: list[Message]) -> Iterator[object]:

@@ -13,7 +13,7 @@ from chatsquash.sources.arrays import LONGEST, Readable
 from chatsquash.sources.unfold.rows import KINDS
 
 NAME = "CSV of rows"
-WHAT = "a CSV file whose columns are the members that another logger writes"
+WHAT = "a CSV file whose columns are the members of another logger's lines"
 SUFFIXES = (".csv",)
 COPIES = True
 

@@ -13,7 +13,7 @@ from chatsquash.sources.arrays import LONGEST, Readable
 from chatsquash.storage import decoders
 
 NAME = "mitmproxy"
-WHAT = "flows that `mitmdump -w` writes"
+WHAT = "flows written by `mitmdump -w`"
 SUFFIXES = (".flow", ".flows", ".mitm", ".dump")
 COPIES = False
 
@@ -26,7 +26,7 @@ _LONGEST = 256 << 20
 def fits(head: bytes) -> str | None:
     """Return the evidence for the length of a flow, followed by keys of flows, or ``None``."""
     known = bool(_BEGINS.match(head)) and sum(name in head for name in _MEMBERS) > 1
-    return "a flow of mitmproxy" if known else None
+    return "a mitmproxy flow" if known else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:

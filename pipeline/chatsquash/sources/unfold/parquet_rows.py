@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chatsquash.storage.confine.process import Confined
 
 NAME = "Parquet of rows"
-WHAT = "a Parquet file whose columns are the members that another logger writes"
+WHAT = "a Parquet file whose columns are the members of another logger's lines"
 SUFFIXES = (".parquet",)
 COPIES = True
 

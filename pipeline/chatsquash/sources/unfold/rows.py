@@ -10,7 +10,7 @@ from chatsquash.core import jsonio
 from chatsquash.sources.arrays import Readable, elements
 
 NAME = "array of rows"
-WHAT = "a JSON array of lines that another logger writes"
+WHAT = "a JSON array of another logger's lines"
 SUFFIXES = (".json",)
 COPIES = True
 

@@ -50,7 +50,7 @@ ROWS = {
     "https": StoreKind("files", "a web server", is_listable=False),
     "http": StoreKind("files", "a web server on this machine", is_listable=False),
     "hf": StoreKind("files", "the Hugging Face Hub"),
-    "sftp": StoreKind("files", "a host by SFTP"),
+    "sftp": StoreKind("files", "an SFTP host"),
 }
 """The stores by URL scheme."""
 
@@ -89,7 +89,7 @@ def _open_store(scheme: str, host: str, process: int) -> Store:
     try:
         remote: Store = import_module(f"chatsquash.storage.stores.{ROWS[scheme].module}").open_store(scheme, host)
     except ImportError as problem:
-        why = f"{scheme}:// needs {problem.name or 'a library'}, which is not installed"
+        why = f"{scheme}:// requires {problem.name or 'a library'}, which is not installed"
         raise UsageError(f"{why}: pip install 'chatsquash[remote]'") from None
     return remote
 

@@ -189,7 +189,7 @@ def _without_secrets() -> Iterator[None]:
     except FileNotFoundError:
         raise OSError(ENOENT, "there is no such file") from None
     except PermissionError:
-        raise OSError(EACCES, "it is not allowed") from None
+        raise OSError(EACCES, "access was denied") from None
     except (StaleError, _PassingError):
         raise
     except Exception as problem:  # noqa: BLE001 - each library has different errors
@@ -208,7 +208,7 @@ def _readable_error(problem: Exception) -> OSError:
         return OSError(ENOTSUP, problem.strerror)
     name = type(problem).__name__
     if name in ("HostKeyNotVerifiable", "PermissionDenied"):
-        known = {"HostKeyNotVerifiable": "its key is not in known_hosts", "PermissionDenied": "it is not allowed"}
+        known = {"HostKeyNotVerifiable": "the host key is not in known_hosts", "PermissionDenied": "access was denied"}
         return OSError(EACCES, known[name])
     is_passing = name.startswith(("Client", "Server", "FSTimeout", "Timeout", "Connection", "Protocol"))
     return (_PassingError if is_passing else OSError)(EIO, f"it could not be reached or read: {name}")
@@ -219,7 +219,7 @@ def _raise_for_status(status: int) -> None:
     if status in (404, 410):
         raise FileNotFoundError(ENOENT, "there is no such file")
     if status in (401, 403):
-        raise PermissionError(EACCES, "it is not allowed")
+        raise PermissionError(EACCES, "access was denied")
     if status in _PASSING:
         raise _PassingError(EIO, f"the server said {status}")
     if status >= 300:

@@ -51,7 +51,7 @@ _WHY = (
     (
         "InvalidObjectState|BlobArchived|BlobBeingRehydrated",
         EACCES,
-        "it is archived: restore it first, or pass it over with --exclude",
+        "it is archived: restore it first, or skip it with --exclude",
     ),
     (
         (
@@ -59,25 +59,25 @@ _WHY = (
             "|redirect without LOCATION|status code: 301"
         ),
         EIO,
-        "the bucket is in another region: set AWS_REGION to that",
+        "the bucket is in another region: set AWS_REGION to that region",
     ),
-    ("NoSuchBucket|ContainerNotFound|bucket does not exist", ENOENT, "there is no such bucket or container"),
-    (r"169\.254\.169\.254|metadata\.google\.internal|MissingCredential", EACCES, "no credentials were found for it"),
+    ("NoSuchBucket|ContainerNotFound|bucket does not exist", ENOENT, "no such bucket or container"),
+    (r"169\.254\.169\.254|metadata\.google\.internal|MissingCredential", EACCES, "no credentials were found"),
     (
         "<Code>(AccessDenied|AuthorizationFailure|AuthorizationPermissionMismatch|AllAccessDisabled)",
         EACCES,
-        "the store does not allow it",
+        "the store denied access",
     ),
-    ("InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|TokenRefreshRequired", EACCES, "its credentials are wrong"),
+    ("InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|TokenRefreshRequired", EACCES, "the credentials are wrong"),
 )
 """The meaning of words in an error response, in order of precedence."""
 
 
 _KINDS: dict[type[Exception], tuple[int, str]] = {
-    FileNotFoundError: (ENOENT, "there is no such object"),
-    exceptions.PermissionDeniedError: (EACCES, "the store does not allow it"),
-    exceptions.UnauthenticatedError: (EACCES, "the store does not allow it"),
-    exceptions.NotSupportedError: (ENOTSUP, "the store cannot do that"),
+    FileNotFoundError: (ENOENT, "no such object"),
+    exceptions.PermissionDeniedError: (EACCES, "the store denied access"),
+    exceptions.UnauthenticatedError: (EACCES, "the store denied access"),
+    exceptions.NotSupportedError: (ENOTSUP, "the store does not support this operation"),
 }
 
 
@@ -91,7 +91,7 @@ def open_store(scheme: str, bucket: str) -> Objects:
         return Objects((GCSStore if scheme == "gs" else AzureStore)(bucket, **arguments))
     except (exceptions.BaseError, ValueError) as problem:
         code = type(problem).__name__
-        why = "the settings in the environment or the configuration files cannot be used"
+        why = "the settings in the environment or configuration files are not valid"
         raise UsageError(f"{scheme}://{bucket}: {why} ({code}); see docs/remote.md for the settings") from None
 
 
@@ -259,7 +259,7 @@ def _readable_error(problem: Exception) -> OSError:
     if codes:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
         number = next((numbers[code] for code in codes if code in numbers), EIO)
-        return OSError(number, f"the store said {max(codes)}")
+        return OSError(number, f"the store returned {max(codes)}")
     # obstore does not retry requests that could take effect twice; all calls of this module may be repeated.
     is_tried = re.search(r"after (\d+) retries, max_retries: \1\b| in \d{2,}[.\d]*s\b", message)
     return (OSError if is_tried else _PassingError)(EIO, "the store could not be reached")

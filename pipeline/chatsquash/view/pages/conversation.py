@@ -272,7 +272,7 @@ def _is_large(conversation: Conversation, at: int) -> bool:
 
 
 def _whole(conversation: Conversation, number: int) -> Html:
-    return tag("a", "all texts of this message", href=url(conversation.result, "s", conversation.at, "text", number))
+    return tag("a", "all text of this message", href=url(conversation.result, "s", conversation.at, "text", number))
 
 
 def _notes(conversation: Conversation, window: Window, whole: list[Html | None]) -> dict[int, list[Child]]:

@@ -148,7 +148,7 @@ def _entry(
 def _sentences(row: EntryRow) -> Iterator[str]:
     """Describe a request and its reply in sentences."""
     new = f"{pluralize(row.added_count, 'message')} ({escape(row.roles)})"
-    as_before = f"repeats {pluralize(row.repeated_count, 'message')} of the one before"
+    as_before = f"repeats {pluralize(row.repeated_count, 'message')} of the previous request"
     if row.repeated_count:
         yield f"The request {as_before} and adds {new}." if row.added_count else f"The request {as_before}."
     else:
@@ -325,7 +325,7 @@ def _place(conversation: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple
     """Return the message of the record that contains a reply, or the fate of that record; and its URL."""
     at = _row(rows, reply)
     if at is None:
-        return "a record that was skipped in favour of another one", None
+        return "a record that was skipped in favour of another", None
     row = conversation.result.sessions.row(at, named=True)
     if row["outcome"] != OUTCOME_WRITTEN:
         return f"a skipped record: {escape(str(row['outcome']))}", url(

@@ -28,15 +28,15 @@ def search(result: ViewerResult, query: str) -> Html:
     """Return the page of a search."""
     form = tag(
         "form",
-        tag("label", "Find in all texts ", tag("input", type="search", name_="q", id="q", value=query, autofocus=True)),
+        tag("label", "Search all text ", tag("input", type="search", name_="q", id="q", value=query, autofocus=True)),
         tag("button", "Search"),
         tag("button", "Stop", type="button", id="stop", disabled=True),
         class_="filters",
         role="search",
     )
     note = (
-        "Texts, reasoning, calls and results of all records are searched. A query in lower case also finds capitalised "
-        "words and all capitals; a query with a capital letter is case-sensitive."
+        "Searches text, reasoning, calls and results of all records. A lower-case query also matches capitalised and "
+        "upper-case words; a query with a capital letter is case-sensitive."
     )
     body = [
         tag("h1", "Search"),
@@ -45,7 +45,7 @@ def search(result: ViewerResult, query: str) -> Html:
         tag("p", id="told", role="status"),
         tag("ol", id="hits", class_="hits"),
         tag("p", note, class_="quiet"),
-        tag("noscript", tag("p", "Searching needs JavaScript.")),
+        tag("noscript", tag("p", "Search requires JavaScript.")),
     ]
     stream = url(result, "search", "stream")
     return page("Search", result, *body, modules=("search.js",), data_stream=stream)

@@ -43,7 +43,7 @@ def sessions(result: ViewerResult, query: SessionQuery, selection: SessionPage, 
     summary = f"{_of(selection.sessions, 'session')}, {_of(selection.records, 'record')}"
     note = (
         "Each row is a record, or a session without one. Tokens, findings and lost replies belong to the session and "
-        "are shown in its first row. Tokens are those counted in the log, each once."
+        "are shown in its first row. Tokens are as logged, each counted once."
     )
     body: list[Child] = [
         tag("h1", "Sessions"),

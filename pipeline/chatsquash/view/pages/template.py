@@ -33,7 +33,7 @@ def template(conversation: Conversation, rendered: Rendering, name: str) -> Html
     body += [tag("p", note), facts(_facts(rendered, name)), *_untrue(conversation, rendered)]
     body.append(tag("pre", Html("\n"), *_text_parts(rendered), class_="rendered"))
     if len(rendered.text) > _MAX_CHARS:
-        body.append(tag("p", f"… {len(rendered.text) - _MAX_CHARS:,} characters more", class_="cut"))
+        body.append(tag("p", f"… {len(rendered.text) - _MAX_CHARS:,} more characters", class_="cut"))
     return page("template", conversation.result, *body)
 
 
@@ -57,7 +57,9 @@ def _untrue(conversation: Conversation, rendered: Rendering) -> Iterator[Html]:
         warning = f"{many} not follow the prompt rendered at inference, and need a separate sample:"
         yield tag("p", spaced(warning, *links), class_="severity-warning")
     if rendered.unseen:
-        warning = f"{pluralize(rendered.unseen, 'reply', 'replies')} more were not checked, since that takes too long."
+        warning = (
+            f"{pluralize(rendered.unseen, 'reply', 'replies')} more were not checked because that would take too long."
+        )
         yield tag("p", warning, class_="severity-warning")
 
 

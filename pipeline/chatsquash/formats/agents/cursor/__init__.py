@@ -179,7 +179,7 @@ def transcript_conversations(values_with_lines: list[tuple[int, int, Object]], u
 def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTurn]:
     role, message = value.get("role"), value.get("message")
     if role is None and isinstance(value.get("type"), str):
-        unread.count(f"line of the type {value['type']}")
+        unread.count(f"line of type {value['type']}")
         return []
     if role not in _ROLES or not isinstance(message, dict):
         raise TurnError(f"{place} has the role {compact(role)[:40]} and an invalid message")
@@ -193,7 +193,7 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
         raise TurnError(f"{place} has a content that is neither a text nor a list")
     turns = _turns(role, content, known.model or "")
     if not turns:
-        unread.count("reply without any content")
+        unread.count("reply without content")
     return [LoggedTurn(place, turn, known) for turn in turns]
 
 

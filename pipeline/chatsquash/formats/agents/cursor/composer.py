@@ -228,7 +228,7 @@ class BubbleReader:
                 turn = {"role": "user", "content": text}
                 yield LoggedTurn(first.place, turn, Evidence(self._line, moment(first.value.get("createdAt"))))
             else:
-                self._unread.count("bubble without a text")
+                self._unread.count("bubble without text")
         else:
             raise TurnError(f"{first.place} has the type {compact(role)[:20]}, which is neither 1 nor 2")
 

@@ -43,7 +43,7 @@ def fits(values: list[Json]) -> str | None:
     if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(values)):
         return "$set or $rewindTo, or sessionId next to projectHash"
     if values and all(map(_is_record, values)):
-        return "records of the types user and gemini"
+        return "records of types user and gemini"
     return "a history of contents" if len(values) == 1 and _history(values[0]) else None
 
 
@@ -140,7 +140,7 @@ class _RecordReader:
                 self.rest(record)
                 parts = _reply_parts(record)
                 if is_sampled and not any(map(_is_shown, parts)):
-                    self.unread.count("reply without a text or a call")
+                    self.unread.count("reply without text or calls")
                     continue
                 known = _reply_evidence(record, at)._replace(finish_reason=stops.get(number)) if is_sampled else at
                 turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
@@ -152,7 +152,7 @@ class _RecordReader:
                 has_content = bool(parts) or not record.get("content")
                 turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if has_content else []
             else:
-                self.unread.count(f"message of the type {record_type}")
+                self.unread.count(f"message of type {record_type}")
         return turns
 
     def rest(self, record: Object) -> None:

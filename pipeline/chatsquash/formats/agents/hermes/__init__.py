@@ -27,7 +27,7 @@ _SESSION_DETAILS = ("message_count", "tool_call_count", "end_reason", "parent_se
 def fits(values: list[Json]) -> str | None:
     """Check for a line with the role session_meta before messages, or for session exports."""
     if values and at(values[0], "role") == META and at(values[0], "type") is None:
-        return "a line of the role session_meta"
+        return "a line with role session_meta"
     return "source and started_at next to messages" if values and all(map(_is_session, values)) else None
 
 
@@ -66,7 +66,7 @@ def conversations_of_lines(values_with_lines: list[tuple[int, int, Object]], unr
             tools = openai_chat.tools(message.get("tools")).functions or tools
             unread.count_members(META, message, "role", "model", "tools", "timestamp")
         elif not messages.is_sent(message):
-            unread.count(f"message of the role {message['role']}")
+            unread.count(f"message with role {message['role']}")
         else:
             known = messages.evidence(message, line, model, is_copied=False)
             turns.append(LoggedTurn(where, messages.turn(where, message, unread), known))

@@ -157,7 +157,7 @@ def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, u
         if is_sent(row.message) or is_review(row.message):
             visible.append(row)
         else:
-            unread.count(f"message of the role {row.message['role']}")
+            unread.count(f"message with role {row.message['role']}")
     spans = _spans(visible)
     later = _later(spans)
     removed: list[_RemovedRows] = []

@@ -57,7 +57,7 @@ def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     if not isinstance(message_type, str):
         raise TurnError(f"{item.place} has a type that is {kind(message_type)}, not a text")
     if message_type not in _READ or (message_type == COMPACTION and not is_boundary(item)):
-        unread.count(f"message of the type {message_type}")
+        unread.count(f"message of type {message_type}")
         return []
     unread.count_members(f"message.{message_type}", item.value, *_BASE, *_READ[message_type])
     if message_type == "assistant":
@@ -116,7 +116,7 @@ def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     for place, part in enumerate(_content(item)):
         where, part_type = f"{item.place}, content {place}", part.get("type")
         if not isinstance(part_type, str) or part_type not in _PART:
-            unread.count(f"content of the type {part_type if isinstance(part_type, str) else kind(part_type)}")
+            unread.count(f"content of type {part_type if isinstance(part_type, str) else kind(part_type)}")
             continue
         unread.count_members(f"content.{part_type}", part, *_PART[part_type])
         if part_type != "tool":

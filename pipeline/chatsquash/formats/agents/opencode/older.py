@@ -83,7 +83,7 @@ def _count(item: SessionMessage, unread: Unread) -> None:
     for part in parts(item):
         part_type = part["type"]
         if part_type not in _READ:
-            unread.count(f"part of the type {part_type}")
+            unread.count(f"part of type {part_type}")
             continue
         unread.count_members(f"part.{part_type}", part, *_BASE, *_READ[part_type])
         if part_type == "tool":

@@ -122,7 +122,7 @@ def member(holder: Object, name: str, place: str) -> str:
     """Return a member that must be a non-empty string; raises ``TurnError`` for other values."""
     value = holder.get(name)
     if not isinstance(value, str) or not value:
-        problem = f"no {name}" if value == "" else f"a {name} that is {kind(value)}, not a text"
+        problem = f"no {name}" if value == "" else f"a {name} that is {kind(value)}, not a string"
         raise TurnError(f"{place} has {problem}")
     return value
 

@@ -103,7 +103,7 @@ def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conv
             case str(event_kind) if event_kind in _ANSWERS:
                 turns[where] = (where, _answer(event))
             case event_kind:
-                unread.count(f"event of the kind {event_kind if isinstance(event_kind, str) else kind(event_kind)}")
+                unread.count(f"event of kind {event_kind if isinstance(event_kind, str) else kind(event_kind)}")
                 continue
         unread.count_members(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)

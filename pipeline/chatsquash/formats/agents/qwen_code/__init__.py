@@ -95,7 +95,7 @@ def _step(place: str, line: int, value: Object, later: list[Object], unread: Unr
         turns_logged = tuple(LoggedTurn(place, turn, evidence) for turn in [*system, *turns])
         return ThreadEntry(turns_logged, is_summary=True)
     if kind not in _TYPES:
-        unread.count(f"line of the type {kind}" + (f" {subtype}" if subtype else ""))
+        unread.count(f"line of type {kind}" + (f" {subtype}" if subtype else ""))
         return ThreadEntry()
     unread.count_members(f"line {kind}", value, *_LINE)
     turn = value.get("message")

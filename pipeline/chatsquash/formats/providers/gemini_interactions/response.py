@@ -54,7 +54,7 @@ def _answer(body: Object) -> Response:
         return Response(problem=f"a step of the response {error}")
     errors = [error for step in own for error in steps.errors(step)]
     if all(map(_is_empty_thought, turn.blocks)):
-        problem = "a step of the model failed" if errors else "the response has no steps of the model"
+        problem = "a model step failed" if errors else "the response has no model steps"
         return Response(problem=f"the interaction is {status}" if status in _FAILURES else problem)
     message = view.message(replace(turn, blocks=(*turn.blocks, *errors)) if errors else turn)
     return Response(message, 1, "tool_calls" if reason == "stop" and "tool_calls" in message else reason)
