@@ -160,7 +160,7 @@ def test_what_is_no_log_is_said_to_be_that_and_nothing_is_emitted(lines, text):
     ("a PNG image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
     ("an HTML page", b"\n<!DOCTYPE html>\n<p>x"),
     ("binary data", b"\x01\x02\0\x03\nx"),
-    ("text in UTF-16", "{\n".encode("utf-16")),
+    ("UTF-16 text instead of UTF-8", "{\n".encode("utf-16")),
     ('a JSON object with the keys "event", "at"', b'{"event":"started","at":1}\n{"event":"ended"}\n' * 20),
 )  # fmt: skip
 def test_a_file_of_no_known_format_is_reported_once(what, data, tmp_path):

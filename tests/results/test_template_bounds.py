@@ -73,14 +73,14 @@ def test_a_template_that_is_slow_is_given_up_and_the_rest_is_counted(command, he
     ended = command("check", "a.jsonl", "b.jsonl", "--template", "slow.jinja", "--render-time", "100", "--json")
     assert ended.code == 3
     given_up = GIVEN_UP.format(0.005)
-    assert of_template(ended) == [("slow.jinja", None, f"the template is {given_up}: 3 records not rendered")]
+    assert of_template(ended) == [("slow.jinja", None, f"rendering was {given_up}: 3 records not rendered")]
     lines = ended.err.splitlines()
     assert lines[:2] == ["20 records rendered with slow.jinja: 20 complete", "needs attention: 1 error"]
     assert lines[3].startswith("not rendered   3  the template is ")
     assert lines[-5:-3] == ["errors         1  template-error", "notes         23  no-tools"]
     text = command("check", "a.jsonl", "--template", "slow.jinja", "--render-time", "100")
     assert (
-        f"ERROR\tsession=\tinput=slow.jinja\t[template-error] the template is {given_up}: 1 record not rendered"
+        f"ERROR\tsession=\tinput=slow.jinja\t[template-error] rendering was {given_up}: 1 record not rendered"
         in text.out
     )
 
@@ -124,7 +124,7 @@ def test_stats_end_with_a_template_that_is_given_up(command, here, monkeypatch):
         "stats", "a.jsonl", "--tokenizer", "tokenizer.json", "--template", "slow.jinja", "--render-time", "100"
     )
     assert ended.code == 2
-    assert f"the template is {GIVEN_UP.format(0.005)}" in ended.err
+    assert f"rendering was {GIVEN_UP.format(0.005)}" in ended.err
 
 
 def test_an_interrupt_is_heard_at_once(here):
