@@ -113,6 +113,7 @@ def _strongest(
     if not hits:
         return None
     other = next((hit for hit in hits if hit.name != hits[0].name), None)
+    # Weaker evidence for a second format is normal, because formats share some members.
     if other and other.rank <= _DECISIVE:
         both = f"{hits[0].name} ({hits[0].why}) and {other.name} ({other.why})"
         return Recognised(None, f"two formats at once: {both}", other.rank)
@@ -174,6 +175,7 @@ def _keys(value: Object) -> str:
 def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
     """Return the most frequent format of a file's first lines; plain chat counts only if no line has a mark."""
     candidates = [line for line in lines_seen if line.name]
+    # Messages without marks occur in logs of every format, so they are no evidence next to marks.
     voting = [line for line in candidates if line.rank < PLAIN_RANK] or candidates
     clashing = [line for line in lines_seen if line.name is None and line.rank <= _DECISIVE]
     if not voting:
@@ -203,6 +205,7 @@ def look_alike(obj: Json) -> str | None:
     for words, test in _LOOK_ALIKES:
         if test(obj):
             return words
+    # The object may be a request, a response or an event.
     if obj.keys() & {"request", "response"} or recognise(obj, obj, [obj]).rank < NO_RANK:
         return None
     return f"a JSON object with {_keys(obj)}"

@@ -65,6 +65,7 @@ def of_objects(values: Iterable[Json]) -> Ancestry:
         elif not keys and prompt is None:
             prompt = _content(value) if _is_prompt(value) else None
         elif not keys and prompt is not None and (call := _call_id(value)):
+            # Without a time and an id, the prompt alone would be equal in unrelated sessions.
             keys = (_number(prompt, len(_IDS) + 1, call),)
             break
     return (
@@ -150,4 +151,5 @@ def _call_id(value: Object) -> str:
 
 
 def _number(content: bytes, index: int, known: object) -> int:
+    # Zero is excluded, because it is false where keys are tested.
     return xxh3_64_intdigest(b"%d %s\n%s" % (index, str(known).encode("utf-8", "surrogatepass"), content)) or 1

@@ -138,6 +138,7 @@ class Stream(NamedTuple):
     def answer(self, reply: Callable[[Json], Response]) -> Response:
         """Return the reply in the body, or the error if the body is empty."""
         response = reply(self.body)
+        # The content before an error is still a reply, although an incomplete one.
         return response if self.error is None or _has_content(response) else reply({"error": self.error})
 
 

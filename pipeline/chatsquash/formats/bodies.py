@@ -42,6 +42,7 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
+    # Messages of other formats may be among those of OpenAI chat, for example in traces.
     if form.NAME == formats.PLAIN:
         from chatsquash.formats.providers.openai_chat import rewriting  # imported late: only documents need it
 
@@ -94,6 +95,7 @@ def merge_tools(tools: list[Tool], more: list[Tool]) -> list[Tool]:
 
 def _name(tool: Tool) -> bytes:
     of = "function" if isinstance(tool.get("function"), dict) else "custom"
+    # The name may be any JSON value.
     return jsonio.dumps(at(tool, of, "name"))
 
 

@@ -17,7 +17,9 @@ def without_repeats(conversations: list[Conversation], objects: list[Json]) -> l
     if len(conversations) <= _MOST:
         return conversations  # no conversation is longer than its file, so there is no need to measure
     characters = _count_characters(objects)
+    # Small files may repeat their text more often, because the total stays small.
     remaining = max(_LEAST, _MOST * characters)
+    # An upper bound, which avoids counting the characters of each conversation.
     if len(conversations) * characters <= remaining:
         return conversations
     selected = conversations[:1]

@@ -83,6 +83,7 @@ class State(Struct, frozen=True, gc=False):
             remaining = list(calls)
             remaining.remove(fitting[0])
             return fitting[0][0], State(self.call, self.orphan, tuple(remaining), self.by_assistant)
+        # A result whose id no call has keeps its id.
         return (logged_id, self) if logged_id else self.take_orphan()
 
     def without(self, ids: Collection[str]) -> State:
@@ -255,6 +256,7 @@ def takes_text() -> Object:
 
 def function_call(call_id: Json, name: Json, arguments: Json) -> Object:
     """Build a function call for OpenAI chat; a null name and null arguments are omitted."""
+    # Logs may lack either member.
     return {"id": call_id, "type": "function", "function": without({"name": name, "arguments": arguments})}
 
 

@@ -23,6 +23,7 @@ def order(value: Json, errors: str = "surrogatepass") -> tuple[int, Any]:
 
 def key(value: Json) -> object:
     """Return a key for a session id: numbers equal their digits, and missing ids are all different."""
+    # SQLite columns may contain both numbers and their digits for the same id.
     return object() if value is None else str(value)
 
 
@@ -39,6 +40,7 @@ def roots(parents: dict[T, T]) -> dict[T, T]:
         while name not in known and name not in path:
             path[name] = None
             above = parents[name]
+            # The parent is missing from the database, so this session is a root.
             if above not in parents:
                 break
             name = above
@@ -51,6 +53,7 @@ def parse_cell(row: Object, column: str, place: str) -> Json:
     """Parse the JSON in a cell, which may be a string or bytes; raises ``TurnError`` if it is invalid."""
     cell: Any = row.get(column)
     try:
+        # SQLite does not check the encoding of text, so strings may contain escaped invalid bytes.
         return jsonio.loads(cell.encode("utf-8", "surrogateescape") if isinstance(cell, str) else cell)
     except (ValueError, TypeError, RecursionError):
         raise TurnError(f"{place} has a {column} that is not valid JSON") from None

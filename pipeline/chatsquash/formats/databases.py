@@ -41,6 +41,7 @@ class Database:
         try:
             list(self._request({"do": "open"} if path is None else {"do": "open", "path": path}, data or b""))
         except BaseException:
+            # The process would otherwise outlive a failed constructor.
             self.close()
             raise
 
@@ -99,6 +100,7 @@ class Database:
 
 def _cell(cell: Json) -> Json:
     """Return the value of a cell, with bytes decoded from the object that represents them."""
+    # The confined process sends JSON, which has no bytes.
     return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
 
 

@@ -104,6 +104,7 @@ def recognise(objects: list[Json]) -> RecognisedDocument | None:
 
 def _possible(objects: list[Json]) -> list[str]:
     """Return the formats whose ``MEMBERS`` occur in a file."""
+    # Only objects have members, so every format is possible for other values.
     if not all(type(each) is dict for each in objects):
         return list(names())
     # Collecting the members for all formats together is faster than searching the objects for each format.

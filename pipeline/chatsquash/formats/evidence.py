@@ -102,6 +102,7 @@ def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
     """
     # A package has only the members that it declares; a ``Format`` also has the defaults.
     form = formats.get_format(form.NAME)
+    # Nearly all files have only independent turns, which can be loaded one by one.
     if known := _load_independent_turns(form, turns):
         return known
     messages_with_places = bodies.messages_with_places(form, [(each.place, each.turn) for each in turns])

@@ -74,6 +74,7 @@ class Service(Struct, frozen=True):
             return medium if self.openable_urls.match(medium.url) else None
         if not medium.data:
             return medium if medium.provider in ("", self.provider) else None
+        # ``image/jpg`` is a common but unofficial name.
         fitting = replace(medium, mime="image/jpeg") if medium.mime == "image/jpg" else medium
         is_supported = fitting.kind != "image" or fitting.mime in ("", *self.images)
         return fitting if is_supported and decode_base64(fitting.data) is not None else None

@@ -28,7 +28,7 @@ def models_with_usage(turns: Iterable[LoggedTurn]) -> set[str | None]:
 def mark_without_usage(turn: LoggedTurn, models: Collection[str | None]) -> LoggedTurn:
     """Mark a reply of one of these models as truncated if it has no token counts."""
     known = turn.evidence  # token counts come last in a stream
-    # The model may be logged only together with the counts, so a truncated reply can lack both.
+    # The model may be logged only together with the counts, so both can be missing in a truncated reply.
     is_counted = known.model in models or (known.model is None and bool(models))
     return as_truncated(turn) if known.is_sampled and not _has_usage(known) and is_counted else turn
 

@@ -56,6 +56,7 @@ class OpenCalls(Struct, frozen=True):
         number = self.index.order[place]
         open_bits = self.open_bits
         for each in self.index.places[number]:
+            # Each call has a bit in each of the three orders.
             open_bits ^= 1 << each
         return self.index.calls[number][0], OpenCalls(self.index, open_bits)
 

@@ -30,11 +30,12 @@ def is_plain_name(value: Json) -> bool:
 
 def count(value: Json) -> int | None:
     """Return a token count; ``None`` for other values."""
+    # ``type`` excludes booleans, which are integers in Python.
     return value if type(value) is int and 0 <= value < _MOST else None
 
 
 def total(holder: Json, *names: str) -> int | None:
-    """Return the sum of the members that are token counts; ``None`` if there are none."""
+    """Return the sum of the members that are token counts; ``None`` without any token counts."""
     counts = [tokens for name in names if (tokens := count(at(holder, name))) is not None]
     return sum(counts) if counts else None
 
@@ -78,7 +79,7 @@ def without(members: dict[Any, Any], *names: str) -> Object:
 
 
 def rest(holder: Object, *read: str) -> list[Json]:
-    """Return the unread members as the only object in a list; empty if there are none."""
+    """Return the unread members as the only object in a list, or an empty list."""
     unread = without(holder, *read)
     return [unread] if unread else []
 
@@ -89,7 +90,7 @@ def text_members(holder: Object, *names: str) -> list[str]:
 
 
 def index(holder: Object, missing: T, member: str = "index") -> int | T:
-    """Return the index of an item in a stream; ``missing`` if it has none."""
+    """Return the index of an item in a stream, or ``missing``."""
     place = holder.get(member)
     return place if type(place) is int else missing
 

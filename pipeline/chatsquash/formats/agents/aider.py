@@ -188,6 +188,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
         elif each.strip():
             speaking.to("assistant", number)
             speaking.add(each)
+        # Blank lines are part of replies, but not of prompts.
         elif speaking.role == "assistant":
             speaking.add(each)
     speaking.close()

@@ -117,6 +117,7 @@ class _Steps:
 
     def _reply(self, place: str, step: Object, known: Evidence) -> None:
         calls = objects(step.get("tool_calls"))
+        # Transcripts contain no call ids.
         ids = [f"call_{step.get('step_index')}_{number}" for number in range(len(calls))]
         self._waiting = list(ids)
         spelled = [
@@ -143,5 +144,6 @@ def _arguments(logged_arguments: Json) -> Json:
     """Return the arguments of a call; in shortened transcripts, each value is a JSON string."""
     arguments = members(logged_arguments)
     values = [jsonio.value(value) if isinstance(value, str) else None for value in arguments.values()]
+    # In full transcripts, strings are not quoted, so no value is a JSON string.
     is_spelled = any(isinstance(value, str) for value in values) and None not in values
     return dict(zip(arguments, values, strict=True)) if is_spelled else logged_arguments

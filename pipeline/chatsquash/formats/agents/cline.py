@@ -123,6 +123,7 @@ def _with_thoughts(thoughts: list[str], content: Json) -> Json:
     if not thoughts:
         return content
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
+    # The content already contains the reasoning.
     if any(each.get("type") == "thinking" for each in objects(blocks)):
         return blocks
     return [{"type": "thinking", "thinking": "\n\n".join(thoughts)}, *blocks]

@@ -77,6 +77,7 @@ def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
         "messages": [*as_list(at(compaction, "messages")), *as_list(at(value, "messages"))[count_of:]],
     }
     before = {**(value or {}), "messages": as_list(at(value, "messages"))[:count_of]}
+    # The messages were already counted, so the other parts use separate counters.
     now = _conversation(_load(compacted, model, Unread(), "compaction"), value, "2", "compacted")
     return with_unread([now, _conversation(_load(before, model, Unread(), "messages"), value, "1", "main")], unread)
 

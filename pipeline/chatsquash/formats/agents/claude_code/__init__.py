@@ -33,7 +33,7 @@ _UNLINKED = (
     *("mode", "permission-mode", "pr-link", "worktree-state", "atis-latch", "cost-state", "file-history-delta"),
     *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
-"""The types of lines that have a session id but no id of their own."""
+"""The types of lines that have a session id but no line id."""
 
 
 _OWN_FOLDER = re.compile(r"((?:.*/)?(?:\.claude|claude-cli-nodejs))/.*\.jsonl$", re.DOTALL)
@@ -45,6 +45,7 @@ def fits(values: list[Json]) -> str | None:
 
     Without such a message, most lines must have known types, or all lines must have a type and a session id.
     """
+    # Qwen Code writes similar lines, but with the parts of Gemini.
     if any(map(has_parts, values)):
         return None
     count = sum(map(_is_line, values))
@@ -128,6 +129,7 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
     skipped = Unread()
     selected = paths(tree, skipped, early, unsent(tree, thoughts))
     known = FileReplies(originals(selected), early)
+    # A side request whose reply belongs to another conversation adds nothing.
     selected = [path for path in selected if not is_side_request(path) or any(map(known.begins, path.rows))] or selected
     read = [
         conversation(path, place, in_force(tree, path.leaf), known)

@@ -133,6 +133,7 @@ class FileReplies:
         """Yield the origins of the replies among the assistant messages at these places."""
         for index, turn in messages:
             key = turn.rows[0].key
+            # Lines kept by a compaction belong to the conversation before it.
             if key in self._replies and key not in kept_keys:
                 reply = self._replies[key] or self._origin_reply(index, turn)
                 self._replies[key] = reply
@@ -297,6 +298,7 @@ class _Replay:
         answered_ids, state = set[str](), self._state
         for message in chain.from_iterable(map(reversed, reversed(self.plain_messages))):
             if message["role"] == "assistant":
+                # Only the calls of the last assistant message can be open.
                 state = state.evolve(open=named_calls(message.get("tool_calls") or []))
                 break
             answered_ids.add(message.get("tool_call_id", ""))

@@ -62,6 +62,7 @@ def _lines(values: list[Json]) -> Iterator[Json]:
             compacted.add(chain)
             last[chain] = line["uuid"]
         else:
+            # Other lines must not become part of the tree.
             line.pop("uuid", None)
         yield line
 

@@ -126,6 +126,7 @@ class LineTree:
         """Yield a line and all lines before it, last first."""
         visited: set[str] = set()
         above: LogLine | None = row
+        # The lines of a malformed file may form a cycle.
         while above and above.key not in visited:
             yield above
             visited.add(above.key)

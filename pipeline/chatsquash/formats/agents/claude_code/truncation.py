@@ -12,7 +12,7 @@ from chatsquash.formats.values import string
 
 
 def truncated_replies(tree: LineTree) -> set[ReplyKey]:
-    """Return the replies that lack the members from the last event of a stream."""
+    """Return the replies without the members from the last event of a stream."""
     is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
     early = _without_end(tree, is_open, _has_stop_reason) if is_open else set()
     # Claude Code completes some truncated replies itself, with a stop reason, and adds a note to continue.

@@ -29,7 +29,7 @@ def is_summary(message: Object) -> bool:
 
 
 def named_model(message: Object) -> str:
-    """Return the model name in a message or in its parts; empty if there is none."""
+    """Return the model name in a message or in its parts, or an empty string."""
     holders = (message, *objects(message.get("content")))
     names = (string(at(each, _OPTIONS, "cursor"), "modelName") for each in holders)
     return next((name for name in names if name), "")

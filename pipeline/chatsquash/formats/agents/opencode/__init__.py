@@ -189,7 +189,7 @@ def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool
 
 
 def _time(row: Object, *columns: str) -> int:
-    """Return the first time in these columns; 0 if there is none."""
+    """Return the first time in these columns, or 0."""
     times = (moment(row.get(column)) for column in columns)
     return next((each.at for each in times if each), 0)
 

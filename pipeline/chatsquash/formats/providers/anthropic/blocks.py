@@ -104,6 +104,7 @@ def _reasoning(block: Object) -> Reasoning | None:
             more = native(PROVIDER, block, "type", "thinking", "signature") if len(block) > 2 + bool(signature) else {}
             return Reasoning(text, PROVIDER if signature else "", signature, native=more)
         case {"type": "redacted_thinking", "data": str(data)}:
+            # Readable reasoning is kept as text, with the original data for writing it back.
             if plain := _unpack_reasoning(data):
                 return Reasoning(plain, native={PROVIDER: {"data": data}})
             return Reasoning(encrypted=data, signer=PROVIDER, native=native(PROVIDER, block, "type", "data"))
@@ -138,6 +139,7 @@ def _hosted_call(block: Object) -> HostedCall:
 def _hosted_result(block: Object, of: str) -> HostedResult:
     """Load the result of a hosted tool; the type of the block contains the name of the tool, except for MCP servers."""
     value, name = block.get("content"), of.removesuffix(_RESULT)
+    # Hosted tools report errors in the type of the content, and MCP tools in a flag.
     failed = block.get("is_error") is True or string(value, "type").endswith("_error")
     more = native(PROVIDER, block, "type", "tool_use_id", "content", "is_error")
     return HostedResult(block["tool_use_id"], name, value, "failed" if failed else "success", PROVIDER, more)
@@ -155,6 +157,7 @@ def _media_block(block: Json) -> Blocks | None:
             citations = block.get("citations")
             sources = tuple(_sources(citations)) if isinstance(citations, list) else ()
             read = ("type", "text", KEY, *(("citations",) if sources else ()))
+            # Citations follow the text that they belong to.
             return (Text(text, native=native(PROVIDER, block, *read)), *sources) if text else sources
         case {"type": "image" | "document" as kind, "source": dict(source)}:
             return _block_with_source(block, "image" if kind == "image" else "file", source)
@@ -210,6 +213,7 @@ def _wrapper_parts(wrapper: Object, content: Json) -> Blocks | None:
     blocks = list[Block]()
     for each in inner:
         for block in _media_block(each) or ():
+            # Sources and other blocks would lose their place in the wrapper, so it is kept as a native block.
             if not isinstance(block, Text | Media):
                 return None
             marks = {WITHIN: True} if blocks else {WRAPPER: {**wrapper, "is_text": isinstance(content, str)}}

@@ -41,7 +41,9 @@ class _Growing:
         raw = texts.pop("partial_json", "")
         block = {**self.block, **{key: string(self.block, key) + text for key, text in texts.items()}}
         if raw.strip():
+            # Arguments are streamed as pieces of JSON.
             block["input"] = _parse_input(raw)
+        # A call without arguments has an empty string instead of pieces.
         elif block.get("input") == "":
             block["input"] = {}
         return block
@@ -60,10 +62,12 @@ class _Message:
         place = index(event, None)
         match event:
             case {"type": "message_start", "message": dict(message)}:
+                # A repeated start must not replace members from later events.
                 self.body = {**message, **self.body}
             case {"type": "content_block_start", "content_block": dict(block)}:
                 self.start(place, block)
             case {"type": "content_block_delta", "delta": {"type": str(kind)}}:
+                # The start of the block may be missing from the log.
                 if place not in self.open and kind in _BLOCK_TYPES:
                     self.start(place, {"type": _BLOCK_TYPES[kind]})
                 if growing := self.open.get(place):
@@ -96,6 +100,7 @@ def assemble(events: list[Json]) -> Stream:
     """Assemble a message; it is complete if it has a stop reason or a ``message_stop`` event."""
     message, error = _Message(), None
     for event in objects(events):
+        # Events after an error do not belong to the message.
         if event.get("type") == "error" or event.get("error"):
             error = event
             break

@@ -85,6 +85,7 @@ def _turn(group: list[Turn]) -> Object | None:
             return {"role": role, "content": text}
         blocks = _blocks(first.blocks)
     else:
+        # The API requires results to precede other content of a user turn.
         turns = sorted(group, key=lambda turn: turn.role != "tool")
         blocks = _blocks(chain.from_iterable([turn.blocks for turn in turns]))
     if not blocks and (first.blocks or role != "assistant"):
@@ -200,6 +201,7 @@ def _medium(media: Media) -> Object | None:
 
 def _source(media: Media) -> Object | None:
     if media.url:
+        # The API does not accept data URLs as URLs.
         return None if media.url.startswith("data:") else {"type": "url", "url": media.url}
     if media.file_id:
         return {"type": "file", "file_id": media.file_id}
@@ -209,6 +211,7 @@ def _source(media: Media) -> Object | None:
     if media.kind == "image" or not media.mime.startswith("text/"):
         return None
     try:
+        # Documents with inline text must be plain text, not base64.
         text = base64.b64decode(media.data, validate=True).decode()
     except ValueError:
         return None
@@ -237,6 +240,7 @@ def _result(block: Result, own: Object) -> Object:
 def _content(block: Result) -> Json:
     if block.json and len(block.content) == 1 and type(block.content[0]) is Text:
         value = parse_json(block.content[0].text)
+        # These blocks were loaded as JSON, because they have no equivalent in other formats.
         if isinstance(value, list) and value and all(string(each, "type") in REFERENCES for each in value):
             return value
     if text := _only_text(block.content):

@@ -64,4 +64,5 @@ def _medium(of: str, medium: Object, mime: str) -> Object:
     if isinstance(data, str):
         return {"type": of, "source": {"type": "base64", "media_type": mime, "data": data}}
     place = at(medium, "source", "s3Location", "uri")
+    # S3 locations are written as URLs, because Anthropic's blocks have no other place for them.
     return {"type": of, "source": {"type": "url", "url": place if isinstance(place, str) else ""}}

@@ -97,6 +97,7 @@ def _finish_block(block: Object) -> Object:
     if "toolUse" in block:
         tool_use = block["toolUse"]
         input_text = "".join(tool_use.get("input") or [])
+        # Arguments are streamed as pieces of JSON; invalid JSON is kept as a string.
         input_value = jsonio.value(input_text, input_text) if input_text.strip() else {}
         return {"toolUse": {**tool_use, "input": input_value}}
     if "reasoningContent" in block:

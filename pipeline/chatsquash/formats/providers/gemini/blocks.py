@@ -62,9 +62,11 @@ def _read(part: Json, readers: dict[str, _Reader]) -> Blocks:
     The first block contains the remaining members of the part.
     """
     known = camel(part)
+    # A part with only a signature stands for an empty text.
     if known.keys() <= {SIGNATURE, "thought"} and isinstance(part, dict):
         known["text"] = ""
     kinds = [kind for kind in known if kind in KINDS]
+    # An empty text next to other content has no meaning.
     if len(kinds) > 1 and known.get("text") == "":
         kinds.remove("text")
     more = {key: value for key, value in known.items() if key not in KINDS and not _is_empty(value)}
@@ -79,6 +81,7 @@ def _read(part: Json, readers: dict[str, _Reader]) -> Blocks:
 
 
 def _is_empty(value: Json) -> bool:
+    # Defaults such as ``thought: false`` may be written explicitly.
     return value is False or value in EMPTY
 
 
@@ -166,6 +169,7 @@ def _medium(value: Json, more: Object, of: str) -> Blocks | None:
     # Messages cannot express the names of audio and of linked media, so these names stay native members.
     name = string(known, "displayName") if is_inline and kind != "audio" else ""
     rest = _rest(more, of, known, where, "mimeType", "displayName" if name else "")
+    # Wildcards are placeholders for an unknown type.
     mime = "" if mime.endswith("/*") else parts.canonical_type(mime)
     if is_inline:
         return [Media(kind, mime, parts.standard_base64(place), name=name, native=rest)]

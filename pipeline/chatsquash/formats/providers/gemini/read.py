@@ -51,6 +51,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
         raise TurnError("is not an object")
     parts = open_turn(turn)
     role = "" if turn.get("role") is None else turn["role"]
+    # The role may be missing, but only the model makes calls.
     if role == "model" or (not role and any("functionCall" in camel(part) for part in parts)):
         turns = [assistant_turn(parts, state.call)]
         state = state.after_calls(turns[0].blocks, by_assistant=True)

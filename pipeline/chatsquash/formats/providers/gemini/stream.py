@@ -35,6 +35,7 @@ def assemble(events: list[Json]) -> Stream:
         body["candidates"] = [_close(candidates[place]) for place in sorted(candidates)]
         is_finished = all("finishReason" in candidate for candidate in candidates.values())
         return Stream(body, is_finished and error is None, error)
+    # A blocked prompt has no candidates, but the response is complete.
     return Stream(body, "blockReason" in camel(body.get("promptFeedback")), error)
 
 
@@ -136,6 +137,7 @@ def _place_bit(args: Object, bit: Object) -> Object | None:
 def _fits(holder: Json, key: int | str) -> bool:
     """Return whether a container has a place for a key; if the key is a list's next index, extend the list."""
     if isinstance(holder, list) and isinstance(key, int):
+        # Only the next index is added, so that a path with a huge index cannot exhaust the memory.
         holder += [None] * (key == len(holder))
         return key < len(holder)
     return isinstance(holder, dict) and isinstance(key, str)

@@ -99,6 +99,7 @@ class _Writer:
         ids = self._call_ids(blocks) if is_model else self._result_ids(blocks)
         content_parts = list(_parts(blocks, iter(ids), self.names))
         if not content_parts and (first.blocks or not is_model):
+            # A turn that is not written must not affect generated ids.
             self.state = before
             return None
         content_parts = (

@@ -71,6 +71,7 @@ def _close(state: State) -> tuple[list[Turn], Calls]:
         parts += steps.parts(step.value)
         errors += steps.errors(step.value)
     loaded_turn = gemini.load({"role": "model" if state.side == "model" else "user", "parts": parts}, state.calls)
+    # Errors are not part of the turn that ``gemini.load`` receives, because its parts have no equivalent.
     if not errors:
         return loaded_turn.turns, loaded_turn.state
     *before, last = loaded_turn.turns or [Turn("assistant", ())]

@@ -69,6 +69,7 @@ def _part(content: Json) -> Json:
     if of == "text" and isinstance(content.get("text"), str):
         return {"text": content["text"]}
     if of in CONTENTS and (string(content, "data") or string(content, "uri")):
+        # Gemini's parts require a media type, so a wildcard is used if it is unknown.
         mime = string(content, "mime_type") or f"{'application' if of == 'document' else of}/*"
         if data := string(content, "data"):
             return {"inlineData": {"mimeType": mime, "data": data}}
@@ -103,6 +104,7 @@ def _result(step: Object) -> Object:
         ]
         media_parts = [_part(each) for each in output if string(each, "type") != "text"]
         output = "\n".join(texts)
+    # Gemini's error member contains a string.
     failed = step.get("is_error") is True and isinstance(output, str)
     response = {"error" if failed else "output": output} if output is not None else {}
     return {
@@ -121,6 +123,7 @@ _PARTS: dict[str, Callable[[Object], Object]] = {CALL: _call, "function_result":
 def _hosted(step: Object, of: str) -> Object:
     tool, _, half = of.rpartition("_")
     server = string(step, "server_name")
+    # MCP tools of different servers may have the same name.
     tool_type = f"{server}__{string(step, 'name')}" if server else tool
     if half == "call":
         return {

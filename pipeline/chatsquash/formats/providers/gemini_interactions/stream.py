@@ -31,6 +31,7 @@ def assemble(events: list[Json]) -> Stream:
             steps_by_index.setdefault(index(event, len(steps_by_index)), _Step()).add(event)
     if not body and not steps_by_index:
         return Stream(None, False, error)
+    # The final event may already contain all steps.
     if steps_by_index and not body.get("steps"):
         body["steps"] = [steps_by_index[at].build() for at in sorted(steps_by_index)]
     return Stream({"object": "interaction", **body}, is_complete and error is None, error)

@@ -100,6 +100,7 @@ def _call(block: Call, id_member: Object) -> Object:
         **id_member,
         "function": {"name": block.name or "", "arguments": call_input(block), **own.get("function", {})},
     }
+    # The members are repeated, so that native members neither replace them nor change their order.
     return {**members, **own, **members}
 
 

@@ -32,6 +32,7 @@ def logged_calls(turn: Object, unknown: list[Json]) -> list[Object]:
     others = [each for each in calls_logged if not _is_call(each)] if isinstance(calls_logged, list) else calls_logged
     unknown += [{"tool_calls": others}] if not is_empty(others) else []
     if isinstance(legacy, dict):
+        # Some logs contain a call in both the legacy and the current form.
         repeats = is_empty(legacy) or legacy in [each.get("function") for each in calls]
         return calls if repeats else [*calls, {"function": legacy}]
     unknown += [{"function_call": legacy}] if not is_empty(legacy) else []
@@ -51,6 +52,7 @@ def read(logged_call: Object, number: int) -> Call:
     of = logged_call.get("type")
     custom, function = logged_call.get("custom"), logged_call.get("function")
     is_custom_call = of == "custom", not is_empty(custom), not function
+    # Logs may contain empty members of the other type, so two of three signs are required.
     is_custom = isinstance(custom, dict) and sum(is_custom_call) > 1
     holder, member = ("custom", "input") if is_custom else ("function", "arguments")
     inner = logged_call.get(holder)

@@ -139,11 +139,14 @@ def _assistant(turn: Object, state: State) -> LoadedTurn:
         number += call.made_up
         blocks.append(call)
     blocks += (Other("openai", each) for each in unknown)
+    # Documents pass content that OpenAI chat does not support as private blocks.
     blocks += chat.private(turn).get("blocks", ())
+    # Some services write these members even if they are empty.
     empty = [name for name in ("audio", "refusal") if name in turn and is_empty(turn[name])]
     read = (*reasoning.MEMBERS, *(("annotations",) if sources else ()), *empty)
     more = _rest(turn, *read) if not turn.keys() <= _ROLE_AND_CONTENT else {}
     next_state = state.after_calls(blocks)
+    # An assistant message without calls does not close earlier calls.
     next_state = next_state if next_state.open else next_state.evolve(open=state.open)
     return LoadedTurn([Turn("assistant", tuple(blocks), False, more)], next_state)
 
@@ -207,6 +210,7 @@ def _thoughts(turn: Object) -> Iterator[Block]:
     joined_text = "\n\n".join(each.text for each in read if each.text)
     if logged_reasoning.text and joined_text != logged_reasoning.text:
         yield Reasoning(logged_reasoning.text)
+        # The text of the blocks differs from the reasoning, so only their signatures are used.
         read = [each for each in read if not each.text]
     yield from read
     yield from (Other("openai", odd) for odd in logged_reasoning.unknown)

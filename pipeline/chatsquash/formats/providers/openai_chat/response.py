@@ -41,6 +41,7 @@ def _answer(message: Json, reason: Json, count: int) -> Response:
         return Response(None, count, finish_reason, "the first choice has no message")
     if not isinstance(message, dict):
         return wrong("response.choices[0].message", kind(message), count)
+    # Records are JSON, which has no such numbers.
     number = next((leaf for leaf in jsonio.leaves(message) if isinstance(leaf, float) and not isfinite(leaf)), None)
     if number is not None:
         seen = f"an object with the number {'NaN' if isnan(number) else 'Infinity'}"

@@ -91,6 +91,7 @@ def _calls(message: Object, blocks: list[Json]) -> Iterator[Object]:
     for logged_call in (each for place in places for each in objects(place)):
         call, is_verbatim = _call(logged_call)
         key = identifier(call.get("id")) or _content(call)
+        # Parsed arguments may have lost the model's white space, so the logged string is preferred.
         if key not in merged or (is_verbatim and not merged[key][1]):
             merged[key] = call, is_verbatim
     return (call for call, _ in merged.values())

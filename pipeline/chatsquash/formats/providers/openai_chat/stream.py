@@ -73,6 +73,7 @@ def assemble(events: list[Json]) -> Stream:
     for event in objects(events):
         body |= {key: value for key, value in event.items() if key not in _CHUNK_MEMBERS and value not in (None, "")}
         choices = event.get("choices")
+        # With ``include_usage``, OpenAI sends this chunk last.
         has_ended = has_ended or bool(choices == [] and event.get("usage"))
         for position, choice in enumerate(choices if isinstance(choices, list) else ()):
             if isinstance(choice, dict):
@@ -95,6 +96,7 @@ def _add_items(
     for position, item in enumerate(items):
         if isinstance(item, dict):
             place = index(item, position)
+            # Some servers send several calls with the same index, so only the last is continued.
             last = next((candidate for key, candidate in reversed(items_by_place) if key == place), None)
             if last is None or is_new(last, item):
                 last = {}
@@ -127,6 +129,7 @@ def _grow(target: Object, delta: Object, texts: tuple[str, ...]) -> None:
             _grow_inner(target[key], value)
         elif key in texts and isinstance(value, str):
             _append(target, key, value)
+        # Chunks may repeat members with empty values.
         elif key != "index" and (value not in (None, "") or key not in target):
             target[key] = value
 

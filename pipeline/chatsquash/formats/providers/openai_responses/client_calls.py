@@ -52,6 +52,7 @@ def _is_local(holder: Json) -> bool:
 def definition(tool: Object) -> Tool | None:
     """Convert the definition of a built-in tool, which has no schema, to a function; ``None`` for other tools."""
     name = _DEFINITION_NAMES.get(string(tool, "type"))
+    # OpenAI runs shells in its own containers, and tool search unless the client executes it.
     if name is None or not _is_local(tool) or (name == _SEARCH and tool.get("execution") != "client"):
         return None
     inner = {key: tool[key] for key in ("description", "parameters") if tool.get(key) is not None}
@@ -139,6 +140,7 @@ def result(item: Object, call_id: str) -> Object:
     if _NAMES[of] == _SEARCH:
         output = {"tools": item.get("tools")}
     elif _NAMES[of] == _COMPUTER and isinstance(output, dict) and output.get("type") == _SCREENSHOT:
+        # Functions return images as parts of this type.
         output = [{**output, "type": "input_image"}]
     return {**rest, "call_id": call_id, "output": "" if output is None else output}
 
@@ -156,4 +158,5 @@ def result_item(of: str, call_id: str, output: Json, own: Object) -> Object:
         return {**base, "execution": "client", "tools": at(output, "tools") or []}
     if _NAMES[of] == _COMPUTER and isinstance(output, list) and len(output) == 1:
         return {**base, "output": {**output[0], "type": _SCREENSHOT}}
+    # Only patches require a status.
     return {"status": "completed", **base, "output": output} if "patch" in of else {**base, "output": output}

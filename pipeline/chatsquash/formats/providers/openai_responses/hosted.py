@@ -72,6 +72,7 @@ def _mcp_blocks(item: Object, ident: str) -> _Blocks:
     name, arguments, output, error = (item.get(key) for key in ("name", "arguments", "output", "error"))
     if not (isinstance(name, str) and isinstance(arguments, str) and string(item, "server_label")):
         return ()
+    # An MCP call has either an output or an error.
     is_failed = output is None
     more = rest_of(item, "id", "name", "arguments", "output", *(("error",) if is_failed else ()))
     call = HostedCall(ident, name, arguments, PROVIDER, {PROVIDER: more})

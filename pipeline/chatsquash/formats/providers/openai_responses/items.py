@@ -60,6 +60,7 @@ def rest_of(holder: Object, *read: str) -> Object:
     members = {
         key: value for key, value in holder.items() if key not in read and key not in _READ and value not in EMPTY
     }
+    # This is the normal status, which needs no native member.
     if members.get("status") == "completed":
         del members["status"]
     if KEY in holder and not is_mark(holder[KEY]):

@@ -225,6 +225,7 @@ def _message_blocks(item: Object, before: Block | None) -> tuple[Block, ...]:
     if known:
         first_block = replace(first_block, native={PROVIDER: {**known, **first_block.native.get(PROVIDER, {})}})
     if type(first_block) is Text and (isinstance(before, Text | Refusal | Source) or _is_part(before)):
+        # Otherwise, the text would be joined with the text of the preceding message.
         first_block = replace(first_block, apart=True)
     return blocks if first_block is blocks[first] else (*blocks[:first], first_block, *blocks[first + 1 :])
 
@@ -284,6 +285,7 @@ def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
     logged_id, output = string(item, "call_id"), item.get("output", "")
     name = str(qualified_name(string(item, "name"), item.get(SPACE)))
     calls = calls if logged_id else calls.searchable()
+    # A result that has only a name must not answer a call of another tool.
     is_orphan = not logged_id and name and not calls.is_open(1, name)
     call_id, remaining_calls = calls.take_orphan() if is_orphan else calls.answer(logged_id, name or None)
     if len(item) == 3 and logged_id and type(output) is str:  # the usual case

@@ -18,6 +18,7 @@ _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"
 
 def reply(body: Json) -> Response:
     """Load all output items as one message, including hosted calls between them."""
+    # A failed response has an error member, but its output may still contain a partial reply.
     failed = isinstance(body, dict) and body.get("status") == "failed" and bool(body.get("output"))
     problem = _failure(body) if failed else missing_reply(body) or _failure(body)
     if problem:

@@ -49,6 +49,7 @@ def assemble(events: list[Json]) -> Stream:
     response_events = [event for event in known_events if isinstance(event.get("response"), dict)]
     ends = [event["response"] for event in response_events if event.get("type") in ENDS]
     if ends:
+        # The final response may have no output, although earlier events contain items.
         return Stream(ends[-1] if ends[-1].get("output") or not items else {**ends[-1], "output": items}, True)
     if not response_events and not items:
         return Stream(None, False, error)
@@ -95,6 +96,7 @@ def _audio_items(events: list[Object]) -> list[Json]:
 def _item(events: list[Object]) -> Object:
     """Assemble an item from its events; complete values replace earlier pieces."""
     items = {string(event, "type"): event["item"] for event in events if isinstance(event.get("item"), dict)}
+    # The final item is complete, so the pieces are not needed.
     if "response.output_item.done" in items:
         return {**items["response.output_item.done"]}
     item: Object = {**items.get("response.output_item.added", {})}

@@ -185,6 +185,7 @@ def _continues_message(block: Block, message: list[Block]) -> bool:
 def _message(blocks: list[Block]) -> list[Object]:
     """Write a message, with parts as its content if it has an id, and otherwise with a string."""
     known = _native_members(blocks[0])
+    # The API requires the id for messages with output parts.
     if "id" in known:
         message = {"type": "message", "role": "assistant", "status": "completed", "content": _assistant_parts(blocks)}
         return [{**message, **known}]
@@ -215,7 +216,7 @@ def _assistant_parts(blocks: list[Block]) -> list[Json]:
 
 
 def _annotation(block: Source) -> Object | None:
-    """Write a source as an annotation; ``None`` if it lacks members that this format requires."""
+    """Write a source as an annotation; ``None`` if members that this format requires are missing."""
     own = _own(block, *_OF_SOURCES)
     if block.url and own.keys() >= {"start_index", "end_index"}:
         return {"type": "url_citation", "url": block.url, "title": block.title, **own}
