@@ -151,5 +151,5 @@ def _call_id(value: Object) -> str:
 
 
 def _number(content: bytes, index: int, known: object) -> int:
-    # Zero is excluded, because it is false where keys are tested.
+    # ``Index`` does not accept zero as a key.
     return xxh3_64_intdigest(b"%d %s\n%s" % (index, str(known).encode("utf-8", "surrogatepass"), content)) or 1

@@ -113,6 +113,7 @@ def _system(items: list[Object]) -> list[LoggedTurn]:
         return []
     prompt_texts = [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))]
     first = next(filter(None, prompt_texts), "")
+    # The prompt log is plain text, so the user's text is used to locate the end of the system prompt.
     end = prompt.find(f"{_USER}{first[:100]}") if first else -1
     prompt_text = prompt[len(_SYSTEM) : end] if end >= 0 else ""
     return [LoggedTurn("promptLogs", {"role": "system", "content": prompt_text}, Evidence(1))] if prompt_text else []

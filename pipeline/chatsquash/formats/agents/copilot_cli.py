@@ -66,6 +66,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         event_type = string(event, "type")
         unread.count_members("event", event, *_LINE)
         if event_type in ("session.start", "session.resume"):
+            # A resumed process sends only the logged messages.
             for each in agents.values():
                 each.lacks_context = False
             session = session or text(data.get("sessionId"))
@@ -220,6 +221,7 @@ class _AgentView:
         self.usage = usage
 
     def _result(self, place: str, data: Object, evidence: Evidence) -> None:
+        # The model does not see commands that the user runs.
         if data.get("isUserRequested") is True:
             self.unread.count("command that the user ran")
             return
@@ -244,6 +246,7 @@ class _AgentView:
             start -= 1
         system = [each for each in self.turns[:start] if each.turn["role"] in _PROMPTS]
         replacement = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
+        # Messages that were added during the compaction stay after the summary.
         self.turns, self.last, self.compaction_start = [*system, replacement, *self.turns[start:]], None, None
         self.lacks_context = False
 

@@ -98,6 +98,7 @@ def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str,
     if number:
         known |= {"kind": "compacted", "parent": session.name(number - 1)}
     elif parent and session.id.startswith(_TITLE):
+        # Titles are generated in separate sessions.
         known |= {"kind": "side", "parent": parent}
     elif parent:
         known |= {"kind": "subagent", "parent": callers.get((parent, call), parent), "call": call or None}
@@ -135,6 +136,7 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
         content += read_part(part.get("type"), data, f"{place}, part {number}", unread)
         end = data if part.get("type") == "finish" else end
     is_marked = message.get("is_summary_message") == 1 or (summary != "" and message.get("id") == summary)
+    # A canceled or failed compaction replaces nothing.
     is_summary = is_marked and end.get("reason") not in _INCOMPLETE
     known = Evidence(line, moment(message.get("created")))
     if role == "assistant" and not is_marked:

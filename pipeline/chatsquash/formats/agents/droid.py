@@ -65,6 +65,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 def _before(rows: list[Object], summaries: list[bool]) -> list[int]:
     """Return the index of each line's parent, or -1; a summary without a parent follows the line above it."""
     parents = [text(value.get("parentId")) for value in rows]
+    # Files without parent ids are linear.
     if not any(parents):
         return list(range(-1, len(rows) - 1))
     known = first_places([text(value.get("id")) for value in rows])
@@ -75,6 +76,7 @@ def _before(rows: list[Object], summaries: list[bool]) -> list[int]:
             before[place] = replacements[parent]
         elif parents[place] is None and summaries[place] and place:
             before[place] = place - 1
+            # Lines that follow the compacted line must follow its summary.
             replacements[place - 1] = place
     return link_entries(list(map(str, range(len(rows)))), [None if each is None else str(each) for each in before])
 

@@ -338,6 +338,7 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
 def _message(row: Object) -> Object:
     place = f"message {row.get('id')} of session {row.get('session_id')}"
     role = row.get("role")
+    # SQLite does not check the encoding of text.
     if isinstance(role, str) and role.encode("utf-8", "surrogateescape") != role.encode("utf-8", "replace"):
         raise TurnError(f"{place} has a role that is not valid UTF-8")
     message = {"role": role, "created": row.get("created_timestamp")}

@@ -194,6 +194,7 @@ def _turn(row: Object) -> Object:
     if thoughts and turn.get("role") == "assistant":
         turn["reasoning_content"] = "\n\n".join(thoughts)
     if turn.get("role") == "tool" and any(words.startswith(_ERROR) for words in texts(turn["content"])[:1]):
+        # Rows have no member for failures; the text begins with an error instead.
         turn[PRIVATE] = Private({"outcome": "failed"})
     return turn
 

@@ -175,6 +175,7 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
         raise TurnError(f"{place} has the role {seen}, which is not one of {', '.join(_MESSAGE_MEMBERS)}")
     if not _OF_MESSAGES[role].issuperset(message):
         unread.count_members(f"message {role}", message, *_OF_MESSAGES[role])
+    # Some messages have a zero time, which ``moment`` ignores.
     time = moment(message.get("timestamp")) or moment(entry.get("timestamp"))
     if role == "assistant":
         return _assistant(place, line, time, message)
@@ -242,6 +243,7 @@ def _block(part: Json) -> Json:
         case {"type": "image", "data": str(data), "mimeType": str(mime)}:
             return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
         case {"type": "thinking", "redacted": True, "thinkingSignature": str(signature)}:
+            # Pi stores encrypted reasoning in the member for signatures.
             return {"type": "redacted_thinking", "data": signature}
         case {"type": "thinking", "thinking": str(thought)}:
             signature_member = {"signature": part["thinkingSignature"]} if text(part.get("thinkingSignature")) else {}

@@ -84,6 +84,7 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
     turn: Object = {"role": role, "content": message.get("content")}
     if role == "tool":
         ids = as_list(message.get("tool_call_ids"))
+        # A result has a list of ids, but answers only one call.
         turn["tool_call_id"] = ids[0] if ids else None
     if role == "assistant":
         if calls := objects(message.get("tool_calls")):
@@ -92,5 +93,6 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
         thoughts = [words for each in objects(message.get("thinking_blocks")) if (words := string(each, "thinking"))]
         if thoughts:
             turn["reasoning_content"] = "\n\n".join(thoughts)
+    # Demonstrations were not produced by this model.
     is_sampled = role == "assistant" and message.get("is_demo") is not True
     return LoggedTurn(where, turn, Evidence(1, None, is_sampled, model if is_sampled else None))

@@ -118,6 +118,7 @@ def _result_text(result: Json) -> str:
             waiting += reversed(each)
         elif isinstance(each, dict):
             inner = [each[name] for name in ("content", "value", "node", "children", "text") if name in each]
+            # Binary data is not part of the text.
             if string(each, "mimeType") and "data" in each:
                 texts.append(f"[{each['mimeType']}]")
             waiting += reversed(inner)
@@ -177,6 +178,7 @@ def _apply(holder: Json, last: Json, line: Json, place: str) -> None:
         if not isinstance(target, list):
             raise TurnError(f"{place} adds to a value that is not a list")
         start = at(line, "i")
+        # An append may first truncate the list.
         if type(start) is int and 0 <= start <= len(target):
             del target[start:]
         target.extend(value if isinstance(value, list) else [])
@@ -194,6 +196,7 @@ def _apply(holder: Json, last: Json, line: Json, place: str) -> None:
 
 def _at_place(holder: list[Json], last: int, value: Json, *, is_deleted: bool) -> None:
     if is_deleted:
+        # Deleting an element leaves a hole, as in JavaScript.
         holder[last : last + 1] = [None] if last < len(holder) else []
     elif last == len(holder):
         holder.append(value)

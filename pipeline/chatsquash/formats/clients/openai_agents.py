@@ -38,7 +38,9 @@ def _conversations(value: Json) -> list[Conversation]:
     rows = objects(at(value, "items"))
     turns = [_turn(row, f"item {number}") for number, row in enumerate(rows, 1)]
     steps = [ThreadEntry((turn,), turn.evidence.is_sampled) for turn in turns]
+    # Ids may be any JSON value, so they are compared as JSON.
     places = {compact(row.get("id")): place for place, row in enumerate(rows)}
+    # Databases without branches contain a single conversation.
     branches = as_list(at(value, "branches")) or [[row.get("id") for row in rows]]
     paths = [
         [place for each in as_list(branch) if (place := places.get(compact(each))) is not None] for branch in branches

@@ -145,6 +145,7 @@ def _result_content(value: Json) -> ResultContent:
     if isinstance(value, list) and value and all(string(each, "type") for each in value):
         (turn,), _ = openai_chat.load({"role": "tool", "content": value}, openai_chat.START)
         openai = (ResultContent(block.content, block.json) for block in turn.blocks if type(block) is Result)
+        # The first provider whose format expresses all content is used.
         for content in (result_content(value), *openai):
             if not (content.json or any(type(block) is Other for block in content.content)):
                 return content

@@ -75,6 +75,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         for each in _nested(value, f"entry {place}", number, before):
             if conversation := _conversation(each, unread):
                 converted.append(conversation)
+        # A trajectory with this reference is continued by the next one in the file.
         before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
     reward_members = _reward(at(meta, "verifier_result"), _RESULT)
     converted = [
@@ -113,6 +114,7 @@ def _nested(value: Json, place: str, line: int, before: str) -> list[_PlacedTraj
         inner = expect_object(each.trajectory, f"{each.place} is").get("subagent_trajectories") or []
         nested.append(each)
         expect_list(inner, f"{each.place} has subagent_trajectories that are")
+        # A stack instead of recursion, because trajectories may be deeply nested.
         waiting[:0] = [_subagent(each, number, agent) for number, agent in enumerate(inner)]
     return nested
 
@@ -160,6 +162,7 @@ def _evidence(step: Object, line: int, model: str) -> Evidence:
     if step.get("is_copied_context") is True:
         return Evidence(line)
     metrics, at_time = step.get("metrics"), moment(step.get("timestamp"))
+    # Agents may write steps without calling a model.
     if step.get("source") != "agent" or step.get("llm_call_count") == 0:
         return Evidence(line, at_time)
     tokens = count(at(metrics, "prompt_tokens")), count(at(metrics, "completion_tokens"))

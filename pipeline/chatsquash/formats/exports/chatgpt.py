@@ -63,6 +63,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     ]
     session: Object = {"session_id": text(value.get("conversation_id")) or text(value.get("id"))}
     session |= bounds(value.get("create_time"), value.get("update_time"))
+    # Paths may assign different calls to a shared entry, so each path has its own copies.
     flat = [step for path in selected_paths for step in path]
     places, at_place = list[list[int]](), 0
     for path in selected_paths:
@@ -94,6 +95,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
         return ThreadEntry()
     unread.count_members("message", message, *_MESSAGE)
     role, metadata = string(message.get("author"), "role"), members(message.get("metadata"))
+    # Hidden user messages, such as custom instructions, were not written in the chat.
     if role == "system" or (metadata.get(_HIDDEN) is True and role == "user"):
         words = _content(message.get("content"), unread)
         return (
@@ -108,6 +110,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
         return ThreadEntry((LoggedTurn(place, turn, known),), is_sampled=True) if turn else ThreadEntry()
     content = _content(message.get("content"), unread)
     for each in objects(metadata.get("attachments")):
+        # Pictures are attachments as well as parts of the content.
         if text(each.get("id")) not in _files(content):
             unread.count("attachment")
     if role == "tool":
@@ -139,6 +142,7 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
         return {"role": "assistant", "content": None, "reasoning_content": words} if words else None
     if recipient != _ALL:
         query = content["text"] if isinstance(content.get("text"), str) else _flat(content)
+        # The input of a call is text, which is often code rather than JSON.
         arguments = query if isinstance(jsonio.value(query), dict) else {"input": query}
         call = function_call(numbers.next(), recipient, arguments)
         return {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -202,6 +206,7 @@ def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
             continue
         if turn["role"] == "tool":
             if not waiting:
+                # A result without a call cannot be expressed, so it becomes a user message.
                 user = {"role": "user", "content": turn["content"]}
                 result.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
                 continue

@@ -59,6 +59,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     if any(text(each.get("parent_message_uuid")) for each in messages):
         before = link_entries(names, [text(each.get("parent_message_uuid")) for each in messages])
     else:
+        # Without parent ids, the messages are linear.
         before = list(range(-1, len(messages) - 1))
     current = text(value.get("current_leaf_message_uuid"))
     leaf = names.index(current) if current in names else _newest(messages, before)
@@ -82,6 +83,7 @@ def _step(place: str, line: int, message: Object, model: str | None, unread: Unr
         raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it must be human or assistant")
     unread.count_members("message", message, *_MESSAGE)
     blocks = [block for each in objects(message.get("content")) if (block := _block(each, unread))]
+    # The text repeats the blocks, so it is used only without them.
     if not blocks and (words := text(message.get("text"))):
         blocks = [{"type": "text", "text": words}]
     for attachment in objects(message.get("attachments")):
@@ -108,6 +110,7 @@ def _block(block: Object, unread: Unread) -> Object | None:
     )
     known = {name: block[name] for name in _MEMBERS[block_type] if block.get(name) is not None}
     if block_type == _RESULT and block.get("is_error") is not True:
+        # The export writes the default explicitly.
         known.pop("is_error", None)
     if block_type == "text" and not text(block.get("text")):
         return None

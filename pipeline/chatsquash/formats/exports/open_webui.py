@@ -208,6 +208,7 @@ class _Thread:
         for each in objects(message.get("files")):
             url = text(each.get("url"))
             is_image = each.get("type") == "image" or string(each, "content_type").startswith("image/")
+            # Other URLs are paths on the server, whose files are not exported.
             if is_image and url and url.startswith(("data:", "http:", "https:")):
                 images.append(parts.image(url))
             else:

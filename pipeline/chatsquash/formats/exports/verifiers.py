@@ -160,7 +160,9 @@ def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conver
         for number, message in enumerate(expect_list(messages, f"{where} has a {name} that is")):
             place = f"{where}, {name}[{number}]"
             turn = _turn(expect_object(message, f"{place} is"))
+            # Prompts and completions that are plain text may be messages with this role.
             turn = {**turn, "role": usual} if turn.get("role") == "text" else turn
+            # Assistant messages in the prompt are context.
             is_sampled = name == "completion" and string(turn, "role") == "assistant"
             turns.append(LoggedTurn(place, turn, Evidence(line, is_sampled=is_sampled)))
     if not turns:

@@ -92,6 +92,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
     for place, number, line in entries(values, lines):
         if number in gaps:
             rollout.skip()
+        # The oldest files begin with a header that has no type.
         if "type" not in line and _is_header(line):
             rollout.header(number, line)
         else:
@@ -115,6 +116,7 @@ def _conversation(
     head = Evidence(meta.line, meta.time if history.kind == "main" else None)
     logged_messages = load_items(history.items, prompt, head, rollout.breaks, rollout.truncated)
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
+    # The items of the oldest files have no times.
     if meta.time and not any(each.time for each in logged_messages.evidence):
         known |= {"started_at": meta.time.at, "ended_at": meta.time.at}
     is_hidden = rollout.kind != "main" and history.has_hidden_prompt
@@ -122,6 +124,7 @@ def _conversation(
     if is_headless or is_hidden:
         known["findings"] = ((meta.line, RepeatedViolation("missing-history")),)
     kind = rollout.kind if history.kind == "main" else history.kind
+    # Only the first history is linked to the session that started this one.
     parent = history.parent or (rollout.parent if kind in ("subagent", "side") else None)
     lacks_context = is_headless or history.kind == "side" or is_hidden
     known |= {

@@ -51,6 +51,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
             thread = threads.setdefault(ident, _Thread(ident))
         elif event_type == "item.completed" and isinstance(line.get("item"), dict):
             thread.add(f"entry {place}", line["item"], Evidence(number, is_sampled=True), unread)
+        # The completed item repeats the content of the started item.
         elif event_type != "item.started":
             unread.count(event_type or "line without a type")
         if event_type in _EVENTS:
@@ -121,6 +122,7 @@ class _Thread:
         call = {"type": "function_call", "call_id": ident, "name": tool_call.name, "arguments": arguments}
         self._add(place, call, evidence)
         result = tool_call.result if isinstance(tool_call.result, str) else compact(tool_call.result)
+        # A completed item contains both the call and its result.
         output = {"type": "function_call_output", "call_id": ident, "output": result}
         self.items.append(LoggedTurn(place, output, Evidence(evidence.line)))
         self.open = []

@@ -22,6 +22,7 @@ def continues_from(path: str, values: list[Json]) -> Continuation | None:
     thread, end = at(base, "thread_id"), at(base, "end_ordinal_exclusive")
     if not isinstance(base, dict):
         return None
+    # The beginning cannot be located, but is known to be in another file.
     if not is_plain_name(thread) or type(end) is not int:
         return Continuation((), 0, _ordinal)
     name = f"rollout-*-{thread}.jsonl*"

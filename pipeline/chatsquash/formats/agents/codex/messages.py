@@ -82,6 +82,7 @@ class _Messages:
             item_type == "message" and item.get("role") == "assistant" and _text(item) is not None
         ):
             self._open.append(turn)
+        # The most common items are converted directly, which avoids loading them as turns.
         elif message := _message(item):
             self.close()
             if message["role"] == "tool":
@@ -108,6 +109,7 @@ class _Messages:
     def _load(self, turn: LoggedTurn) -> None:
         """Load an item with the reader for OpenAI Responses."""
         try:
+            # An item without turns belongs to the assistant, so it stays open.
             if not openai_responses.load(turn.turn, State()).turns:
                 self._open.append(turn)
                 return

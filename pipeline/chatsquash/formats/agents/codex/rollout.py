@@ -167,6 +167,7 @@ class Rollout:
             is_result, self.is_reviewed = self.is_reviewed, False
             if not (is_copied or self.is_inherited or is_result):
                 line, time = evidence[:2]
+                # Copies, inherited items and review results were not produced by a request of this session.
                 evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
             if self.has_records and not (is_copied or is_result):
                 self.uncounted.append(place)
@@ -260,8 +261,10 @@ class Rollout:
             if not string(payload, "message"):
                 return
             messages = [each for each in before.items if is_input(each.turn)]
+            # Older versions log only the summary, and keep the input items.
             history = [{"type": "message", "role": "user", "content": payload["message"]}]
         summary = self.summary_of(string(payload, "message") or _last_text(history))
+        # The summary is the reply to a separate request, whose context is the earlier items.
         side = before.split_off(summary, self.next_id()) if summary is not None else None
         self.leave(before, 0)
         if side:

@@ -130,6 +130,7 @@ def _object(cell: Json, place: str) -> Object:
     for _ in range(_LAYERS):
         if not isinstance(value, str | bytes):
             break
+        # Text from SQLite may contain escaped invalid bytes, but decoded JSON strings may contain lone surrogates.
         errors = "surrogateescape" if value is cell else "surrogatepass"
         try:
             value = jsonio.loads(value.encode("utf-8", errors) if isinstance(value, str) else value)

@@ -60,6 +60,7 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
 def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
     inline = [each for each in objects(value.get(_INLINE)) if string(each, "bubbleId")]
     by_name = {each["bubbleId"]: each for each in inline}
+    # Newer versions store bubbles separately, older versions inside the composer.
     by_name |= members(value.get(_MAP)) | members(value.get("bubbles"))
     order = as_list(value.get(_HEADERS)) or inline
     result, known_names = list[Bubble](), set[str]()
@@ -104,6 +105,7 @@ def _with_summaries(
     candidates = ((place, summary(bubble.value)) for place, group in enumerate(groups) for bubble in group)
     summaries = [(place, each) for place, each in candidates if each]
     latest_text = string(latest, "summary")
+    # The latest summary may also be stored in a bubble.
     if latest_text and latest_text not in [each["summary"] for _, each in summaries]:
         last = string(value.get(_LATEST), "lastBubbleId") or string(latest, "truncationLastBubbleIdInclusive")
         summaries += [(places[last], latest)] if last in places else []
@@ -122,6 +124,7 @@ def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
     """Return the entry of a summary, with a user turn and the first entry that is kept."""
     first_kept = places.get(string(value, "clientShouldStartSendingFromInclusiveBubbleId"))
     if first_kept is None and (last := places.get(string(value, "truncationLastBubbleIdInclusive"))) is not None:
+        # The truncated bubbles include the last one.
         first_kept = last + 1
     turn = {"role": "user", "content": value["summary"]}
     return ThreadEntry((LoggedTurn("a summary", turn, Evidence(line)),), is_summary=True, first_kept=first_kept)
@@ -291,6 +294,7 @@ def arguments(call: Object) -> Json:
         return raw
     params = _decode_string(call.get("params"))
     value = jsonio.value(params) if isinstance(params, str) else params
+    # MCP calls contain their parameters in a list of tools.
     inner = objects(at(value, "tools"))
     if len(inner) == 1 and "parameters" in inner[0]:
         return _decode_string(inner[0]["parameters"])

@@ -100,6 +100,7 @@ def _result(part: Object, message: Object) -> Object:
     flags = (part.get("isError"), at(high, "isError"), at(high, "output", "isError"))
     parts = [_part(each) for each in as_list(part.get("experimental_content"))]
     value = part.get("result", part.get("output"))
+    # The parts repeat the value, unless they contain images.
     is_seen = value is None or any(string(each, "type") == "image_url" for each in parts)
     content = parts if parts and is_seen else value if value is not None else ""
     if isinstance(content, list) and not is_seen:

@@ -103,6 +103,7 @@ class _BlobReader:
     def earlier(self, blob: str) -> list[str]:
         """Return the messages of an earlier root; empty for other blobs."""
         data = self._blobs[blob]
+        # A root begins with a reference: field 1 with a length of 32 bytes.
         fields = root(data) if data[:2] == b"\x0a\x20" else None
         idents = [self._ids.get(raw, "") for raw in fields.references] if fields else []
         return idents if all(ident and self.message(ident) for ident in idents) else []
@@ -123,6 +124,7 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     """Return the conversation of the last root, then those of earlier roots that no other root continues."""
     unread.count_members("store", value, *_STORE)
     for name, count in members(value.get("unread")).items():
+        # The object may come from a file, so the counts are limited.
         for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
             unread.count(name)
     lists = _lists(place, value)

@@ -230,6 +230,7 @@ def _reply_parts(record: Object) -> list[Json]:
     """Return the thoughts, content and calls of a reply as the parts of a turn."""
     content_parts = parts_of(record.get("content"))
     call_ids = [string(camel(part).get("functionCall"), "id") for part in content_parts]
+    # A call may be stored in both the content and the separate member.
     calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, call_ids)]
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
     new_calls = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]

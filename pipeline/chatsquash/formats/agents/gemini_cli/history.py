@@ -161,6 +161,7 @@ class SessionState:
         if before is None:
             return
         after, self.records = self.records, before
+        # A compression adds a summary, which is a new message.
         if after.keys() <= self.known.keys() or not _has_reply(before, after):
             self.leave(after)
         else:

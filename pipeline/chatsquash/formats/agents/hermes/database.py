@@ -111,6 +111,7 @@ def places(sessions: list[SessionLink]) -> list[SessionPlace]:
     names = [each.id for each in sessions]
     first = first_places(names)
     kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
+    # Unrelated sessions are not linked, even if one refers to the other.
     parents = link_entries(names, [each.parent if of else None for each, of in zip(sessions, kinds, strict=True)])
     root_of = roots(dict(enumerate(parents)))
     return [
@@ -152,4 +153,5 @@ def config(value: Json) -> Json:
 
 def order(value: Json) -> tuple[int, Any]:
     """Return a sort key for times and ids of any type."""
+    # Values of different types cannot be compared.
     return (0, value) if isinstance(value, int | float) else (1, str(value))

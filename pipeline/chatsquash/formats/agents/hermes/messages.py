@@ -107,6 +107,7 @@ def _parse(place: str, message: Object, name: str) -> Json:
 
 
 def _bytes(text: str) -> bytes:
+    # JSON requires bytes, and strings from a database differ from strings in exports.
     return text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "surrogatepass")
 
 

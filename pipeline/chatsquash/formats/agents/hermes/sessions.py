@@ -51,6 +51,7 @@ def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
     """Return a sort key: main sessions and continuations from last to first, then branches and delegates."""
     started = session.link.started
     is_secondary = place.kind in ("branch", "subagent")
+    # A larger integer would not fit into a float.
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
     return is_secondary, at if is_secondary else -at
 
@@ -242,6 +243,7 @@ def _with_reviews(
 
 def _copied_places(rows: list[PlacedMessage], before: list[PlacedMessage]) -> frozenset[int]:
     """Return the indices of replies at the beginning that are copies of replies before the summary."""
+    # Copies have new times.
     known = {identity(row.message, with_time=False) for row in before}
     places_of = []
     for place, row in enumerate(rows):

@@ -89,6 +89,7 @@ def _sample(file: BinaryIO, unit: bytes) -> Object:
 
 def _start(name: str, prefix: str) -> int:
     number = name[len(prefix) :].partition(".")[0]
+    # Longer numbers are not chunk numbers, and ``int`` rejects very long ones.
     return int(number) if number.isdigit() and len(number) < 12 else 0
 
 

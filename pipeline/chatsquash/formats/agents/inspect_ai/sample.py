@@ -91,6 +91,7 @@ def _others(
         if is_new:
             answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
             first = [_id(each) for each in objects(messages)[:2]]
+            # A branch starts with messages of the final conversation; sub-agents have other messages.
             kind: ConversationKind = "branch" if any(each in final_ids for each in first if each) else "subagent"
             others.append((kind, [*messages, answer], event))
     return others[::-1]
@@ -136,6 +137,7 @@ def _with_attachments(value: Json, attachments: Object, depth: int) -> Json:
     if isinstance(value, str):
         value_of = attachments.get(value[len(_ATTACHMENT) :]) if value.startswith(_ATTACHMENT) else None
         return value_of if isinstance(value_of, str) else value
+    # Recursion would fail on deeply nested values.
     if depth > _DEEPEST:
         return value
     if isinstance(value, list):
@@ -198,6 +200,7 @@ def _reward(scores: Json) -> Object:
         value = at(score, "value")
         if isinstance(value, str) and value in _GRADES:
             return {"reward": _GRADES[value], "reward_evidence": f"{name[:100]}, {value}, of the scores"}
+        # A larger integer would not fit into a float.
         if type(value) in (int, float, Rounded) and abs(value) < 1e300:
             return {"reward": float(value), "reward_evidence": f"{name[:100]} of the scores"}
     return {}

@@ -147,12 +147,14 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
             case {"type": "reasoning", "text": str(words)}:
                 content.append({"type": "reasoning", "text": words, **_options(part)})
             case {"type": "tool"} if at(part, "metadata", "codeMode", "parentCallID") is not None:
+                # The model made only the outer call.
                 unread.count("call within another call")
             case {"type": "tool"}:
                 call, answer = _call_and_result(part, where, unread)
                 content.append(call)
                 result = {key: call[key] for key in ("toolCallId", "toolName")}
                 result_part = turns.result_parts({**result, "type": "tool-result"}, answer)
+                # The results of hosted calls belong to the reply; other results follow it.
                 if call.get(EXECUTED):
                     content.append(result_part[0])
                 else:
@@ -207,6 +209,7 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
             pass
         case _:
             unread.count("part.tool.state.status")
+    # opencode sends this placeholder for unfinished calls.
     return CallResult(turns.error_output(_INTERRUPTED), is_made_up=True)
 
 

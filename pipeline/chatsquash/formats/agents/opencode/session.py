@@ -80,6 +80,7 @@ class SessionReader:
         self.unread.count_members("session", header, *_SESSION)
         self.unread.count_members("file", value, "info", "messages", "left")
         for name, count in members(value.get("left")).items():
+            # The export may come from a file, so the count is limited.
             for _ in range(count if type(count) is int and 0 < count < 1_000_000 else 0):
                 self.unread.count(f"row of the table {name}")
 
@@ -179,6 +180,7 @@ def _views(turns_by_era: list[list[ModelTurn]]) -> list[SessionView]:
         if later is None or not any(each.evidence.is_sampled for each in era[:later]):
             views.append(SessionView(era, kind, len(views) - 1, is_cleared=later is not None))
             continue
+        # Prompts before the first request with cleared results belong to that request.
         end = max(place + 1 for place in range(later) if era[place].turn["role"] != "user")
         views.append(SessionView(era[:end], kind, len(views) - 1))
         views.append(SessionView(era, "compacted", len(views) - 1, is_cleared=True))

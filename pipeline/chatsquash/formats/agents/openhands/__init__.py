@@ -66,6 +66,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     converted = [_conversation(run, unread) for run in runs]
     with_instances = zip(converted, instances, strict=True)
     converted = [
+        # Several runs of the same instance are separate sessions, so the instance cannot identify them.
         with_origin(each, session_id=name) if name and instance_counts[name] == 1 else each
         for each, name in with_instances
     ]
@@ -120,6 +121,7 @@ def _conversation(run: _EventRun, unread: Unread) -> Conversation:
     for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
         expect_object(event, f"event {place} is")
         event_id = event.get("id")
+        # Repeated events have the same id.
         known.setdefault(str(event_id) if isinstance(event_id, int | str) else f"event {place}", Event(line, event))
     distinct_events = list(known.values())
     model = string(at(run.value, "metadata", "llm_config"), "model") or None

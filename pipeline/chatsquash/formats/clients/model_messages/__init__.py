@@ -100,6 +100,7 @@ def dump(conversation: Conversation) -> list[Json]:
             content = list(_results(turn, open_approvals, tool_names))
             open_approvals = []
         else:
+            # Responses that no results follow need a separate message.
             messages += _responses(open_approvals)
             open_approvals = [
                 each for each in turn.blocks if type(each) is blocks.Approval and each.approved is not None
@@ -213,6 +214,7 @@ def _hosted(block: blocks.HostedResult) -> Object:
     """Write the output of a hosted result."""
     if block.outcome == "denied":
         return _denied_output(block.value)
+    # The native member marks a list of parts, which is otherwise written as JSON.
     if "output" in own_members(block.native) and isinstance(block.value, list):
         return {"type": "content", "value": block.value}
     return _value("text" if isinstance(block.value, str) else "json", block.value, block)

@@ -84,6 +84,7 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
                 if type(block) is HostedCall:
                     providers[block.id] = block.provider
                 elif type(block) is HostedResult:
+                    # The part of a result does not contain the provider, only its call does.
                     block = replace(block, provider=providers.get(block.id, ""))
                 blocks.append(block)
         options = message.get(OPTIONS)
@@ -103,6 +104,7 @@ def _responses(messages: list[Json]) -> dict[str, Object]:
     approvals = [part for message in objects(messages) for part in objects(message.get("content"))]
     request_ids = {string(part, "approvalId") for part in approvals if part.get("type") == _REQUEST}
     responses = {string(part, "approvalId"): part for part in approvals if part.get("type") == _RESPONSE}
+    # Responses without a request are loaded separately.
     return {name: part for name, part in responses.items() if name in request_ids}
 
 
@@ -312,6 +314,7 @@ def write_returned_file(block: Media) -> Object | None:
         return _with_name({"type": f"{of}-data", "data": block.data, "mediaType": mime_of(block)}, block)
     if block.file_id:
         reference = at(block.native, PROVIDER, "providerReference") or block.file_id
+        # The AI SDK's names for parts with ids differ from those for data.
         of = "image-file" if block.kind == "image" else of
         return _with_name({"type": f"{of}-id", "fileId": reference}, block)
     if not address(block):

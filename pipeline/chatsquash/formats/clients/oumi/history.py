@@ -138,6 +138,7 @@ def _own(document: Object, histories: list[list[Object]]) -> Object:
     for member, known in rest.items():
         if isinstance(own.get(member), dict):
             extra = {key: value for key, value in own[member].items() if key not in known or value != known[key]}
+            # Only values that cannot be computed again are kept.
             own = {**own, member: extra}
     return {key: value for key, value in own.items() if value != {}}
 

@@ -171,6 +171,7 @@ def _write_call(block: Call) -> Object:
         "type": "function",
         "function": {**function, **members(own.get("function")), **function},
     }
+    # The members are repeated, so that native members neither replace them nor change their order.
     return {**members_of_call, **own, **members_of_call}
 
 

@@ -102,6 +102,7 @@ def dump(conversation: Conversation) -> list[Json]:
     for turn in others:
         document.add(turn)
     leads = bool(others) and turns[0] is not others[0] and others[0].role in PROMPTS and document.messages[0]["parts"]
+    # If they precede other prompts, or no request contains them, an additional request is written.
     if instructions and (leads or not any(message.get(INSTRUCTIONS) == instructions for message in document.messages)):
         return [{"kind": "request", "parts": [], INSTRUCTIONS: instructions}, *document.messages]
     return document.messages
@@ -204,5 +205,6 @@ def _result(block: Result, tool_names: dict[str, str]) -> Object:
     if block.outcome != "success":
         part["outcome"] = block.outcome
     if isinstance(content, dict | list):
+        # Digests distinguish linked files from objects that a tool returned.
         part["content_file_digests"] = sorted({media.digest(file) for file in files if file["kind"] != "binary"})
     return {**part, **members}

@@ -42,6 +42,7 @@ def block(item: Json) -> Block | None:
             return _medium(item, kind_of(mime), parts.canonical_type(mime), "data", data)
         case {"kind": "uploaded-file", "file_id": str(file_id)} if file_id:
             return _medium(item, kind_of(string(item, "media_type")), string(item, "media_type"), "file_id", file_id)
+        # Inline data is loaded in the same way as binary items.
         case {"kind": "image-url", "url": str(url)} if data_url := parts.DATA_URL.fullmatch(url):
             return _medium({**item, "url": None}, "image", data_url[1], "data", data_url[2])
         case {"kind": str(kind), "url": str(url)} if url and kind in URLS:
@@ -147,6 +148,7 @@ def _place(block: Media) -> Object | None:
     """Write the location of media: data, a URL, or the id of a provider's file."""
     if block.data:
         mime = block.mime or "application/octet-stream"
+        # Pydantic AI decodes the data, so invalid base64 would make the document unreadable.
         return {"kind": "binary", "data": block.data, "media_type": mime} if parts.decode_base64(block.data) else None
     type_member = {"media_type": block.mime} if block.mime else {}
     if block.url:

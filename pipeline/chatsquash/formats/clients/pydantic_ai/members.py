@@ -121,6 +121,7 @@ def shown_wording(part: Object) -> tuple[str, str] | None:
 
 
 def _feedback(content: Json, cause: str) -> tuple[str, str]:
+    # Older versions have no cause, but it can be derived from the type of the content.
     if cause not in CAUSES:
         cause = "model_retry" if isinstance(content, str) else "validation_error"
     if cause == "no_output" and isinstance(content, str) and content in _RETRY_TEXTS:

@@ -101,6 +101,7 @@ def load_reasoning(part: Object, *, is_item: bool = False) -> Iterator[Reasoning
     text, signature, ident, name = (string(part, key) for key in ("content", "signature", "id", "provider_name"))
     signer, more = provider_of(name), own(part, "part_kind", "content", "signature", "id", "provider_name")
     encrypted = ""
+    # Pydantic AI has no separate member for encrypted reasoning.
     if ident == _REDACTED_ID or signer in _ENCRYPTING:
         signature, encrypted = "", signature
     if ident == _REDACTED_ID:
@@ -155,6 +156,7 @@ def response_parts(blocks: Sequence[Block]) -> list[Object]:
         for part in _parts(block):
             parts.append(part)
             if part["part_kind"] == "text":
+                # Sources before the first text belong to it.
                 waiting = waiting if not texts else []
                 texts.append((part, waiting))
     for part, sources in texts:

@@ -137,6 +137,7 @@ def _request(
     for place, part in enumerate(message["parts"]):
         try:
             of = _kind_of(part)
+            # The model sees only the instructions after the last restatement.
             is_past = of == _CHANGE and (number, place) < last_restatement
             turn, state = (None, state) if is_past else _request_turn(of, part, state)
         except TurnError as problem:

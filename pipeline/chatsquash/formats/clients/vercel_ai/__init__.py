@@ -116,6 +116,7 @@ def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> 
         last = messages[-1] if messages else {}
         if turn.role == "assistant" and last.get("role") == "user":
             deltas = [data_part(block.value) for block in takewhile(is_delta, turn.blocks) if isinstance(block, Other)]
+            # Pydantic AI's adapter writes these changes at the end of the preceding user message.
             last["parts"] += deltas
             parts = [part for part in parts if part not in deltas]
         if parts and own.get("type") == STEERING and last.get("role") == "assistant":
@@ -168,6 +169,7 @@ class _MessageParts:
                     for place, block in enumerate(turn.blocks)
                     for part in self._block_parts((number, place), block)
                 ]
+                # An empty turn would otherwise be lost.
                 empty_part = [] if turn.blocks else [{"type": "text", "text": "", **_DONE}]
                 return [{"type": "step-start"}, *(turn_parts or empty_part)] if turn_parts or empty_part else []
             case "tool":

@@ -38,6 +38,7 @@ UNKNOWN = "application/octet-stream"
 def medium_at(mime: str, url: str) -> Media:
     """Load media from a URL, which may be a data URL."""
     data_url = parts.DATA_URL.fullmatch(url)
+    # Invalid base64 is kept as a URL.
     if data_url and parts.decode_base64(data_url[2]) is not None:
         return Media(kind_of(data_url[1]), parts.canonical_type(data_url[1]), data_url[2])
     return Media(kind_of(mime), plain(mime), url=url)
@@ -61,6 +62,7 @@ def address(block: Media) -> str:
     if block.data:
         return parts.data_url(mime_of(block), block.data)
     if block.file_id:
+        # UI messages require a URL, so the id is written as a URL with its own scheme.
         return "file-id:" + quote(block.file_id, safe="", errors="surrogatepass")
     return block.url if _ADDRESS.match(block.url) else ""
 
@@ -80,6 +82,7 @@ def read(part: Object) -> Media | None:
     elif logged_kind and media.url and not mime:
         media, part_metadata = replace(media, kind=logged_kind), without_path(part_metadata, PYDANTIC, "kind")
     elif media.data and mime and parts.canonical_type(mime) != media.mime:
+        # The declared type differs from the type in the data URL, so both are kept.
         more["mediaType"] = mime
     vendor, detail = at(part_metadata, PYDANTIC, _OF_VENDOR), at(part_metadata, *_DETAIL)
     known: Any = returns.block({**_ANY, _OF_VENDOR: {**members(vendor), **without({"detail": detail})}})
@@ -100,6 +103,7 @@ def write(block: Media) -> Object | None:
     if not block.native and not block.file_id:
         return part
     vendor = at(returns.item(replace(block, data="", url=_ANY["url"])), _OF_VENDOR)
+    # The title is already written as the file name.
     if vendor == {"title": block.name}:
         vendor = None
     complete_part = with_metadata(

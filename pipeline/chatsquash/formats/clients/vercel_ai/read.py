@@ -212,12 +212,14 @@ def _assistant(parts: list[Object], call: int) -> Iterator[Turn]:
     """Load a turn from each step, and a turn for its results; steps with only sources or native parts join the next."""
     waiting = list[Block]()
     for step, is_marked in _steps(parts):
+        # A steering message is a user message inside an assistant message.
         if step[0]["type"] == STEERING:
             yield _steering_turn(step[0])
             continue
         blocks, results = _step(step, call)
         call += generated_ids(blocks)
         has_content = any(type(block) not in (Other, Source) for block in blocks)
+        # An assistant message with only empty text is still a turn.
         is_empty = not (blocks or results) and any(part["type"] in _CONTENT_TYPES for part in step)
         if is_empty and waiting:
             yield Turn("assistant", tuple(waiting))
@@ -257,6 +259,7 @@ def _steps(parts: list[Object]) -> Iterator[tuple[list[Object], bool]]:
             is_marked = True
         else:
             step.append(part)
+            # The model continues a step after hosted results, but not after other results.
             has_results = has_results or (tools.is_answered(part) and not tools.is_hosted(part))
     if step:
         yield step, is_marked

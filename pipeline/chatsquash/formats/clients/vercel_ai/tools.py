@@ -115,6 +115,7 @@ def _result(part: Object, call: Call) -> Result:
     match outcome, at(own, "outcome"):
         case "failed", "retried":
             errors, outcome = at(own, "content"), "retried"
+            # The metadata contains the original errors; the error text is their wording for the model.
             value = errors if isinstance(errors, list) else value
         case "success", "interrupted":
             outcome = "interrupted"
@@ -179,6 +180,7 @@ def write(call: AnyCall | None, answer: AnyResult | None, approval: Approval | N
     if isinstance(block, HostedCall | HostedResult):
         part["providerExecuted"] = True
     part |= without(own, "type", "state")
+    # A denial is written with the answer instead.
     if approval and (approval.approved or not answer):
         part |= _approval_state(approval)
     if answer:

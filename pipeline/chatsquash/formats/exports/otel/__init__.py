@@ -55,6 +55,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     try:
         every = list(holders(values, line_numbers(values, lines)))
         with_messages = [each for each in every if _has_messages(each)]
+        # The AI SDK repeats the messages of nested spans in an outer span, which is needed only without the nested
+        # spans.
         with_messages = with_messages or [each for each in every if flattened.has_prompt(each.attributes)]
         longest = _longest(_span_conversations(with_messages, unread))
     except RecursionError:  # attributes may be nested to any depth

@@ -84,7 +84,9 @@ class Holder(NamedTuple):
         tokens = [count(self.known(*names)) for names in _USAGE]
         reason_values = as_list(self.json_value("gen_ai.response.finish_reasons"))
         reason_values = reason_values or [self.known(flattened.FINISHED, f"{flattened.COMPLETION}0.finish_reason")]
+        # The AI SDK writes reasons with hyphens.
         reasons = [reason.replace("-", "_") for reason in reason_values if isinstance(reason, str)]
+        # The choices share this attribute, so one that reached the limit marks all of them.
         finish_reason = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
         values = (
             model if isinstance(model, str) else None,
@@ -103,6 +105,7 @@ class Holder(NamedTuple):
             return jsonio.loads(value)
         except (ValueError, RecursionError):
             if name == SYSTEM:
+                # Some instrumentations write the instructions as plain text.
                 return [{"type": "text", "content": value}]
             if name not in (INPUT, OUTPUT, TOOLS):
                 return value
@@ -166,6 +169,7 @@ def _value(typed_value: Json) -> Json:
             return [_value(each) for each in as_list(at(inner, "values"))]
         case {"kvlistValue": inner}:
             return _attributes(at(inner, "values"))
+        # OTLP writes 64-bit integers as strings.
         case {"intValue": str(digits)} if digits.removeprefix("-").isdecimal() and digits.isascii():
             return int(digits)
         case dict() if len(typed_value) == 1:

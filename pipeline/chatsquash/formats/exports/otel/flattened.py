@@ -103,6 +103,7 @@ def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
         thoughts = []
         yield message
     if thoughts:
+        # A completion may consist only of reasoning.
         yield {"role": "assistant", "content": "", "reasoning_content": "\n\n".join(thoughts)}
 
 

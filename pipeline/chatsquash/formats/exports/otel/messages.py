@@ -27,6 +27,7 @@ def convert(message: Json, where: str) -> list[Object]:
     others = [part for part in parts if at(part, "type") != "tool_call_response"]
     if role == "assistant":
         return [*([_answer(others)] if others or not results else []), *results]
+    # Only results can be tool messages.
     role = "user" if role == "tool" and results else role
     return [*results, *([{"role": role, "content": content(others)}] if others or not results else [])]
 
