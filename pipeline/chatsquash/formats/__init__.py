@@ -175,7 +175,7 @@ def _keys(value: Object) -> str:
 def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
     """Return the most frequent format of a file's first lines; plain chat counts only if no line has a mark."""
     candidates = [line for line in lines_seen if line.name]
-    # Messages without marks occur in logs of every format, so they are no evidence next to marks.
+    # Messages without marks occur in logs of every format, so other marks take precedence.
     voting = [line for line in candidates if line.rank < PLAIN_RANK] or candidates
     clashing = [line for line in lines_seen if line.name is None and line.rank <= _DECISIVE]
     if not voting:

@@ -281,7 +281,7 @@ class DocumentFormat(AnyFormat):
     In addition to the objects, the function may have these arguments:
 
     - ``lines`` (the second): the 1-based line numbers of the objects; ``None`` means 1, 2, 3 and so on
-    - ``meta`` (the third): the content of the file named by ``companions``, or a list of contents if it names several
+    - ``meta`` (the third): the content of the companion file, or a list with the content of each companion file
     - ``earlier``: the lines of the files found by ``continues_from``, oldest file first, or ``None``
     """
     continues_from: Callable[[str, list[Json]], Continuation | None] = not_continued

@@ -256,7 +256,7 @@ def takes_text() -> Object:
 
 def function_call(call_id: Json, name: Json, arguments: Json) -> Object:
     """Build a function call for OpenAI chat; a null name and null arguments are omitted."""
-    # Logs may lack either member.
+    # Either member may be missing in logs.
     return {"id": call_id, "type": "function", "function": without({"name": name, "arguments": arguments})}
 
 

@@ -169,7 +169,7 @@ def load_eras(
 
 
 def _eras_in_budget(lengths: list[int], budget: EntryBudget) -> set[int]:
-    """Return the last era and the earlier ones that fit the budget."""
+    """Return the last era and the earlier eras that fit into the budget."""
     last = len(lengths) - 1
     return {last, *(at for at in range(last - 1, -1, -1) if budget.take(lengths[at]))}
 

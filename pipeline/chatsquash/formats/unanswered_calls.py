@@ -90,7 +90,7 @@ def index_open_calls(calls: tuple[Link, ...]) -> OpenCalls:
 
 
 def append_run(runs: tuple[tuple[T, ...], ...], last: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:
-    """Append a run to others, and merge it with those that are not longer."""
+    """Append a run to others, and merge it with the preceding runs that are not longer."""
     # The lengths of the runs strictly decrease, so there are never many runs; merging at least doubles a run.
     while runs and len(runs[-1]) <= len(last):
         runs, last = runs[:-1], runs[-1] + last

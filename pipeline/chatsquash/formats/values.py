@@ -74,7 +74,7 @@ def members(value: Json) -> Object:
 
 
 def without(members: dict[Any, Any], *names: str) -> Object:
-    """Return the members of an object except these and those that are null."""
+    """Return the members of an object, except these members and nulls."""
     return {key: value for key, value in members.items() if key not in names and value is not None}
 
 

@@ -75,7 +75,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         for each in _nested(value, f"entry {place}", number, before):
             if conversation := _conversation(each, unread):
                 converted.append(conversation)
-        # A trajectory with this reference is continued by the next one in the file.
+        # The next trajectory in the file continues a trajectory with this reference.
         before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
     reward_members = _reward(at(meta, "verifier_result"), _RESULT)
     converted = [

@@ -110,7 +110,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
         return ThreadEntry((LoggedTurn(place, turn, known),), is_sampled=True) if turn else ThreadEntry()
     content = _content(message.get("content"), unread)
     for each in objects(metadata.get("attachments")):
-        # Pictures are attachments as well as parts of the content.
+        # Pictures are both attachments and parts of the content.
         if text(each.get("id")) not in _files(content):
             unread.count("attachment")
     if role == "tool":

@@ -71,7 +71,7 @@ def paths(
 
 
 def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
-    """Return a leaf with the new lines before it, and the last line before them, which is already part of a path."""
+    """Return a leaf with the new lines above it, and the next line, which is already part of a path (or ``None``)."""
     fresh: list[LogLine] = []
     for row in tree.upward(leaf):
         if row.key in visited:

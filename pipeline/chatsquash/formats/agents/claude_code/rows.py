@@ -42,7 +42,7 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     """The key of the previous line; empty for the first line of a conversation."""
     chain: Chain
     era: int
-    """The number of compactions of its chain before it."""
+    """The number of earlier compactions in its chain."""
     value: Object
     turn: Object | None
     """Its turn in Anthropic's form; ``None`` if it is not part of a conversation."""
@@ -88,7 +88,7 @@ class FileContents(Struct, frozen=True):
 
 
 def is_boundary(value: Object) -> bool:
-    """Return whether a line marks a compaction of everything before it."""
+    """Return whether a line marks a compaction of all earlier lines."""
     return value.get("type") == "system" and value.get("subtype") == BOUNDARY
 
 

@@ -170,7 +170,7 @@ def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:
 
 
 def _is_repeated(text: str, items: list[Json]) -> bool:
-    """Return whether a message contains a text."""
+    """Return whether any message contains a text."""
     for item in items:
         content = item.get("content")
         blocks = content if isinstance(content, list) else [{"text": content}]

@@ -150,7 +150,7 @@ _OTHERS = ("type", "uuid", "sessionId", "id")
 """The members that occur only in lines of other agents."""
 _LINE = ("role", "message", "timestamp", "model")
 _REDACTED = "[REDACTED]"
-"""The placeholder for withheld reasoning, which ends a text or is the complete text."""
+"""The placeholder for withheld reasoning, at the end of text or as the complete text."""
 
 
 def is_transcript(values: list[Json]) -> bool:

@@ -121,7 +121,7 @@ def _hash(ident: str) -> bytes:
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """Return the conversation of the last root, then those of earlier roots that no other root continues."""
+    """Return the conversation of the last root, then of each earlier root that no other root continues."""
     unread.count_members("store", value, *_STORE)
     for name, count in members(value.get("unread")).items():
         # The object may come from a file, so the counts are limited.

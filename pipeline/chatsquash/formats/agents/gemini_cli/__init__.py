@@ -1,4 +1,4 @@
-"""Gemini CLI's sessions and checkpoints: Gemini contents, with tool calls in separate members."""
+"""Gemini CLI's sessions and checkpoints: Gemini turns, with tool calls in separate members."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class SessionPath(NamedTuple):
 
     records: list[ChatRecord]
     era: int = 0
-    """The number of compressions before it."""
+    """The number of earlier compressions."""
     is_branch: bool = False
     """Whether its last messages were undone."""
     id: str = ""

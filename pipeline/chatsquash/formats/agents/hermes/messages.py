@@ -112,7 +112,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _is_escaped(text: str) -> bool:
-    """Return whether all surrogates in a text represent invalid bytes, rather than come from JSON escapes."""
+    """Return whether all surrogates in a text represent invalid bytes, rather than JSON escapes."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -199,7 +199,7 @@ class Cut(NamedTuple):
     """A compaction."""
 
     end: int
-    """The index at which the conversation before it ends."""
+    """The index at which the preceding conversation ends."""
     head: tuple[range, ...]
     """The messages at the beginning of the conversation after it."""
     resume: int

@@ -180,7 +180,7 @@ def reasoning_parts(block: Reasoning, holder: str) -> Iterator[Object]:
     key, values = _KEYS.get(name, name), (block.signature, block.encrypted, block.id)
     here = {member: value for member, value in zip(_SIGNERS.get(key, ()), values, strict=False) if member and value}
     providers |= {key: {**providers.get(key, {}), **here}} if here else {}
-    # Model messages contain members for Pydantic AI only if the AI SDK has none for the signer.
+    # Model messages contain members for Pydantic AI only if the AI SDK does not support the signer.
     if reasoning_members and (is_ui or not here):
         providers[PYDANTIC] = {**providers.get(PYDANTIC, {}), **reasoning_members}
     breaks = own_members(block.native).get(BREAKS)

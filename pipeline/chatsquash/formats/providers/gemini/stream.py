@@ -16,7 +16,7 @@ _STEP = re.compile(r"""\.(\w+)|\['([^']*)'\]|\["([^"]*)"\]|\[(\d{1,6})\]""")
 
 
 def assemble(events: list[Json]) -> Stream:
-    """Assemble a response: later members replace earlier ones, and the parts of each candidate are joined."""
+    """Assemble a response: later members replace earlier members, and the parts of each candidate are joined."""
     body: Object = {}
     candidates: dict[int, Object] = {}
     error: Json = None

@@ -38,7 +38,7 @@ START = State()
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """Load a step; steps stay open until a step of another author."""
+    """Load a step; steps stay open until a step of another author follows."""
     # Thoughts, text and calls of a turn are separate steps.
     side = steps.side(turn)
     if side == state.side and not _begins(turn, state):

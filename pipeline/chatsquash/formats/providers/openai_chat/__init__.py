@@ -26,21 +26,21 @@ def accepts(request: Object) -> bool:
 
 def system(value: Json) -> list[Turn]:
     """Load a system prompt outside the messages, as logged by gateways that translate; see ``anthropic.read``."""
-    from chatsquash.formats.providers.anthropic import read  # late, since plain chat does not need it
+    from chatsquash.formats.providers.anthropic import read  # imported late: plain chat does not need it
 
     return read.system(value)
 
 
 def assemble(events: list[Json]) -> Stream:
     """Assemble a completion from its chunks; see ``stream.assemble``."""
-    from chatsquash.formats.providers.openai_chat import stream  # late, since logs without streams do not need it
+    from chatsquash.formats.providers.openai_chat import stream  # imported late: only streams need it
 
     return stream.assemble(events)
 
 
 def dump(conversation: Conversation) -> Json:
     """Write the messages and the tools of a request; see ``write.dump``."""
-    from chatsquash.formats.providers.openai_chat import write  # late, since only translations need it
+    from chatsquash.formats.providers.openai_chat import write  # imported late: only translations need it
 
     return write.dump(conversation)
 

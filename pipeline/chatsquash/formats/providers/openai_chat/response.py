@@ -51,7 +51,7 @@ def _answer(message: Json, reason: Json, count: int) -> Response:
 
 def _load_message(message: Object, count: int, finish_reason: str | None) -> Response:
     if is_foreign(message):
-        from chatsquash.formats.providers.openai_chat import rewriting  # late, since plain chat does not need it
+        from chatsquash.formats.providers.openai_chat import rewriting  # imported late: plain chat does not need it
 
         message = rewriting.reply(message)
     role, wrong_role = message.get("role"), None
@@ -70,7 +70,10 @@ def has_service_fields(message: Object) -> bool:
 
 def _service_changes(fields: Object) -> tuple[Json, str]:
     """Return the summary and a description of the changes to a request by Anthropic's service, as logged by LiteLLM."""
-    from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary  # late, since few logs need it
+    from chatsquash.formats.providers.anthropic.compaction import (
+        cleared,
+        split_summary,
+    )  # imported late: few logs need it
 
     blocks = objects(fields.get(_BLOCKS))[-1:]
     return split_summary([*blocks, {"type": "text"}])[0], cleared(fields)

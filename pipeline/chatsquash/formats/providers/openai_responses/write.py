@@ -26,7 +26,7 @@ _CACHED = "prompt_cache_breakpoint"
 
 
 def dump(conversation: Conversation) -> Json:
-    """Write the input and the tools of a request; instructions that are a single text block stay instructions.
+    """Write the input and the tools of a request; instructions with only a text block are written as instructions.
 
     Reasoning without an id or encrypted content from OpenAI, audio, video and unknown roles cannot be expressed.
     Only assistant messages with an id have parts, refusals and sources; others are strings.
