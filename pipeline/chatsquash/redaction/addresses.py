@@ -23,7 +23,7 @@ from chatsquash.redaction.hits import Hit
 _LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
 _ESCAPE_MAX = 5  # u003c
 _WINDOW = _LOCAL_MAX + 1 + _ESCAPE_MAX
-"""A local part, one character by which it would be too long, and an escape before it."""
+"""The length of a local part, of one character that makes it too long, and of an escape before it."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -49,13 +49,15 @@ _RESERVED = _words("example invalid test localhost")  # RFC 2606
 _NO_DOMAIN_ENDS_IN = FILE_ENDINGS | SYSTEMD_UNITS | _RESERVED
 _RESERVED_NAMES = _words("example.com example.org example.net")
 
-_LETTER = (  # for a character class: Latin, Greek, Cyrillic, Armenian; explicit, so that it is the same in every Python
+# For a character class: Latin, Greek, Cyrillic, Armenian. They are listed because Python's own classes depend on its
+# version.
+_LETTER = (
     r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u0374\u0376\u0377\u037a-\u037d\u037f\u0386\u0388-\u038a"
     r"\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f\u0531-\u0556\u0559\u0560-\u0588"
 )
 _WORD = rf"{_LETTER}0-9"
 _LOCAL = rf"{_WORD}._%+-"
-# Argument of str.rstrip, which tries each character in turn, so frequent ones come first.
+# The argument of str.rstrip, which tries each character in turn, so frequent ones come first.
 _ASCII_RUN = "eaionrtslcdumhpgybfvkwjxzq.0123456789_-EAIONRTSLCDUMHPGYBFVKWJXZQ+%"
 
 # JSON and source code may escape the at sign; nested JSON doubles the backslashes to two, four or eight.
@@ -75,20 +77,19 @@ _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_URL = f"{_ADDRESS_IN_SOURCE}|(?P<encoded>{_ENCODED_SIGN})"
 _DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{encodings.AGAIN}40){encodings.AGAIN}[0-9A-Fa-f]{{2}})*+"
 _PSEUDONYM_MAX = 40
-"""Maximum length of the sign and domain of a pseudonym."""
+"""The maximum length of the sign and domain of a pseudonym."""
 _LABEL = rb"[0-9A-Za-z\x80-\xff-]++"
 _LETTERS = rb"[A-Za-z\x80-\xff]{2}"
+# Git logins are excluded: they are the most frequent lookalike and do not identify anybody.
 _LIKE_AN_ADDRESS = re.compile(rb"@(?<! git@)%b(?:\.(?!%b)%b)*+\.%b" % (_LABEL, _LETTERS, _LABEL, _LETTERS))
-"""In JSON: a sign followed by labels, the last of which begins with letters, as in every address.
-
-Git logins, the most frequent lookalike, do not identify anybody.
-"""
+"""A sign in JSON, followed by labels of which the last one begins with letters, as in every address."""
 _FEW = 100
-"""Maximum number of characters that are checked individually."""
-_compiled = cache(re.compile)  # lazily: compiling the large classes takes longer than converting a small log
+"""The maximum number of characters that are checked individually."""
+# Patterns are compiled on first use, because compiling the large classes takes longer than converting a small log.
+_compiled = cache(re.compile)
 _ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
 _PSEUDONYM = rf"[a-z0-9]{{16}}{_PSEUDONYM_DOMAIN}"
-"""A pseudonym in any context; recognized by its form, so that a second run leaves those of the first one unchanged."""
+"""A pseudonym in any context."""
 
 
 @cache
@@ -115,7 +116,7 @@ def may_have_address(text: str) -> bool:
 
 
 def may_contain_address(data: bytes) -> bool:
-    """Return whether JSON with unescaped letters may contain an address; most JSON with an at sign does not."""
+    """Return whether JSON with unescaped letters may contain an address; most JSON with an at sign contains none."""
     if b"u0040" in data or may_be_encoded(data):
         return True
     if b"@" not in data:
@@ -136,7 +137,7 @@ def may_be_encoded(data: bytes) -> bool:
 
 
 def _has_escape(text: str) -> bool:
-    return "\\" in text and r"\u0040" in text  # finding one character is 50 times as fast as six
+    return "\\" in text and r"\u0040" in text  # finding one character is 50 times as fast as finding six
 
 
 def _has_encoded(text: str) -> bool:
@@ -170,7 +171,7 @@ def _around_userinfo(text: str, pattern: re.Pattern[str]) -> Iterator[Address | 
 
 
 def _addresses_between(text: str, pattern: re.Pattern[str], floor: int, limit: int) -> Iterator[Address]:
-    """Yield the addresses in a part of a text; none starts before ``floor``, the end of the last domain."""
+    """Yield the addresses in a part of a text; none starts before ``floor``, where the last domain ends."""
     at = floor
     while match := pattern.search(text, at, limit):
         sign = match.start()
@@ -205,7 +206,7 @@ def _plain_address(text: str, floor: int, match: re.Match[str]) -> Address:
 
 
 def _url_address(text: str, floor: int, match: re.Match[str]) -> Address | None:
-    """Return a percent-encoded address; ``None`` if no domain follows the sign."""
+    """Return a percent-encoded address, or ``None`` if no domain follows the sign."""
     sign, domain = match.span()
     run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * encodings.LONGEST_ENCODED)
     domain_end = run.end() if run else domain
@@ -231,7 +232,7 @@ def _shorter_end(text: str, start: int) -> int:
 
 
 def _local_start(text: str, floor: int, sign: int) -> int:
-    """Return the start of the local part before ``sign``; ``sign`` itself if it is empty or too long."""
+    """Return the start of the local part before ``sign``, or ``sign`` if the local part is empty or too long."""
     window = text[max(floor, sign - _WINDOW) : sign]
     run = sign - len(window) + len(window.rstrip(_ASCII_RUN if window.isascii() else _run()))
     # The window is longer than an escape plus a local part, so it never splits an escape.
@@ -270,12 +271,12 @@ _GITHUB = "users.noreply.github.com"
 ACCOUNTS = frozenset(
     ("actions-user", "copilot", "dependabot", "github-actions", "github-actions-bot", "renovate", "renovate-bot")
 )
-"""GitHub accounts of programs; all others are people, unless the name ends in ``[bot]``."""
+"""GitHub accounts of programs; all others belong to people, unless the name ends in ``[bot]``."""
 _MARKS = ("[bot]", "%5bbot%5d")
 
 
 def is_nobody(local: str, domain: str) -> bool:
-    """Return whether the local part of a lower-case address shows that it belongs to a program or an example."""
+    """Return whether an address belongs to a program or an example, according to its local part in lower case."""
     if local.translate(_SEPARATORS) in _NO_REPLY or f"{local}@{domain}" in BOTS:
         return True
     if local == "user" and domain.startswith("example."):

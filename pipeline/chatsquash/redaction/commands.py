@@ -1,4 +1,4 @@
-"""Passwords in command-line flags: determine the command that a flag belongs to."""
+"""Passwords in command-line flags: determine the command to which a flag belongs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from chatsquash.redaction.rules import Rule, words
 
 _REACH = 200
-"""Characters before a flag in which its command is searched for."""
+"""The number of characters before a flag in which its command is searched for."""
 _NEARBY = 16
-"""Characters before a flag that contain most of the commands without passwords."""
+"""The number of characters before a flag that contain most of the commands without passwords."""
 _BEFORE = frozenset(" \t\n\"'")
-"""Characters before a flag, including those in argument lists."""
+"""The characters before a flag, including those in argument lists."""
 _PIECE = re.compile(r"[\w.@:=+-]+|[|;&\"']")
 """A word of a command, a separator or a quote."""
 _VALUED = frozenset(("-u", "-U", "-h", "-H", "-D", "-d", "-n", "-a", "--user", "--username", "--host", "--name"))
@@ -22,11 +22,11 @@ _OTHERS = words("""
     pg_restore createdb git kubectl java python python3 node perl ruby run compose ssh-copy-id mosh install ping nmap
     tee read set export declare rmdir touch pgrep kill xargs systemctl chmod chown ip iptables
 """)
-"""Commands in which the same flags have another meaning."""
+"""The commands in which the same flags have another meaning."""
 
 
 class Commands:
-    """Finds the rules for the command of a flag."""
+    """Looks up the rules for the command of a flag."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._by_word: dict[str, list[tuple[str, Rule]]] = {}
@@ -38,7 +38,7 @@ class Commands:
                 self._by_word.setdefault(last, []).append((first, rule))
 
     def rules(self, text: str, at: int) -> Sequence[Rule]:
-        """Return the rules for the command before an offset; empty unless a flag may start there."""
+        """Return the rules for the command before an offset, or nothing if no flag may start there."""
         if not at or text[at - 1] not in _BEFORE:
             return ()
         near = text[max(0, at - _NEARBY) : at].split()
@@ -56,7 +56,7 @@ class Commands:
 
 
 def _names(text: str, at: int) -> list[str]:
-    """Return the words before an offset that may be the name of the command, nearest first."""
+    """Return the words before an offset that may be the name of the command, the nearest first."""
     names: list[str] = []
     quotes = {'"': 0, "'": 0}
     pieces = _PIECE.findall(text, _line_start(text, at), at)
@@ -65,7 +65,7 @@ def _names(text: str, at: int) -> list[str]:
         if piece in quotes:
             quotes[piece] += 1
         elif piece in "|;&":
-            if not any(count % 2 for count in quotes.values()):  # otherwise it is inside a quoted argument
+            if not any(count % 2 for count in quotes.values()):  # otherwise the flag is inside a quoted argument
                 break
         elif not piece.startswith("-") and not (place and pieces[place - 1] in _VALUED):
             names.append(piece.partition(".")[0].lower())

@@ -13,6 +13,7 @@ from chatsquash.redaction.shapes import Bytes, kind_of, value_of
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
 _FULL_NAME = re.compile(r"[\w.-]{1,80}+")
+# Text about a key precedes the word ``key``.
 _VALUE_FOLLOWS = re.compile(
     rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?<![a-z0-9_. \\/-])key)"
     rb"[a-z0-9_.-]{1,80}+(?:\\{0,16}+[\"'`\])]{1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
@@ -20,7 +21,7 @@ _VALUE_FOLLOWS = re.compile(
     rb"for [^\n]{1,80}|[\"'`v]|"
     rb"[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
 )
-"""What may separate a word from its value, for a quick check; text about a key precedes the word ``key``."""
+"""The possible separators between a word and its value, for a quick check."""
 _LONGEST_FLAG = 24
 _REST_OF_ESCAPE = re.compile(r"(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}")
 _WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")
@@ -34,7 +35,7 @@ _ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?=[=:])")
 _BREAKS = re.compile(r"\\{1,16}+[nr]|[\r\n]")
 _ESCAPED = re.compile(r"\\(.)")
 _DOUBLED = re.compile(r"(\\)\\")
-"""Doubled backslashes in single quotes, the only escape there."""
+"""Doubled backslashes in single quotes, which is the only escape there."""
 
 
 _NATIVE = (
@@ -43,7 +44,7 @@ _NATIVE = (
     "\ube44\ubc00\ubc88\ud638",  # Korean
     "\u043f\u0430\u0440\u043e\u043b\u044c",  # Russian
 )
-"""Words for "password" in other scripts."""
+"""The words for "password" in other scripts."""
 _NATIVE_VALUE = re.compile(
     r"\w{0,3}?[\"']?[ ]{0,2}(?:[:=\uff1a]|\u306f|\u662f|\u4e3a|\u70ba|\uc740|\ub294|\uff1d)[ ]{0,2}"
     r"[\"'\u300c]?(?P<secret>[!-~]{6,100})"
@@ -51,9 +52,9 @@ _NATIVE_VALUE = re.compile(
 
 
 def native_hits(text: str, data: Bytes) -> Iterator[Hit]:
-    """Yield the passwords that follow a word for "password" in another script."""
+    """Yield the passwords that follow a word for "password" in a script other than Latin."""
     for word in _NATIVE if b"??" in data.plain else ():  # two non-ASCII characters
-        at = text.find(word) if word[0] in text else -1  # the single character is found faster
+        at = text.find(word) if word[0] in text else -1  # a single character is found faster
         while at >= 0:
             end = at + len(word)
             if match := _NATIVE_VALUE.match(text, end):
@@ -76,7 +77,7 @@ def hits(rule: Rule, text: str, at: int) -> list[Hit]:
 
 
 def may_be_named(data: Bytes, at: int) -> bool:
-    """Return whether a value may follow the name that contains the word at an offset, by a quick check."""
+    """Check quickly whether a value may follow the name that contains the word at an offset."""
     if _VALUE_FOLLOWS.match(data.lower, at):
         return True
     low = max(0, at - _LONGEST_FLAG)
@@ -84,7 +85,7 @@ def may_be_named(data: Bytes, at: int) -> bool:
 
 
 def hits_by_name(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
-    """Return the value of the name that contains the word at an offset; ``done`` contains the names already checked."""
+    """Return the value of the name that contains the word at an offset, unless ``done`` contains the name."""
     start = _name_start(text, at)
     if start in done or not (name := _FULL_NAME.match(text, start)):
         return ()
@@ -96,7 +97,7 @@ def hits_by_name(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit
 
 
 def _full_name(text: str, start: int, name: str) -> str:
-    """Return a name with the words before it that belong to it: ``API key``."""
+    """Return a name with the preceding words that belong to it: ``API key``."""
     if text[start - 1 : start] != " " or name.lower() not in ("key", "token"):
         return name
     before = _WORDS_BEFORE.search(text, max(0, start - _TWO_WORDS), start)
@@ -104,11 +105,13 @@ def _full_name(text: str, start: int, name: str) -> str:
 
 
 def _is_stated(match: re.Match[str], text: str, end: int, value: str) -> bool:
-    """Return whether a text states the secret, or a list or settings separate it from its name only by spaces."""
+    """Return whether the value is a secret although only spaces separate it from its name."""
     if not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
+    # A text may state the secret explicitly.
     if not match["said"].isspace() or lookalikes.looks_random(value):
         return True
+    # Lists and settings separate names from values only by spaces.
     begins_line = _LINE_START.search(text, max(0, match.start() - _INDENT), match.start())
     return bool(begins_line and _AFTER.match(text, end)) or lookalikes.is_strong(value)
 
@@ -119,8 +122,9 @@ def _with_real_breaks(block: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
+# Basic authorization encodes logins in this way.
 def login_hits(text: str) -> list[Hit]:
-    """Return the hit of a decoded login with a random password, as in basic authorization, without other context."""
+    """Return the hit of a decoded login with a random password, without other context."""
     value = lookalikes.password_of_login(text)
     return [Hit(0, 0, kind_of(value), "basic-authorization", value)] if value else []
 
@@ -157,7 +161,7 @@ def _hit(rule: Rule, text: str, match: re.Match[str]) -> Iterator[Hit]:
 
 
 def _check(rule: Rule, text: str, match: re.Match[str]) -> Check | None:
-    """Return the check for the value of a match; ``None`` if the name excludes a secret."""
+    """Return the check for the value of a match, or ``None`` if the name excludes a secret."""
     name = match.groupdict().get("name")
     if not name:
         return rule.value
@@ -170,14 +174,15 @@ def _check(rule: Rule, text: str, match: re.Match[str]) -> Check | None:
     return rules.level(_full_name(text, start, name)) or None
 
 
+# The value of such an assignment is checked separately.
 def _is_assigned(value: str) -> bool:
-    """Return whether a value starts with the name of another secret, whose value is checked separately."""
+    """Return whether a value starts with the name of another secret."""
     inner = _ASSIGNMENT.match(value)
     return bool(inner and rules.level(inner[0]))
 
 
 def _normalize(value: str, check: Check, *, is_single: bool) -> str:
-    """Decode a value: remove line breaks, escapes and base64 that its context added."""
+    """Decode a value by removing the line breaks, escapes and base64 that its context added."""
     if "PRIVATE KEY" in value or "Private-Lines" in value:
         return _with_real_breaks(value)
     if "\n" in value and check == "password":

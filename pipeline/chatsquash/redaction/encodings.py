@@ -12,7 +12,7 @@ from functools import cached_property
 _HEX = "[0-9a-fA-F]"
 _PERCENT = "%(?:25)*+"
 _NEXT_BYTE = rf"(?:{_PERCENT}[89abAB]{_HEX})"
-# Any number of backslashes is one escape, since nested JSON doubles them. The first character is a class, which is
+# Any number of backslashes is one escape, because nested JSON doubles them. The first character is a class, which is
 # four times as fast to search for as alternatives.
 _ESCAPE = re.compile(
     rf"[\\%&](?:(?<=\\)(?<!\\\\)\\*+(?:u(?P<high>[dD][89abAB]{_HEX}{{2}})\\++u(?P<low>[dD][c-fC-F]{_HEX}{{2}})"
@@ -26,7 +26,7 @@ _ESCAPING = re.compile(r"\\[unrtx\"'/\\]|%[0-9a-fA-F]|&[alqg#]")
 _MARKS = {"n": "\n", "r": "\r", "t": "\t"}
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ROUNDS, _CUT = 6, 2
-"""Maximum depth of nested escapes, and of rejoining lines to decode more."""
+"""The maximum depth of nested escapes, and the maximum number of times that lines are joined to decode more."""
 _BASE64 = "A-Za-z0-9+/_-"
 _LINE_END = r"(?:\r\n?+|\n)[ \t]{0,80}+"
 _SIGN = r"(?:[+>|#*-][ \t]{0,80}+)"
@@ -97,7 +97,7 @@ class Substitution(Rendering):
 
     @cached_property
     def pieces(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """As of any rendering; only computed if something is detected."""
+        """The pieces of the rendering, which are only computed if something is detected."""
         starts: list[int] = []
         source_spans: list[tuple[int, int]] = []
         done = length = 0
@@ -117,7 +117,7 @@ class Substitution(Rendering):
 
 
 class UnescapedText:
-    """A text after a chain of substitutions."""
+    """A text to which a chain of substitutions has been applied."""
 
     def __init__(self, text: str, views: tuple[Substitution, ...] = ()) -> None:
         self.text = text
@@ -129,7 +129,7 @@ class UnescapedText:
         return self.views[0].source if self.views else self.text
 
     def then(self, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> UnescapedText:
-        """Apply another substitution; return this object if nothing matches."""
+        """Apply another substitution, or return this object if nothing matches."""
         view = Substitution(self.text, pattern, plain)
         return self if view.text == self.text else UnescapedText(view.text, (*self.views, view))
 
@@ -157,13 +157,13 @@ class UnescapedText:
 
 
 def remove(match: re.Match[str]) -> str:
-    """Replace a match by the empty string."""
+    """Replace a match with the empty string."""
     del match
     return ""
 
 
 def readings(text: str) -> list[UnescapedText]:
-    """Return the distinct readings of a text: unchanged, unescaped, and with escapes that were split by line breaks."""
+    """Return the distinct readings of a text: unchanged, unescaped, and with escapes that line breaks split."""
     forms = [UnescapedText(text)]
     if (without_cuts := _join_cut_escapes(forms[0])) is not forms[0]:
         # A break in the text itself must be removed before the backslash that it cut off is decoded.
@@ -178,7 +178,7 @@ def readings(text: str) -> list[UnescapedText]:
 
 
 def _join_cut_escapes(reading: UnescapedText) -> UnescapedText:
-    """Join and decode escapes that were split by line breaks; return the same object if nothing was split."""
+    """Join and decode escapes that line breaks split, or return the same object if there are none."""
     return reading.then(BREAKS[-1], remove).unescaped() if _CUT_ESCAPE.search(reading.text) else reading
 
 
@@ -190,7 +190,7 @@ def short_base64(value: str) -> Iterator[str]:
 
 
 def plain_of_short(word: str) -> str:
-    """Decode a short base64 word; empty unless it is printable text."""
+    """Decode a short base64 word, or return nothing if it is not printable text."""
     if not _SHORT_BASE64.fullmatch(word):
         return ""
     core = word.rstrip("=").translate(_STANDARD)
@@ -228,13 +228,11 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _unescape_letter(letter: str, slashes: int, match: re.Match[str]) -> str:
-    """Decode a letter after backslashes.
-
-    Nested JSON doubles each backslash, so their number is a power of two, unless there was one in the original text,
-    for example where a line break split another escape.
-    """
+    """Decode a letter after backslashes."""
     if letter not in _MARKS:
         return letter
+    # Nested JSON doubles each backslash, so their number is a power of two unless the original text contained one,
+    # for example where a line break split another escape.
     had_one = slashes & (slashes - 1) or (slashes > 1 and _REST.match(match.string, match.end()))
     return f"\\{_MARKS[letter]}" if had_one else _MARKS[letter]
 
@@ -254,7 +252,7 @@ _URL_ESCAPES = re.compile(rb"%(?:25){0,3}+[2-7][0-9a-f]")
 _JSON_ESCAPES = re.compile(rb"\\(?:u00[2-7][0-9a-f]|x[2-7][0-9a-f]|/)")
 _XML_ESCAPES = re.compile(rb"&(?:#|amp;|lt;|gt;|quot;|apos;)")
 _MAX_GAP, _BEFORE, _AFTER = 200, 120, 400
-"""Maximum distance of escapes in one zone, and the characters before and after them that belong to it."""
+"""The maximum distance of escapes in one zone, and the numbers of characters around them that belong to it."""
 
 
 def zones(lower: bytes) -> Iterator[tuple[int, int]]:
@@ -282,15 +280,15 @@ def unescaped(text: str, start: int, end: int) -> Substitution:
 # Percent-encoding
 
 AGAIN = "(?:25){0,3}"
-"""After a ``%``: up to three further levels of encoding; deeper ones are not decoded."""
+"""Up to three further levels of encoding after a ``%``; deeper ones are not decoded."""
 _BYTE = re.compile(rf"%{AGAIN}([0-9A-Fa-f]{{2}})")
 _BYTES = re.compile(rf"(?:%{AGAIN}[0-9A-Fa-f]{{2}})++")
 LONGEST_ENCODED = 24
-"""Maximum length of one encoded letter (two bytes of UTF-8), with room to spare."""
+"""An upper bound for the length of one encoded letter (two bytes of UTF-8)."""
 
 
 def percent_decoded(text: str, start: int, end: int) -> tuple[str, list[int]]:
-    """Decode percent-encoding in a part of a text; return it with the offsets of each character and of the end."""
+    """Decode percent-encoding in a part of a text, and return it with the offsets of each character and of the end."""
     pieces: list[str] = []
     places: list[int] = []
     done = start

@@ -14,13 +14,13 @@ from chatsquash.redaction.encodings import Rendering, Substitution, UnescapedTex
 from chatsquash.redaction.hits import Hit
 
 _DEEPEST = 3
-"""Maximum depth of nested base64."""
+"""The maximum depth of nested base64."""
 _SURE = 6
-"""Minimum length of a value that does not occur in random bytes by chance."""
+"""The minimum length of a value that does not occur in random bytes by chance."""
 _UNKNOWN = -1
 
 _LONG = 20
-"""Minimum length of a base64 run."""
+"""The minimum length of a base64 run."""
 _IN_RUN, _OUTSIDE = b"a", b" "
 _RUNS = bytes.maketrans(
     bytes(range(256)),
@@ -41,11 +41,12 @@ _BEHIND_RUN, _BEFORE_RUN = frozenset("\n\r\\=.%$*:"), frozenset("\n\\=.%$*:")
 _SIGNS_OF_LINES = " \t+>|#*-"
 _INDENT = 48
 _CONTEXT = 80
-"""Characters before a split token that may identify it."""
+"""The number of characters before a split token that may identify it."""
 _PIECES, _PIECES_BEFORE, _LOOKS_BACK = 400, 4, 200
 """Limits for split tokens: lines, lines at the start that need not look random, and characters to look back."""
+# One in four thousand random sequences matches.
 _ASCII = re.compile(rb"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/]){4}")
-"""Four groups of base64 that decode to ASCII, as one in four thousand random ones does."""
+"""Four groups of base64 that decode to ASCII."""
 _DIGESTS = frozenset((32, 36, 40, 64, 96, 128))
 _JOINTS = frozenset(":.$")
 _HEX = re.compile(r"[0-9a-f-]*+\Z|[0-9A-F-]*+\Z")
@@ -54,33 +55,31 @@ _HEX_BYTES = re.compile(r"(?:[2-6][0-9a-fA-F]|7[0-9a-eA-E])++")
 _CHECKSUM = re.compile(r"sha(?:1|256|384|512)-")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _LONGEST = 1 << 20
-"""Maximum length of a run to decode; longer ones are files."""
+"""The maximum length of a run to decode; longer ones are files."""
 
 Search = Callable[[UnescapedText], Iterable[Hit]]
-"""Finds values in a reading of a text; positions are those of the original text."""
+"""A function that finds values in a reading of a text; positions are those of the original text."""
 
 
 class _Base64Run(NamedTuple):
     """The decoded content of a base64 run."""
 
     run: tuple[int, int]
-    """Span of the run in its reading."""
+    """The span of the run in its reading."""
     first: int
-    """Offset in the run at which decoding started, if known."""
+    """The offset in the run at which decoding started, if known."""
     text: str
     is_text: bool
 
 
 def search_everywhere(text: str, search: Search) -> list[Hit]:
-    """Search every form of a text; return sorted hits that do not overlap.
-
-    A hit in base64 covers the entire run, or its lines if there are several, since part of a run is not valid base64.
-    """
+    """Search every form of a text, and return sorted hits that do not overlap."""
+    # A hit in base64 covers the entire run, or its lines if there are several, because a part of a run is not valid.
     return merge_overlapping(_search_all(_readings(text), search, _DEEPEST))
 
 
 def search_unescaped(text: str, search: Search) -> list[Hit]:
-    """Search a text as is and unescaped, but not in base64; return sorted hits that do not overlap."""
+    """Search a text as is and unescaped, but not in base64, and return sorted hits that do not overlap."""
     return merge_overlapping(_search_all(_readings(text), search, 0))
 
 
@@ -98,7 +97,7 @@ def texts(text: str, deep: int = _DEEPEST) -> Iterator[str]:
 
 
 def merge_overlapping(hits: Iterable[Hit]) -> list[Hit]:
-    """Sort hits and merge overlapping ones; the first one is extended over all of them."""
+    """Sort hits and merge overlapping ones, by extending the first one over all of them."""
     separate: list[Hit] = []
     for hit in sorted(hits, key=lambda each: (each.start, -each.end)):
         if separate and hit.start < separate[-1].end:
@@ -188,7 +187,7 @@ def run_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def decoded_bytes(run: str) -> Iterator[tuple[int, bytes]]:
-    """Decode a base64 run from each of its first four characters, yielding the offset and the bytes."""
+    """Decode a base64 run from each of its first four characters, and yield the offset and the bytes."""
     plain = run.rstrip("=").translate(_URL_SAFE)
     for offset in range(4):
         part = plain[offset:]
@@ -199,8 +198,9 @@ def decoded_bytes(run: str) -> Iterator[tuple[int, bytes]]:
             continue
 
 
+# Random bytes, such as those of hashes, contain many unprintable ones.
 def is_text(data: bytes) -> bool:
-    """Return whether nearly all bytes are printable, which is not the case for random bytes such as hashes."""
+    """Return whether nearly all bytes are printable."""
     unprintable = data.translate(None, _PRINTS)
     if len(unprintable) * 20 <= len(data):
         return True
@@ -221,7 +221,7 @@ def has_base64(text: str) -> bool:
 
 
 def decoded_ascii(data: bytes, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the decoded ASCII in a base64 run with its offset; a path or a partial group may precede it."""
+    """Yield the decoded ASCII in a base64 run with its offset, even after a path or a partial group."""
     if end - start > _LONGEST:
         return
     run = data[start:end].translate(_STANDARD)
@@ -245,16 +245,16 @@ def decoded_ascii(data: bytes, start: int, end: int) -> Iterator[tuple[int, str]
 
 
 class JoinedLines(Rendering):
-    """The lines of a split token joined."""
+    """The joined lines of a split token."""
 
     def __init__(self, text: str, ours: list[int], theirs: list[tuple[int, int]], before: int) -> None:
         self.text, self.pieces = text, (ours, theirs)
         self.before = before
-        """Number of characters before the token."""
+        """The number of characters before the token."""
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """Spans of the lines in the source."""
+        """The spans of the lines in the source."""
         return self.pieces[1]
 
     def read(self, start: int, end: int) -> str:
@@ -263,11 +263,9 @@ class JoinedLines(Rendering):
         return "".join(self.text[our : our + last - first] for our, (first, last) in pieces if start <= first < end)
 
 
+# The token may start on any of the previous lines or on its own, because a line may end with an unrelated word.
 def joined_lines(text: str, start: int, end: int) -> Iterator[JoinedLines]:
-    """Yield possible joined forms of a token that is split across lines.
-
-    It may start on any of the previous lines or on its own, since a line may end with an unrelated word.
-    """
+    """Yield the possible joined forms of a token that is split across lines."""
     if not _may_continue(text, start, end):
         return
     places = [_token_around(text, start, end)]
@@ -297,7 +295,7 @@ def _join_pieces(text: str, places: list[tuple[int, int]]) -> JoinedLines:
 
 
 def _may_continue(text: str, start: int, end: int) -> bool:
-    """Return whether a run may continue on another line, by a quick check."""
+    """Check quickly whether a run may continue on another line."""
     if text[end : end + 1] in _BEHIND_RUN:
         return True
     if text[start - 1 : start] in _BEFORE_RUN:

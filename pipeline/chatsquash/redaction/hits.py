@@ -1,4 +1,4 @@
-"""The results of a search for private data."""
+"""Results of a search for private data."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 
 class Hit(NamedTuple):
-    """A value to be replaced, and its position."""
+    """A value to replace, and its position."""
 
     start: int
     end: int
-    """Offsets of the characters that are replaced; for an encoded value, those of its encoded form."""
+    """The offsets of the characters to replace; for an encoded value, those of its encoded form."""
     kind: str
     """The kind in the placeholder, in upper case: ``AWS_ACCESS_KEY_ID``."""
     rule: str
-    """Name of the rule: ``aws-access-key-id``."""
+    """The name of the rule: ``aws-access-key-id``."""
     value: str
     """The decoded value; equal values get the same placeholder however they are written."""
 
@@ -34,4 +34,4 @@ def value_of(hit: Hit) -> Value:
 
 
 Finder = Callable[[str], list[Hit]]
-"""Finds values in a text: sorted, not nested, in time linear in the text."""
+"""A function that returns the values in a text, sorted and not nested, in time linear in the text."""

@@ -17,7 +17,7 @@ RESOLVERS = frozenset(
         *("2606:4700:4700::1001", "2606:4700:4700::1111", "2620:fe::9", "2620:fe::fe"),
     )
 )
-"""Public DNS resolvers, which are the same for everybody."""
+"""Public DNS resolvers, which do not identify anybody."""
 _IPV4 = re.compile(r"[0-9]{1,3}+(?:(?:\.[0-9]{1,3}+){3}+(?![\w-]|\.[0-9])|(?P<dashed>(?:-[0-9]{1,3}+){3}+)(?=\.[a-z]))")
 _GROUP = "[0-9A-Fa-f]{0,4}+"
 _COLON = re.compile(rf":(?={_GROUP}:)")
@@ -30,7 +30,7 @@ _VERSION = re.compile(
 )
 _DEVICE = re.compile(r"/(?:tcp|udp)/\Z")
 _LOWEST = 20
-"""At least one of the four numbers is this large; smaller ones are versions or section numbers."""
+"""The value that at least one of the four numbers reaches; smaller ones are versions or section numbers."""
 _GLOBAL = IPv6Network("2000::/3")
 
 
@@ -53,8 +53,9 @@ def _ipv4_spans(text: str) -> Iterator[tuple[int, int, bool]]:
         yield *match.span(), bool(match["dashed"])
 
 
+# The search starts at colons, which are much rarer than digits.
 def _ipv6_spans(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield candidates for IPv6 addresses; the search starts at colons, which are much rarer than digits."""
+    """Yield candidates for IPv6 addresses."""
     done = 0
     while colon := _COLON.search(text, done):
         before = text[max(done, colon.start() - 4) : colon.start()]
@@ -66,7 +67,7 @@ def _ipv6_spans(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _may_follow(before: str, *, is_dashed: bool) -> bool:
-    """Return whether the text before an address is not part of a longer word or number and does not name a version."""
+    """Return whether the text before an address neither continues in it nor names a version."""
     if is_dashed:
         return bool(_HOST.search(before))
     last = before[-1:]
@@ -76,7 +77,7 @@ def _may_follow(before: str, *, is_dashed: bool) -> bool:
 
 
 def _public(address_text: str) -> str | None:
-    """Return the usual form of a public address; ``None`` for any other."""
+    """Return the usual form of a public address, or ``None`` for any other."""
     try:
         address: IPv4Address | IPv6Address = ip_address(address_text)
     except ValueError:

@@ -23,13 +23,13 @@ _JOINT = re.compile(
     rf"(?:data: ?)?\{{[^\n]{{0,300}}?\"(?:{_TEXTS})\": ?\""
     # │ abc │ and │ def │
     r"|[ \t]{0,200}+[\u2502\u2503\u2551|][ \t]{0,8}+\r?\n[ \t]{0,8}+[\u2502\u2503\u2551|][ \t]{0,8}+"
-    # colors of a terminal
+    # the colors of a terminal
     r"|(?:\r?\n)?\x1b\[[0-9;]{0,16}+[mK](?:\r?\n)?"
 )
 
 
 def join_pieces(reading: UnescapedText) -> UnescapedText:
-    """Join pieces that may belong together; otherwise return the same object."""
+    """Join pieces that may belong together, or return the same object if there are none."""
     return reading.then(_JOINT, remove)
 
 

@@ -1,4 +1,4 @@
-"""Values from lists of users or earlier runs, found in whatever form they are written."""
+"""Values from lists of users or earlier runs, found in any form in which they are written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chatsquash.redaction.placeholders import SHORTEST
 __all__ = ["Lists", "ValueList", "digest", "hash_list", "values"]
 
 _LONGEST = 1 << 12
-"""Maximum length of values found by hash."""
+"""The maximum length of values found by hash."""
 _HASH, _PATTERN = "sha256:", "re:"
 _HEX = re.compile(r"[0-9a-f]{64}")
 _REMEMBERED = 4096
@@ -32,7 +32,7 @@ _TOKENS = (
     re.compile(r"[^\s\0\"'`<>,;|(){}\[\]=&?:@]{6,}+"),
     re.compile(r"[\w-]{6,}+"),
 )
-"""Patterns for words, with more and more separators."""
+"""Patterns for words, with an increasing number of separators."""
 _WORD = re.compile(
     r"[^\s\0\"'`<>=?(){}\[\],|&]{1,4096}(?:&(?:amp|lt|gt|quot|apos|#\w{1,6});[^\s\0\"'`<>=?(){}\[\],|&]{0,4096}){0,40}"
 )
@@ -43,7 +43,7 @@ _BACKSLASHES = re.compile(r"\\{2,}")
 _INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0xFEFF))
 _LEVELS = 4
 _LINES = 8
-"""Maximum number of lines of a value found by hash."""
+"""The maximum number of lines of a value found by hash."""
 _AT_ENDS = ".,;:!?\\"
 _SIGNS = " \t+>|#*-"
 _QUOTES = "\"'`"
@@ -129,7 +129,7 @@ def hash_list(hashes: Iterable[str]) -> bytes:
 
 
 def _finder(rules: dict[str, str]) -> Finder:
-    """Create a finder for values with their rule; the kind is determined by the shape of the value."""
+    """Create a finder for values with their rule; the shape of the value determines the kind."""
     if not rules:
         return lambda text: []  # noqa: ARG005
     find = values({value: ("", rule) for value, rule in rules.items()})
@@ -137,7 +137,7 @@ def _finder(rules: dict[str, str]) -> Finder:
 
 
 def _kind(value: str) -> str:
-    from chatsquash.redaction.secrets import kind_of  # whose rules not every list needs
+    from chatsquash.redaction.secrets import kind_of  # whose rules are not needed for every list
 
     return kind_of(value)
 
@@ -197,7 +197,7 @@ def _candidates(text: str) -> set[str]:
 
 
 def _over_breaks(lines: list[str]) -> Iterator[str]:
-    """Yield the last word of each line joined with the first words of the next ones, with and without line prefixes."""
+    """Yield the last word of each line joined to the first words of the next ones, with and without line prefixes."""
     for at, line in enumerate(lines):
         last = line[-_LONGEST:].rstrip().removesuffix("\\").split()[-1:]
         for signs in ("", _SIGNS) if last else ():
@@ -205,7 +205,7 @@ def _over_breaks(lines: list[str]) -> Iterator[str]:
 
 
 def _joined_words(word: str, lines: list[str], signs: str) -> Iterator[str]:
-    """Yield a word joined with the words at the start of the following lines, up to a line with more words."""
+    """Yield a word joined to the words at the start of the following lines, up to a line with more words."""
     for line in lines:
         words = line[:_LONGEST].lstrip(signs or None).split()
         if not words:
@@ -227,11 +227,11 @@ _FILLER = Filler(" \t\r\n\\\"'+>|#*-\u00a0\u00ad\u200b\ufeff")
 """Characters that may occur within a value that is split or quoted in pieces; they are ignored."""
 _ENCODED_OR_BROKEN = re.compile(r"[\\%\r\n\u00ad\u200b\ufeff]")
 _SURE = 6
-"""Minimum length of a value whose pieces do not match across line breaks by chance."""
+"""The minimum length of a value whose pieces do not match across line breaks by chance."""
 _NUMBERS = frozenset(("PHONE", "IP_ADDRESS"))
-"""Kinds whose values are different within longer numbers."""
+"""The kinds of values that are different values within longer numbers."""
 _SPACED = "PHONE"
-"""The kind whose values may contain any spaces and hyphens."""
+"""The kind of values that may contain any spaces and hyphens."""
 
 
 class _Core(NamedTuple):
@@ -254,7 +254,7 @@ def values(kinds: Mapping[str, tuple[str, str]]) -> Finder:
 
 
 class _ValueFinder:
-    """Finds known values."""
+    """Finds known values in texts."""
 
     def __init__(self, kinds: Mapping[str, tuple[str, str]]) -> None:
         self._details = {printable_text(value): (value, *each) for value, each in kinds.items() if value}
@@ -338,7 +338,7 @@ def _differs(reading: UnescapedText, start: int, end: int) -> bool:
 
 
 def _widen(text: str, start: int, end: int, core: _Core) -> tuple[int, int]:
-    """Extend a span by the filler characters at the ends of the value, if they are present."""
+    """Extend a span by the filler characters at the ends of the value, if present."""
     before, after = core.before, core.after
     while before and text[start - 1 : start] == before[-1]:
         start, before = start - 1, before[:-1]

@@ -38,7 +38,7 @@ _MARKED_AS_EXAMPLE = re.compile(
     r"\*{3}|\.{3}|…|•{3}|#{4}|0{8}"
 )
 _FORM = re.compile(r"[$%#@]\{|\$\(|\{\{|%\(|\$?\{[A-Za-z_][\w.]{0,60}+\}|%[A-Z_]{2,40}+%|<[A-Za-z][\w .:|-]{0,60}+>")
-"""A placeholder of a template or program anywhere in a value."""
+"""A placeholder of a template or program, anywhere in a value."""
 _REFERENCE = re.compile(
     r"\$[A-Za-z_]\w*+(?![!@#%^&*])|(?:arn|vault|op|secrets?|ssm|env|file|keyring|awssm|aws|gcp|azurekv|sm|bws|doppler|"
     r"akeyless|keyvault|ref|secretsmanager|secretref|sops|lpass|pass|bw|infisical|conjur|chamber)(?:\+\w{1,20}+)?:|"
@@ -82,11 +82,11 @@ _CAMEL, _VOWEL = (
 )
 _HARD = re.compile(r"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{4}")
 _KEY_CHANGES, _STRANGE_PARTS = 5, 4
-"""Minimum number of character-class changes, and of unpronounceable words, in a random value."""
+"""The minimum numbers of character-class changes, and of unpronounceable words, in a random value."""
 _ENOUGH = 100
-"""Number of characters that are examined to decide whether a value is random."""
+"""The number of characters that are examined to decide whether a value is random."""
 _LONG = 200
-"""Length beyond which a value contains some word by chance."""
+"""The length above which a value contains some word by chance."""
 _OPEN_CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]{2,60}+)[\[(]")
 _ARGUMENT = re.compile(r"-{0,2}+(?P<name>[a-z_][a-z_-]{1,30}+)=(?P<value>.*+)", re.DOTALL)
 _CLASS = re.compile(
@@ -96,7 +96,7 @@ _PORT = re.compile(r"[0-9]{1,5}/(?:tcp|udp|sctp)")
 _PROSE_WORDS = rules.words("the and for are with from not was were has but his her its our each word words")
 """Common English words that are not in the list of BIP 39."""
 _SPACED = 2
-"""Maximum number of spaces in a password; longer text is prose."""
+"""The maximum number of spaces in a password; longer text is prose."""
 
 
 def entropy(text: str) -> float:
@@ -123,26 +123,26 @@ def password_of_login(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_lookalike(value: str) -> bool:
-    """Return whether a value is marked as not real: an example, a template or a mask."""
+    """Return whether a value is marked as an example, a template or a mask."""
     if value in EXAMPLES or len(set(value)) <= min(4, len(value) // 2) or _FORM.search(value):
         return True
     return len(value) <= _LONG and bool(_MARKED_AS_EXAMPLE.search(value))
 
 
 def is_shape(value: str, least: float) -> bool:
-    """Return whether a value in the shape of a key may be one."""
+    """Return whether a value with the shape of a key may be a key."""
     return not is_lookalike(value) and entropy(value) >= least
 
 
 def is_token(value: str, least: float = 0.0) -> bool:
-    """Return whether a value where a token is expected may be one: random, and not a name, reference or number."""
+    """Return whether a value may be a token if one is expected: random, and not a name, reference or number."""
     if len(value) < 10 or " " in value.strip() or _cannot_be_secret(value):
         return False
     return looks_random(value) and entropy(value) >= max(least, 2.5)
 
 
 def is_password(value: str, least: float = 0.0) -> bool:
-    """Return whether a value where a password is expected may be one: not a word, code, reference or number."""
+    """Return whether a value may be a password if one is expected: not a word, code, reference or number."""
     value = value.strip()
     if len(value) < 6 or value.count(" ") > _SPACED + bool(_APP_PASSWORD.fullmatch(value)) or _cannot_be_secret(value):
         return False
@@ -160,7 +160,7 @@ def is_password(value: str, least: float = 0.0) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Return whether a value has letters, digits and marks in a combination that only passwords have."""
+    """Return whether a value combines letters, digits and marks as only passwords do."""
     marks = sum(each in "!@#$%^&*+=?~" for each in value[1:])
     return len(value) >= 8 and bool(marks) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
@@ -220,7 +220,7 @@ def _is_dotted_code(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Return whether a value looks random, with kinds of characters that change more often than in names."""
+    """Return whether the kinds of characters in a value change more often than in names."""
     value = value[:_ENOUGH]
     pieces = [(piece, len(_CHANGES.findall(piece))) for piece in _PIECE.findall(value)]
     if sum(changes for _, changes in pieces) >= _KEY_CHANGES or strange(value) >= _STRANGE_PARTS:
@@ -278,4 +278,4 @@ CHECKS = {
     "blob": is_blob,
     "words": is_phrase,
 }
-"""By the name of a rule's check."""
+"""The checks by their names in rules."""

@@ -1,4 +1,4 @@
-"""Names listed by a user, in any case and spelling, and users in the paths of home directories."""
+"""Names from a user's list, in any case and spelling, and users in the paths of home directories."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PIECED = re.compile(
     "[^\\W\\d_][\u0300-\u036f\u3099\u309a]{1,4}+|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?+"
     "|[\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1ffc\ufb00-\ufb17]"
 )
-"""A letter that consists of several characters, or does so after case folding."""
+"""A letter that consists of several characters before or after case folding."""
 _PIECE = re.compile(
     "[\u0300-\u036f\u3099\u309a\u1100-\u1112\u00df\u0130\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1e9e\u1f50-\u1ffc\ufb00-\ufb17]"
 )
@@ -131,8 +131,9 @@ def _is_full_word(text: str, start: int, end: int) -> bool:
     return begins and ends and not unicodedata.combining(after or " ")
 
 
+# Scripts without case may not use spaces.
 def _continues(neighbour: str, edge: str) -> bool:
-    """Return whether a word continues across two adjacent characters; scripts without case may not use spaces."""
+    """Return whether a word continues across two adjacent characters."""
     if edge.isdigit():
         return neighbour.isdigit()
     return neighbour.isalpha() and edge.lower() != edge.upper()
@@ -159,7 +160,7 @@ _HOME = re.compile(rf"(?:homes|home[0-9$]?|[Uu]sers|USERS|Documents and Settings
 _USER = re.compile(_WORD)
 _SPACED_USER = re.compile(rf"{_WORDS}(?={_SLASH})")
 _WINDOW = 160
-"""Characters before a folder of home directories that are examined to confirm it."""
+"""The number of characters before a folder of home directories that are examined to confirm it."""
 _ABOVE = (
     r"(?:(?:(?:private/)?var|export|usr|data|nfs|net|srv|host|rootfs|mnt|volume[0-9]|System/Volumes/Data"
     r"|Volumes/[\w.-]{1,40}(?: [\w.-]{1,20}){0,3}|[\w-]{1,40}+/\.\.)/)"
@@ -178,7 +179,7 @@ _WINDOWS = re.compile(
 _FILE_SERVER = re.compile(r"(?:volume[0-9]/|\\{2,32}[\w.-]{1,60}\\{1,16}|smb://[\w.@:-]{1,80}/)\Z")
 """Shares of a file server, which name the folder of home directories ``homes``."""
 _PROJECTS = re.compile(rf"(?:projects{_SLASH}(?:(?:-mnt-[a-z])?-|[A-Z]--)|(?:\A|[\n\"'`(=/\\])(?:-|[A-Z]--))\Z")
-"""Folders in which clients keep logs per project, named after its path: ``projects/-home-ana-x``."""
+"""Folders in which clients keep logs per project, named after the path of the project: ``projects/-home-ana-x``."""
 _DOMAIN = re.compile(
     r"(?P<domain>(?:[\w-]{1,60}\.){1,4}(?:com|net|org|io|eu|uk|de|fr|jp|edu|gov|local|lan|corp|internal|intra))"
     rf"{_SLASH}(?=\w)"
@@ -188,7 +189,7 @@ _MOUNTED = re.compile(
     r"(?<![\w.~-])/(?:run/media/(?P<user>[a-z_][\w.-]{1,31}+)/(?=[^/\s])|media/(?P<owner>[a-z_][\w.-]{1,31}+)/"
     r"(?=[A-Z][A-Z0-9_-]{2,}(?![a-z])|[0-9A-F]{4}-[0-9A-F]{4}(?!\w)|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))"
 )
-"""Folders in which udisks mounts the disks of a user, by label or id."""
+"""The folders in which udisks mounts the disks of a user, by label or id."""
 _TILDE = re.compile(r"~(?<![\w~.]~)(?P<user>[a-z_][\w.-]{1,31}+)(?=/)")
 _DASHED = re.compile(r"-(?:home|Users)-(?P<user>[A-Za-z0-9-]{1,80}+)")
 _PROMPT = re.compile(r"@[\w.-]{1,64}+:[~/]")
@@ -211,8 +212,9 @@ def paths(text: str) -> list[Hit]:
     return merge_overlapping([*search_unescaped(text, _search_paths), *_percent_encoded(text)])
 
 
+# User names may start like a JSON escape once they are decoded: ``%5Cnora``.
 def _percent_encoded(text: str) -> Iterator[Hit]:
-    """Yield Windows users in URLs, whose names may start like a JSON escape once decoded: ``%5Cnora``."""
+    """Yield the Windows users in URLs."""
     for match in _QUOTED.finditer(text) if "5C" in text or "5c" in text else ():
         if _is_somebody(match["user"]):
             yield Hit(*match.span("user"), "USER", "home-directory", match["user"])

@@ -12,10 +12,11 @@ from chatsquash.core.errors import UsageError
 from chatsquash.redaction.hits import Finder, Hit
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
+# Patterns are applied to each text separately, so no match spans two.
 _BETWEEN = "\n\0\n"
-"""Separator of joined texts; patterns are applied to each text separately, so no match spans two."""
+"""The separator of joined texts."""
 _MARKS = range(0xF0000, 0xFFFFE)
-"""Private-use characters; two that do not occur in a text mark the start and end of matches."""
+"""Private-use characters, two of which mark the start and end of matches in texts without them."""
 
 
 def pattern(name: str, regex: str) -> Finder:
@@ -33,7 +34,7 @@ def pattern(name: str, regex: str) -> Finder:
 
 def refuse_pattern(regex: str, place: str) -> None:
     """Raise ``UsageError`` for a pattern that the engine rejects."""
-    import polars as pl  # which few runs need
+    import polars as pl  # few runs need it
 
     try:
         for each in (regex, _anchored(regex)):  # also rejects a comment that hides the end of a group
@@ -63,7 +64,7 @@ def spans(regex: str, text: str) -> list[tuple[int, int]]:
 
 
 def is_all(regex: str, value: str) -> bool:
-    """Return whether a pattern matches an entire value."""
+    """Return whether a pattern matches the entire value."""
     import polars as pl
 
     return bool(pl.Series([printable_text(value)]).str.contains(_anchored(regex))[0])
@@ -81,13 +82,13 @@ def _unused(text: str) -> tuple[str, str]:
 
 
 _FEW = 64
-"""Number of values up to which searching for each separately is fastest."""
+"""The maximum number of values for which separate searches are fastest."""
 _MANY = 50_000
-"""Number of matches of a few values above which overlaps are resolved differently."""
+"""The number of matches of a few values above which overlaps are resolved differently."""
 _CHARACTERS_EACH = 50
-"""Characters of a text per value above which building one automaton for all values pays off."""
+"""The length of a text per value above which building one automaton for all values is faster."""
 _BEGINNING = 6
-"""Length of the prefixes that are used to preselect values."""
+"""The length of the prefixes by which values are preselected."""
 
 
 class Needles:
@@ -99,7 +100,7 @@ class Needles:
         self._lengths = sorted({len(value) for value in self._values})
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans of values in order, only the longest per start; spans may overlap."""
+        """Return the spans of values in order, only the longest per start; they may overlap."""
         if not self._values:
             return []
         text = printable_text(text)
@@ -147,7 +148,7 @@ class Needles:
 
 
 def printable_text(text: str) -> str:
-    """Replace lone surrogates, which are not valid UTF-8; offsets do not change."""
+    """Replace lone surrogates, which are not valid UTF-8, without changing offsets."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -160,7 +161,7 @@ def _each(value: str, text: str) -> Iterator[tuple[int, int]]:
 
 def _starts(values: list[str], text: str) -> list[int]:
     """Return the offsets at which any of the values starts."""
-    import polars as pl  # which takes long to import
+    import polars as pl  # slow to import
 
     offsets = pl.select(pl.lit(text).str.find_many(values, overlapping=True).list.unique().list.sort()).item()
     return [*offsets] if text.isascii() else _characters(text.encode(), offsets)
@@ -207,7 +208,7 @@ class BareText:
 
     @cached_property
     def _chunks(self) -> list[int]:
-        """The offset of each chunk in the bare text; only computed if something is found."""
+        """The offset of each chunk in the bare text, which is only computed if something is found."""
         chunks, place = [], 0
         for start in range(0, len(self._source), _CHUNK):
             chunks.append(place)

@@ -47,7 +47,7 @@ See www.nanpa.com, www.anatel.gov.br, www.ofcom.org.uk, www.bundesnetzagentur.de
 www.soumu.go.jp.
 """
 _DIGIT_COUNTS = range(9, 14)
-"""Possible numbers of digits if only the notation indicates a phone number."""
+"""The possible numbers of digits if only the notation indicates a phone number."""
 _OTHER_NUMBER = re.compile(
     r"(?<![a-z])(?:account|amount|article|batch|bestellung|bug|build|case|chapter|claim|code|commande|commit|contract|"
     r"customer|document|dur[e\u00e9]e|error|facture|hash|id|index|invoice|isbn|issn|issue|item|job|"
@@ -81,14 +81,14 @@ _LABEL = re.compile(
 """A label or field name in several languages, up to its number."""
 _LABEL_WINDOW = 48
 _ROW, _TABLE = 1 << 10, 1 << 14
-"""Maximum length of a row before a cell, and of the text before it that contains the header."""
+"""The maximum length of a row before a cell, and of the text before it that contains the header."""
 _COLUMN = re.compile(
     r"(?:[\w ]{0,20}[_ ])?(?:phone|tel|telephone|mobile|cell|fax|telefon|mobil|handy|telefono|tel\u00e9fono|m\u00f3vil|"
     r"t\u00e9l\u00e9phone|portable|celular|whatsapp|\u96fb\u8a71\u756a\u53f7)(?:[_ ]?(?:number|no|nr|nummer|[0-9]))?",
     re.IGNORECASE,
 )
 _LABELLED_ONLY = ("ES", "IT", "IN", "BR", "AU", "CN", "NL", "PL", "RU", "KR")
-"""Countries whose notations are also used for other numbers."""
+"""The countries whose notations are also used for other numbers."""
 _FICTIONAL = (
     "+447700900",
     "+441632960",
@@ -100,7 +100,7 @@ _FICTIONAL = (
     "+3346571",
     "+3353649",
 )
-"""Ranges that Ofcom and ARCEP reserve for fiction, used in place of real numbers."""
+"""The ranges that Ofcom and ARCEP reserve for fiction, used in place of real numbers."""
 _WINDOW, _MOST_DIGITS, _MOST_GROUPS = 24, 15, 5
 _DATE = re.compile(r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.]|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d\d(?!\d)")
 
@@ -135,7 +135,7 @@ def phones(region: str | None) -> Finder:
 
 
 def _candidates(text: str, region: str | None) -> Iterator[tuple[int, int, tuple[str | None, ...]]]:
-    """Yield candidates with the countries whose plan they may follow: ``None`` for that of the country code."""
+    """Yield candidates with the countries whose plan they may follow, or with ``None`` for that of the country code."""
     for match in _WITH_CODE.finditer(text):
         candidate = _without_date(match[0])
         if _has_code(text, match.start(), candidate) and not (
@@ -165,7 +165,7 @@ def _national(text: str, start: int, end: int) -> Iterator[tuple[int, int, tuple
 
 
 def _is_other_number(text: str, start: int, end: int) -> bool:
-    """Return whether digits are a date, bytes, or another number according to their label."""
+    """Return whether digits are a date, bytes, or according to their label another number."""
     candidate = text[start:end]
     if _DATE.search(candidate) or _OTHER_NUMBER.search(text, max(0, start - _LABEL_WINDOW), start):
         return True
@@ -178,7 +178,7 @@ def _is_among_bytes(text: str, start: int, end: int) -> bool:
 
 
 def _regions(candidate: str) -> tuple[str, ...]:
-    """Return the countries whose notation fits a number, the most likely first."""
+    """Return the countries whose notation fits a number, the most likely one first."""
     if _BRAZIL.match(candidate):
         return ("BR",)
     if not candidate.lstrip("(").startswith("0"):
@@ -191,7 +191,7 @@ def _regions(candidate: str) -> tuple[str, ...]:
 
 
 def _is_labelled(text: str, start: int) -> bool:
-    """Return whether a label, field name or column name announces a phone number."""
+    """Return whether a label, field name or column name identifies a phone number."""
     last = text[start - 1 : start]
     if (last.isalnum() and last.isascii()) or last in _JOINED_BEFORE - {":", "=", "."}:
         return False
@@ -259,10 +259,8 @@ def _is_local(text: str, start: int, candidate: str) -> bool:
 def _valid_in(
     library: Any, candidate: str, regions: tuple[str | None, ...], *, is_labelled: bool
 ) -> tuple[int, str] | None:
-    """Return the length and value of the valid number in a candidate, for the first country that has it.
-
-    A labeled number with a country code need not be in an assigned range, since the library may be outdated.
-    """
+    """Return the length and value of the valid number in a candidate, for the first country that has it."""
+    # A labeled number with a country code need not be in an assigned range, because the library may be outdated.
     is_sure = is_labelled and regions == (None,)
     return next((number for region in regions if (number := _valid(library, candidate, region, is_sure=is_sure))), None)
 

@@ -11,15 +11,15 @@ from chatsquash.core.outcome import Redaction
 from chatsquash.redaction.hits import Hit, Value
 
 _TAG = 10
-"""Number of hexadecimal digits in a placeholder."""
+"""The number of hexadecimal digits in a placeholder."""
 SHORTEST = 6
-"""Minimum length of a value whose hash is written, since shorter ones can be guessed."""
+"""The minimum length of a value whose hash is written; shorter ones could be guessed."""
 _PERSONAL = frozenset(("USER", "NAME", "PHONE", "IP_ADDRESS"))
 _ATTEMPTS = 4
-"""Attempts to draw digits that differ from the original."""
+"""The number of attempts to draw digits that differ from the original."""
 _REMEMBERED = 8192
 _BARE = {"USER": "user-", "NAME": "name_"}
-"""Prefixes for kinds within paths and identifiers, where angle brackets are invalid."""
+"""The prefixes for kinds within paths and identifiers, where angle brackets are invalid."""
 _VALUE_PURPOSE, _DIGITS_PURPOSE = "value:", "digits:"
 PLACEHOLDER = re.compile(
     r"<(?P<kind>[A-Z][A-Z0-9_]{0,63})_[0-9a-f]{10}>|(?<![0-9a-z])(?:user-|name_)[0-9a-f]{10}(?![0-9a-z])"
@@ -29,7 +29,7 @@ PLACEHOLDER = re.compile(
 
 
 def _free_digits(count: int) -> int:
-    """Return the number of digits that are drawn; the remaining ones are computed from them."""
+    """Return the number of digits to draw; the remaining ones are computed from them."""
     return max(2, count - 4) if count > 7 else max(2, count - 3)
 
 
@@ -39,7 +39,7 @@ def is_secret(kind: str) -> bool:
 
 
 class Placeholders:
-    """Creates keyed placeholders; without the key, guesses cannot be verified."""
+    """Creates keyed placeholders; guesses can only be verified with the key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -71,7 +71,7 @@ class Placeholders:
         return "".join(next(remaining) if each.isdigit() else each for each in mantissa) + mark + exponent
 
     def _draw_digits(self, digits: str, count: int) -> str:
-        """Draw digits for a number; the first two are small for its length."""
+        """Draw digits for a number; the first two are small relative to its length."""
         number = int.from_bytes(self._sign(_DIGITS_PURPOSE + digits), "big")
         return (str(10 + number % 8) + str(number)[2:])[:count]
 
@@ -95,7 +95,7 @@ def redaction(value: Hit | Value, count: int, placeholders: Placeholders | None,
 
 
 def blank_placeholders(text: str) -> str:
-    """Replace the placeholders of an earlier run by NUL characters, so that they are not detected."""
+    """Replace the placeholders of an earlier run with NUL characters, so that they are not detected."""
     return PLACEHOLDER.sub(_blank, text)
 
 
@@ -118,6 +118,6 @@ def _blank(match: re.Match[str]) -> str:
 @lru_cache(maxsize=_REMEMBERED)
 def _is_kind(name: str) -> bool:
     """Return whether a name may be a kind, rather than a secret itself."""
-    from chatsquash.redaction.secrets import kind_of  # whose rules few texts need
+    from chatsquash.redaction.secrets import kind_of  # whose rules are rarely needed
 
     return kind_of(name) == "SECRET"

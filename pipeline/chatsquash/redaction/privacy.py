@@ -27,11 +27,11 @@ _HIDDEN_VALUE = "given"
 _CUT, _MIN_BEGINNING, _LONG = "…", 6, 16
 """The mark of truncated text, and the lengths from which the beginning of a value is recognizable."""
 _AHEAD, _NEAR = 1 << 17, 1 << 12
-"""Characters of a stream that are searched together with their context, and those in which it is cut."""
+"""The number of characters of a stream that are searched with their context, and of those in which it is cut."""
 
 
 def anonymize_path(path: str, anonymizer: Anonymizer) -> str:
-    """Anonymize the addresses in a path without its file extensions, with which they would not be addresses."""
+    """Anonymize the addresses in a path without its file extensions, which would hide addresses."""
     stem, endings = path, ""
     while (parts := stem.rpartition("."))[0] and _is_ending(parts[2]):
         stem, endings = parts[0], f".{parts[2]}{endings}"
@@ -39,12 +39,12 @@ def anonymize_path(path: str, anonymizer: Anonymizer) -> str:
 
 
 def _is_ending(label: str) -> bool:
-    """Return whether the last part of a name is not that of a domain."""
+    """Return whether the last part of a name does not belong to a domain."""
     return label.lower() in FILE_ENDINGS or (label.isalnum() and not label.isalpha())
 
 
 def path_digest(key: bytes, path: str) -> str:
-    """Return a keyed digest that identifies a path without revealing it; guesses require the key."""
+    """Return a keyed digest that identifies a path without revealing it, because guesses require the key."""
     return hmac.digest(key, f"{_PATH_PURPOSE}{path}".encode("utf-8", "surrogatepass"), "sha256").hex()[:32]
 
 
@@ -53,9 +53,9 @@ class Anonymized(NamedTuple):
 
     value: Any
     addresses: int
-    """Number of replaced addresses, with repetitions."""
+    """The number of replaced addresses, with repetitions."""
     passwords: list[Hit]
-    """Passwords and tokens of URLs that were replaced as well."""
+    """The passwords and tokens of URLs that were replaced as well."""
 
 
 class Privacy:
@@ -96,7 +96,7 @@ class Privacy:
         return self.redactor.find_everywhere(sorted(values)) if self.redactor else None
 
     def text(self, text: str, also: Finder | None = None) -> str:
-        """Replace private values and the hits of ``also`` in a text; return nothing if it cannot be searched."""
+        """Replace private values and the hits of ``also`` in a text, or return nothing if it cannot be searched."""
         try:
             hidden = self.redactor.text(text, also) if self.redactor else text
         except UnsearchedError:
@@ -116,7 +116,7 @@ class Privacy:
         return list(map(self.value, value)) if isinstance(value, list) else value
 
     def options(self, values_by_option: dict[str, object]) -> dict[str, Any]:
-        """Return the options for ``run.json`` and the card; private values are only shown as ``given``."""
+        """Return the options for ``run.json`` and the card, with ``given`` in place of private values."""
         values = {name: self.value(each) for name, each in values_by_option.items()}
         lists = {name: _HIDDEN_VALUE for name in _PRIVATE_OPTIONS if values_by_option.get(name) is not None}
         patterns: Any = values_by_option.get("redact_pattern", ())
@@ -128,7 +128,7 @@ class Privacy:
         return path_digest(self._key or b"", path)
 
     def pieces(self, pieces: Iterable[bytes], also: Finder | None = None) -> Iterator[bytes]:
-        """Replace private values in a stream of bytes, keeping only what may continue in the next piece."""
+        """Replace private values in a stream of bytes, keeping back only what may continue in the next piece."""
         decoder, rest, known = getincrementaldecoder("utf-8")("surrogateescape"), "", list[Hit]()
         for piece in pieces:
             rest += decoder.decode(piece)
@@ -163,11 +163,11 @@ def _cut(text: str, hits: list[Hit]) -> int:
 
 
 _LISTS_OF_MESSAGES = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")
-"""Keys of message lists in records; the last one present contains what is trained on."""
+"""The keys of message lists in records; the last one present contains the trainable messages."""
 _CONTEXT = "prompt"
-"""Key of messages that are never trained on."""
+"""The key of messages that are never trained on."""
 _REPLIES = ("completion", "chosen", "rejected")
-"""Keys that contain a reply if they are strings."""
+"""The keys that contain a reply if their values are strings."""
 
 
 def kinds(counts: Counter[tuple[int, Value]]) -> list[tuple[str, int, int]]:
@@ -202,7 +202,7 @@ def _beginning(text: str, values: list[Value], least: int = _MIN_BEGINNING) -> i
 
 
 class Pieces:
-    """The messages of a record and its other members, to be changed in place and reassembled by ``assemble``."""
+    """The messages of a record and its other members, which can be changed in place and reassembled by ``assemble``."""
 
     def __init__(self, record: dict[str, Any]) -> None:
         self._record = record
@@ -234,7 +234,7 @@ class Pieces:
         self.values.append(piece)
 
     def place(self, piece: int) -> int | None:
-        """Return the index of a message in its record; ``None`` for a string reply and for the other members."""
+        """Return the index of a message in its record, or ``None`` for a string reply and for the other members."""
         return self._places[piece] if piece < len(self._places) else None
 
     def secret_replies(self) -> list[int]:
@@ -256,7 +256,7 @@ class Pieces:
         return dict(self._member(name, member) or next(rest) for name, member in self._record.items())
 
     def _member(self, name: str, member: Json) -> tuple[str, Json] | None:
-        """Return a member that is not one of the other members, in its current state."""
+        """Return the current state of a member that is not one of the other members."""
         if name in self._texts:
             return name, self._texts[name][name]
         return (name, member) if _are_turns(name, member) else None

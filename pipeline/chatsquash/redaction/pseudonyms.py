@@ -51,14 +51,15 @@ class Anonymizer:
     ``jane@corp.com`` becomes 16 characters of a-z0-9, the at sign as written, 8 more characters shared by all addresses
     of ``corp.com``, and ``.example``. Case and URL escapes make no difference.
 
-    Passwords in URLs are replaced by placeholders if ``passwords`` is set. With ``hashes``, their hashes are recorded.
+    If ``passwords`` is set, passwords in URLs are replaced with placeholders. With ``hashes``, their hashes are
+    recorded.
     """
 
     def __init__(self, key: bytes, *, passwords: bool = True, hashes: bool = False) -> None:
         self.count = 0
-        """Number of replaced addresses, with repetitions."""
+        """The number of replaced addresses, with repetitions."""
         self.passwords: list[Hit] = []
-        """Passwords and tokens of URLs replaced since the last ``take_passwords``."""
+        """The passwords and tokens of URLs that were replaced since the last ``take_passwords``."""
         self._key, self._hashes = key, hashes
         self._find = addresses_and_secrets if passwords else addresses
         self._placeholders = Placeholders(key)
@@ -105,9 +106,8 @@ class Anonymizer:
         for number, (container, _, _) in enumerate(inside):  # the list grows during iteration, to avoid recursion
             for place, member in _members(container):
                 if isinstance(member, str):
-                    if (
-                        "@" not in member and "\\" not in member and "%" not in member
-                    ):  # as in most, which is found at once
+                    # Most strings contain none of these, which is found quickly.
+                    if "@" not in member and "\\" not in member and "%" not in member:
                         continue
                     if (new_text := self.text(member)) is not member:
                         copies.setdefault(number, container.copy())[place] = new_text
@@ -222,14 +222,14 @@ def _read(path: Path) -> bytes:
 
 
 def _make(path: Path) -> bytes:
-    """Create a key file atomically; if two processes do so at the same time, the first one wins."""
+    """Create a key file atomically; if two processes create it at the same time, the first one wins."""
     # Needed once per user, and slow to import.
     import secrets
     import tempfile
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     key = secrets.token_hex(32).encode()
-    # A temporary file is only readable by its owner from the start.
+    # From the start, only its owner can read a temporary file.
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.") as file:
         file.write(key + b"\n")
         file.flush()

@@ -16,19 +16,19 @@ from chatsquash.redaction.placeholders import Placeholders, blank_placeholders
 from chatsquash.redaction.texts import Texts, insert, text_at
 
 _PIECE, _OVERLAP = 1 << 14, 1 << 12
-"""Length and overlap of the pieces in which a text is searched if the search for all of it fails."""
+"""The length and overlap of the pieces in which a text is searched if the search for all of it fails."""
 _CALL = re.compile(r"(?<=<tool_call>)[^<]*+(?:<(?!/tool_call>)[^<]*+)*+(?=</tool_call>)")
 _NUMBER = re.compile(r"[\[,: ]-?[0-9]++(?:\.[0-9]++)?[\],} \n]")
 """A number in JSON with the characters around it."""
 _NO_PLACE = "a placeholder does not fit into the JSON"
 _LIST_RULES = ("deny", "known")
-"""Rules for listed values."""
+"""The rules for listed values."""
 _SHORTEST, _PLAIN_SHORTEST = 6, 12
-"""Minimum length of a value that is replaced throughout its session, and if all letters have the same case."""
+"""The minimum lengths of a value to replace throughout its session, in general and if its letters have one case."""
 
 
 class UnsearchedError(Exception):
-    """A text that cannot be searched."""
+    """The error for a text that cannot be searched."""
 
 
 class Redactor:
@@ -150,7 +150,7 @@ class Redactor:
         start = text.index(core)
         result = json.dumps(before, ensure_ascii=False, separators=spaced)
         if any(text[hit.start : hit.end] in result for hit in hits):
-            raise UnsearchedError(_NO_PLACE)  # for example the match of a pattern that includes JSON syntax
+            raise UnsearchedError(_NO_PLACE)  # for example because a pattern matches JSON syntax
         return text[:start] + result + text[start + len(core) :]
 
     def _redact_unparsed(self, text: str, hits: list[Hit]) -> str:
@@ -169,7 +169,7 @@ class Redactor:
         return "".join([*pieces, text[done:]])
 
     def insert(self, text: str, hits: list[Hit]) -> str:
-        """Replace hits in a text by their placeholders."""
+        """Replace hits in a text with their placeholders."""
         assert self._placeholders
         pieces, done = [], 0
         for hit in hits:
@@ -188,10 +188,10 @@ def _not_within(hits: list[Hit], spans: list[tuple[int, int]]) -> Iterator[Hit]:
 
 
 def _search(finder: Finder, text: str) -> list[Hit]:
-    """Run a finder, piece by piece if it fails on the entire text."""
+    """Run a finder on a text, or on its pieces if that fails."""
     try:
         return finder(text)
-    except Exception:  # noqa: BLE001 - unsearched text is never written, whatever the reason
+    except Exception:  # noqa: BLE001 - unsearched text is never written, whatever the error
         return [*_in_pieces(finder, text)]
 
 

@@ -1,4 +1,4 @@
-"""Finders and redactors for the options of a run."""
+"""Finders and redactors according to the options of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAMES = "names:"
 _CHOICES = ("secrets", "secrets+kingfisher", "phones", "ips", "paths", "names:FILE", "emails", "none")
 _LARGEST = 64 << 20
-"""Maximum size of a list of values in bytes."""
+"""The maximum size of a list of values in bytes."""
 
 
 def parts(redact: str | None) -> tuple[str | None, str | None]:
@@ -90,7 +90,7 @@ def check_options(options: Options) -> None:
 
 
 def redactor(options: Options, key: bytes | None = None) -> Redactor | None:
-    """Create the redactor for the options; without a key it only detects. ``None`` if only addresses are replaced."""
+    """Create the redactor for the options, if any is needed; without a key it only detects."""
     if not options.replaces:
         return None
     from chatsquash.redaction import lists
@@ -160,9 +160,10 @@ def _secrets(options: Options) -> Secrets:
     return _of_rules(options.redact_rules)
 
 
+# Preparing the rules is slow.
 @lru_cache(maxsize=4)
 def _of_rules(own: bytes | None) -> Secrets:
-    """Create the finder for built-in and user-defined rules; cached, since preparing it is slow."""
+    """Create the finder for built-in and user-defined rules."""
     from chatsquash.redaction.rules import builtin, parse_rules
     from chatsquash.redaction.secrets import Secrets
 

@@ -22,9 +22,9 @@ _MEMBERS = frozenset(("name", "kind", "literals", "shape", "entropy", "value", "
 _PACK_MEMBERS = frozenset(("anywhere", "named", "run", "before", "begins", "verbose", "commands", "flags"))
 _KIND, _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,47}"), re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtfv])|(?<=\\u00[0-9a-f][0-9a-f])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9;\[][mK]))"
-"""A shape must not follow a letter or digit, unless that ends an escape sequence."""
+"""The condition that a shape must not follow a letter or digit, unless that ends an escape sequence."""
 _NO_ESCAPE = r"(?!(?<=\\)[nrt])"
-"""A shape without initial literal does not start with the letter of an escaped line break."""
+"""The condition that a shape without initial literal does not start with the letter of an escaped line break."""
 _END = r"(?![A-Za-z0-9_])"
 _QUOTE = r"""(?:\\{0,16}+["'`]|&quot;)"""
 _SPACE = r"(?:\s|\\{1,16}+[nrt])"
@@ -45,18 +45,18 @@ class Rule(Struct, frozen=True):
     kind: str
     """The kind in the placeholder, if the shape identifies the value."""
     literals: tuple[str, ...]
-    """One of them must be near; built-in shapes start with one, unless ``anywhere`` is set."""
+    """The words of which one must be near; built-in shapes start with one, unless ``anywhere`` is set."""
     shape: str
     """A pattern; its first group named ``secret...`` or ``bare`` is the value, otherwise the entire match."""
     entropy: float = 0.0
-    """Minimum entropy of the value in bits per character."""
+    """The minimum entropy of the value in bits per character."""
     value: Check = "shape"
     reach: int = _REACH
-    """Characters from the literal on in which the shape is searched for."""
+    """The number of characters from the literal on in which the shape is searched for."""
     before: int = 0
-    """Characters before the literal in which the shape starts; if 0, it starts with the literal."""
+    """The number of characters before the literal in which the shape starts; if 0, it starts with the literal."""
     begins: tuple[str, ...] = ()
-    """Possible beginnings of a shape that starts ``before`` the literal."""
+    """The possible beginnings of a shape that starts ``before`` the literal."""
     anywhere: bool = False
     """Whether the literal may be within the shape or before it."""
     begins_with_name: bool = False
@@ -66,9 +66,9 @@ class Rule(Struct, frozen=True):
     run: bool = False
     """Whether the shape is only searched for if a random-looking run follows the literal."""
     commands: tuple[str, ...] = ()
-    """Commands to whose flags the rule is limited."""
+    """The commands to whose flags the rule is limited."""
     source: str = ""
-    """URL of the documentation of the shape."""
+    """The URL of the documentation of the shape."""
     group: str = ""
     """The file of the built-in rules that contains the rule."""
     is_own: bool = False
@@ -94,7 +94,7 @@ _compiled: dict[str, re.Pattern[str]] = {}
 
 
 class Documented(NamedTuple):
-    """The entry of a rule in the documentation."""
+    """The entry for a rule in the documentation."""
 
     group: str
     name: str
@@ -150,7 +150,7 @@ def _rule(members: Any, place: str, group: str) -> Rule:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(f"{place}: name is missing, or not made of lower-case letters, digits and hyphens")
     members = _with_flags(members) if "flags" in members else members
-    _refuse(members, f"{place} ({name})")
+    _validate(members, f"{place} ({name})")
     value = members.get("value", "shape")
     return Rule(
         name=name,
@@ -190,7 +190,7 @@ def _with_flags(members: dict[str, Any]) -> dict[str, Any]:
     return members | {"literals": literals, "shape": f"(?:{'|'.join(shapes)}){value}", "value": "password"}
 
 
-def _refuse(members: dict[str, Any], place: str) -> None:
+def _validate(members: dict[str, Any], place: str) -> None:
     """Raise ``UsageError`` for a rule with invalid members."""
     literals, shape, reach, least = (members.get(each) for each in ("literals", "shape", "reach", "entropy"))
     kind = members.get("kind", "SECRET")
@@ -241,7 +241,7 @@ _OTHER_THINGS = words("""
     callback fn func function generator parser reader writer loader cache counter model schema template
     wordlist dictionary page cursor num no number type typ event action command cmd through
 """)
-"""Words after one for a secret that make it something about a secret."""
+"""Words that, after a word for a secret, turn it into a description of a secret."""
 _OTHER_TOKENS = words("""
     page next prev previous continuation sync cursor num max min total prompt completion input output stop eos bos pad
     unk special mask sep cls count n new generated cached public publishable anon site recv pageable idempotency sort
@@ -254,18 +254,18 @@ _OTHER_TOKENS = words("""
     sorted ordering map dictionary json yaml attribute prop property state context form button menu which each same
     this that the a an any some first last other default natural primary cached memo memoize
 """)
-"""Words before one for a secret with the same effect."""
+"""Words that have the same effect before a word for a secret."""
 _KEYS, _ALIKE = ("key", "keys"), ("auth", "cert", "tls")
 _ENDING = re.compile(
     r"([a-z]{1,20}?)(password|passwd|passphrase|pwd|secret|token|apikey)|"
     r"(bind|root|admin|user|db|ldap|smtp|mail|ftp|auth|require|store|key|srcstore|deststore|srckey|destkey|trust)(pw|pass)"
 )
-"""Words that are sometimes written as one: ``PGPASSWORD``."""
+"""Words that are sometimes joined to the previous word: ``PGPASSWORD``."""
 _SECRET_KEYS = words("""
     api access secret private auth authentication encryption signing master account app application license shared
     session service consumer webhook admin root deploy subscription client license
 """)
-"""Words before ``key`` that make it a secret, in prose and plurals."""
+"""Words that, before ``key`` in prose and plurals, make it a secret."""
 _SPLIT = (("pass", "word"), ("pass", "phrase"), ("pass", "code"), ("pass", "wd"), ("pass", "key"))
 
 
@@ -281,18 +281,18 @@ def level(name: str) -> Level:
         return "password"
     if before and before[-1] in _OTHER_TOKENS:
         return ""
-    is_said = word == "keys" or " " in name
-    return _of_key(before, is_said=is_said) if word in _KEYS else "token"
+    is_in_prose = word == "keys" or " " in name
+    return _of_key(before, is_in_prose=is_in_prose) if word in _KEYS else "token"
 
 
 def names_secret(value: str) -> bool:
-    """Return whether a value is itself the name of a secret, that is, contains a word for one."""
+    """Return whether a value is itself the name of a secret, because it contains a word for one."""
     return any(word in _PASSWORD_WORDS or word in _RANDOM or word in _ALIKE for word in _parts(value))
 
 
-def _of_key(before: list[str], *, is_said: bool) -> Level:
+def _of_key(before: list[str], *, is_in_prose: bool) -> Level:
     """Return the kind of value expected for a key: a password if it is secret, otherwise a token if qualified."""
-    if not before or (is_said and before[-1] not in _SECRET_KEYS):
+    if not before or (is_in_prose and before[-1] not in _SECRET_KEYS):
         return ""
     return "password" if "secret" in before else "token"
 

@@ -1,4 +1,4 @@
-"""A second detector for secrets: the rules of Kingfisher, run in-process without network access."""
+"""A second detector for secrets: the rules of Kingfisher, which run in-process without network access."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from chatsquash.redaction.lookalikes import is_lookalike
 from chatsquash.redaction.secrets import kind_of
 
 _folder: str | None = None
-"""Folder for compiled rules, if they are cached."""
+"""The folder for compiled rules, if they are cached."""
 
 
 def keep_in(folder: str) -> None:
-    """Cache compiled rules in a folder, which makes loading them ten times as fast."""
-    global _folder  # noqa: PLW0603 - one of a process
+    """Cache compiled rules in a folder, which makes loading them ten times faster."""
+    global _folder  # noqa: PLW0603 - one per process
     _folder = folder
 
 

@@ -16,36 +16,34 @@ from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
-"""Maximum depth of nested texts."""
+"""The maximum depth of nested texts."""
 _BEFORE_RUN = 48
-"""Characters before a run in which a word may identify it."""
+"""The number of characters before a run in which a word may identify it."""
 _USERINFO = 300
-"""Maximum length of the userinfo of a URL."""
+"""The maximum length of the userinfo of a URL."""
 _NO_USERINFO = (b" ", b"\n", b'"', b"'", b"/", b"(", b"")
 _REST = 8
-"""Characters on the next line that may belong to a value rather than to other text."""
-_LEAST = 12
-"""Minimum size in bytes of a record that may contain a secret."""
+"""The number of characters on the next line that may belong to a value rather than to other text."""
 
 _UNKNOWN = (None, "SECRET")
-_BEHIND = re.compile(r"(?![ \t]{0,8}+(?:=|:[ =]))")
-"""What may follow the last line of a value: nothing that makes it a name."""
+_NO_VALUE_AFTER = re.compile(r"(?![ \t]{0,8}+(?:=|:[ =]))")
+"""A condition for the text after the last line of a value: it must not make that line a name."""
 _SETTING = re.compile(r"[A-Za-z_][\w.-]{0,80}+(?:=[^\s=]|:[ ]?[^\s])")
 """The name of a setting at the start of a line, with its value."""
 
 
 class Secrets:
-    """Finds the matches of rules."""
+    """Finds the matches of rules in texts."""
 
     def __init__(self, rules: Sequence[Rule] | None = None) -> None:
         rules = builtin() if rules is None else rules
         self._commands = commands.Commands(rule for rule in rules if rule.commands)
-        ours = [rule for rule in rules if not rule.is_own and not rule.commands]
-        self._shapes = Shapes([rule for rule in ours if rule.value == "shape"])
+        built_in = [rule for rule in rules if not rule.is_own and not rule.commands]
+        self._shapes = Shapes([rule for rule in built_in if rule.value == "shape"])
         self._by_word: dict[str, list[Rule]] = {}
         self._names: dict[str, Rule] = {}
         before_runs: dict[str, list[Rule]] = {}
-        for rule in ours:
+        for rule in built_in:
             if rule.value != "shape" or rule.before:
                 for literal in rule.literals:
                     if rule.begins_with_name:
@@ -105,7 +103,7 @@ class Secrets:
         return self._by_word.get(word, ())
 
     def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
-        """Return the runs that a word before them identifies as secrets."""
+        """Return the runs that are secrets according to a word before them."""
         low = max(0, start - _BEFORE_RUN)
         words = {match[0].decode() for match in self._telling.finditer(data.lower, low, start + 1)}
         rules = (rule for word in words for rule in self._before_runs[word])
@@ -120,23 +118,23 @@ class Secrets:
         return encoded
 
     def _search_joined(
-        self, text: str, start: int, end: int, whole: dict[int, str], deep: int
+        self, text: str, start: int, end: int, unjoined_kinds: dict[int, str], deep: int
     ) -> tuple[list[Hit], int]:
-        """Return the secrets in a token once its lines are joined, and the end of these lines."""
+        """Return the secrets in a token whose lines are joined, and the end of these lines."""
         last = start
         for layer in forms.joined_lines(text, start, end):
             last = layer.spans[-1][1]
-            hits = self._broken_hits(text, layer, whole, deep) if self._may_hold(layer) else []
+            hits = self._broken_hits(text, layer, unjoined_kinds, deep) if self._may_contain_secret(layer) else []
             if hits:
                 return hits, last
         return [], last
 
-    def _broken_hits(self, text: str, layer: forms.JoinedLines, whole: dict[int, str], deep: int) -> list[Hit]:
+    def _broken_hits(self, text: str, layer: forms.JoinedLines, unjoined_kinds: dict[int, str], deep: int) -> list[Hit]:
         """Return the hits that only exist in the joined token and cannot end with the first line."""
         return [
             hit
             for hit in self._search_rendering(layer, deep)
-            if _is_continued(text, layer, hit, whole) and not self._is_complete(text, layer, hit)
+            if _is_continued(text, layer, hit, unjoined_kinds) and not self._is_complete(text, layer, hit)
         ]
 
     def _is_complete(self, text: str, layer: forms.JoinedLines, hit: Hit) -> bool:
@@ -144,7 +142,7 @@ class Secrets:
         end = next((end for _, end in layer.spans if end > hit.start), hit.end)
         return end < hit.end and hit.value in layer.text and self._shapes.fits(text, hit.start, end)
 
-    def _may_hold(self, layer: forms.JoinedLines) -> bool:
+    def _may_contain_secret(self, layer: forms.JoinedLines) -> bool:
         """Return whether a joined token starts like a shape, is encoded, or follows a word for a secret."""
         lower = Bytes(layer.text).lower
         if self._words.any_in(lower) or self._telling.search(lower):
@@ -195,28 +193,31 @@ def merge_overlapping(hits: Iterable[Hit]) -> list[Hit]:
     return separate
 
 
+# Userinfo is rare, so this check precedes the rules.
 def _is_userinfo(data: Bytes, at: int) -> bool:
-    """Return whether an at sign may end the userinfo of a URL, which is rare."""
+    """Return whether an at sign may end the userinfo of a URL."""
     before = data.plain[at - 1 : at]
     return before not in _NO_USERINFO and data.plain.rfind(b"://", max(0, at - _USERINFO), at) >= 0
 
 
-def _is_continued(text: str, layer: forms.JoinedLines, hit: Hit, whole: dict[int, str]) -> bool:
+def _is_continued(text: str, layer: forms.JoinedLines, hit: Hit, unjoined_kinds: dict[int, str]) -> bool:
     """Return whether a hit in a joined token continues across a line end, rather than into another value or name.
 
     A value that is only identified by a name ends with its line.
     """
     starts = [start for start, _ in layer.spans[1:-1] if hit.start < start < hit.end]
     if not starts:
-        return hit.start not in whole
+        return hit.start not in unjoined_kinds
     is_encoded = hit.value not in layer.text
     if not is_encoded and hit.kind == "SECRET":
         return False
     if any(_SETTING.match(text, start) or text.startswith("--", start) for start in starts):
         return False
-    if not _BEHIND.match(text, hit.end):
+    if not _NO_VALUE_AFTER.match(text, hit.end):
         return False
-    return not any(starts[0] <= start < hit.end for start in whole) and (is_encoded or whole.get(hit.start) in _UNKNOWN)
+    return not any(starts[0] <= start < hit.end for start in unjoined_kinds) and (
+        is_encoded or unjoined_kinds.get(hit.start) in _UNKNOWN
+    )
 
 
 def _with_padding(text: str, end: int) -> int:

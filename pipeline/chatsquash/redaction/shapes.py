@@ -1,4 +1,4 @@
-"""Search for secrets with a known shape in random-looking runs, and for the words that identify others."""
+"""Search for secrets with a known shape in random-looking runs, and for the words that identify other secrets."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin
 
 _FIRST = 3
-"""Length of the prefix by which rules with an initial literal are indexed."""
+"""The length of the prefix by which rules with an initial literal are indexed."""
 _LOOKS_BACK, _NEAR, _END = 48, 40, 4
-"""Characters before a run in which its value may start, and around it in which a literal may be."""
+"""The numbers of characters before a run in which its value may start, and around it in which a literal may be."""
 _AROUND = 160
-"""Characters around a run in which a shape with an inner literal is searched for."""
+"""The number of characters around a run in which a shape with an inner literal is searched for."""
 _JOINTS = ".$*~:@!|"
-"""Characters that join the parts of a value, some of which may not look random."""
+"""The characters that join the parts of a value, some of which may not look random."""
 _PARTS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-" + _JOINTS
 _INNER = re.compile(r"[/+~](?=[A-Za-z0-9])")
 _ESCAPE = re.compile(r"(?:(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}|(?<=\[)[0-9;]{0,8}m)")
 """The rest of an escape before a value."""
 _SECRET = re.compile(r"secret|bare")
 _BLOB = 120
-"""Length from which a run may be a base64 file."""
+"""The length from which a run may be a base64 file."""
 
 
 class Shapes:
@@ -63,7 +63,7 @@ class Shapes:
         return any(map(partial(self._beginning, text), starts)) or bool(self._within.search(text, at))
 
     def fits(self, text: str, start: int, end: int) -> bool:
-        """Return whether a part of a text matches a rule, be it a secret or an example."""
+        """Return whether a part of a text matches a rule, whether as a secret or an example."""
         return any(rule.pattern.match(text, start, end) for rule in (*self._beginning(text, start), *self._unanchored))
 
     def kind(self, value: str) -> str | None:
@@ -91,7 +91,7 @@ def builtin_shapes() -> Shapes:
 
 @lru_cache(maxsize=4096)
 def kind_of(value: str) -> str:
-    """Return the kind of a value by its shape; ``SECRET`` if only its context identifies it."""
+    """Return the kind of a value according to its shape, or ``SECRET`` if only its context identifies it."""
     return builtin_shapes().kind(value) or "SECRET"
 
 
@@ -126,14 +126,15 @@ def _beginnings(text: str, start: int, end: int) -> Iterable[int]:
     return begins
 
 
+# Base64 contains short key prefixes by chance.
 def _is_base64(text: str, start: int, end: int) -> bool:
-    """Return whether a long run is base64, which contains short key prefixes by chance."""
+    """Return whether a long run is base64."""
     run = text[start:end]
     return "+" in run and "/" in run and not ("-" in run or "_" in run or "~" in run)
 
 
 SHORTEST = 16
-"""Minimum length of a run; nearly all keys have longer ones."""
+"""The minimum length of a run; nearly all keys have longer ones."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
 _ONE, _NONE = ord("a"), ord(" ")
@@ -151,10 +152,11 @@ _DIGIT = re.compile(rb"[0-9](?:(?=[A-Za-z])|(?<=[A-Za-z].))")
 _CAPITAL = re.compile(rb"[A-Z](?:[a-z][A-Z]|[A-Z]{15})")
 """Patterns that do not occur in names: a digit next to a letter, and capitals in an order or number unlike words."""
 _NEEDLE = b"a" * SHORTEST
+# Searching for all words at once is slower per character but has less overhead.
 _SHORT = 1000
-"""Length up to which all words are searched for at once, which is slower per character but has less overhead."""
+"""The maximum length for searching for all words at once."""
 _PIVOTS = "-jqzkxw"
-"""Letters that are rare enough to make searching for them in a word fast."""
+"""The rare letters of words, for which searching is fast."""
 
 
 _Around = tuple[re.Pattern[bytes], list[tuple[int, str]]]
@@ -215,7 +217,7 @@ class Words:
         places: list[tuple[int, str]] = []
         if len(lower) <= _SHORT:
             each = self._at_once.search(lower)
-            while each:  # words may overlap
+            while each:  # because words may overlap
                 places.append((each.start(), each[0].decode()))
                 each = self._at_once.search(lower, each.start() + 1)
         else:

@@ -1,4 +1,4 @@
-"""Join the strings of JSON values to search them in one pass, and write replacements back."""
+"""Join the strings of JSON values to search them in one pass, and write the replacements back."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.redaction.hits import Hit
 
+# Each text starts and ends with a line, and matches across it do not count.
 _BETWEEN = "\n\0\n"
-"""Separator of joined texts; each text starts and ends with a line, and matches across it do not count."""
+"""The separator of joined texts."""
 _STRUCTURE = frozenset(
     (
         *("messages", "conversations", "prompt", "completion", "chosen", "rejected", "text", "content", "value"),
@@ -21,7 +22,7 @@ _STRUCTURE = frozenset(
         *("reasoning_content", "reasoning", "thinking", "tool_calls", "required", "enum", "input", "evidence"),
     )
 )
-"""Structural keys of records, which reveal nothing about their values."""
+"""The structural keys of records, which reveal nothing about their values."""
 _TEXT_KEYS = frozenset(("content", "reasoning_content", "arguments"))
 """Keys of message texts, which are only texts unless they start like media."""
 _ARGUMENT_KEYS = frozenset(("arguments", "args", "input", "parameters", "input_schema", "inputSchema"))
@@ -43,14 +44,14 @@ _SEALED = frozenset(
         *("thoughtSignatures", "encrypted_content", "encrypted", "redacted", "redactedData", "redactedContent"),
     )
 )
-"""Opaque values of a service, which rejects them if they were changed."""
+"""Opaque values of a service, which rejects them if they have been changed."""
 _SEALED_TYPES = ("redacted_thinking", "reasoning.encrypted")
-"""Types of blocks with opaque ``data``."""
+"""The types of blocks with opaque ``data``."""
 _MEDIA = frozenset(("data", "file_data", "image", "b64_json"))
 """Members that contain an image, audio or a file, if a member next to them indicates it."""
 _MEDIA_BESIDE = frozenset(("format", "mimeType", "mime_type", "media_type", "mediaType", "file_data"))
 _WORDS = frozenset(("signature", "encrypted", "redacted"))
-"""Keys that also have other meanings."""
+"""The keys that also have other meanings."""
 _BLOCK = frozenset(("type", "thinking", "text", "reasoning"))
 """Members that identify an opaque value next to them."""
 _MEDIA_URL = re.compile(
@@ -91,13 +92,13 @@ _TYPES = frozenset(
     )
 )
 _VOCABULARY = {"role": _ROLES, "from": _ROLES, "type": _TYPES}
-"""Words of formats and schemas, which lists must not replace."""
+"""The words of formats and schemas, which lists must not replace."""
 _SPECIAL = _IDS | _SEALED | _MEDIA
 _NAMES = ("name", "key", "variable")
-"""Members next to a ``value`` that name it."""
+"""The members next to a ``value`` that name it."""
 _LONGEST_NAME = 80
 _LARGE, _SMALL = 100_000, 10
-"""Minimum of numbers that may be private, and of those that may be on a list."""
+"""The minimum of numbers that may be private, and the minimum of those that may be on a list."""
 
 
 class TextPlace(NamedTuple):
@@ -124,9 +125,9 @@ class Texts:
         self._texts: list[str] = []
         """The texts at the places, some with context."""
         self._around: dict[int, tuple[int, int]] = {}
-        """Length of the context before and after a text, if it has any."""
+        """The length of the context before and after a text, if it has any."""
         self._values: list[int] = []
-        """Number of places before those of each value."""
+        """The number of places before those of each value."""
         for value in values:
             self._values.append(len(self._texts))
             self._walk(value)
@@ -135,7 +136,7 @@ class Texts:
     def _walk(self, value: Json) -> None:
         inside: list[tuple[Any, bool]] = [(value, False)]
         places, texts = self._places, self._texts
-        while inside:  # without recursion; the order is irrelevant
+        while inside:  # The traversal needs no recursion, because the order is irrelevant.
             container, is_argument = inside.pop()
             is_object = isinstance(container, dict)
             members: Iterable[tuple[Any, Json]] = container.items() if is_object else enumerate(container)
@@ -173,7 +174,7 @@ class Texts:
 
     @cached_property
     def _spans(self) -> tuple[list[int], list[int]]:
-        """The start and end of each text in the joined text; only computed if something is found."""
+        """The start and end of each text in the joined text, which are only computed if something is found."""
         starts, ends, at = list[int](), list[int](), 0
         for number, text in enumerate(self._texts):
             before, after = self._around.get(number, (0, 0))
@@ -216,7 +217,7 @@ def _digits(number: float) -> str:
 
 
 def insert(replacements: Iterable[tuple[TextPlace, str]]) -> None:
-    """Write replacements to their places; keys last, since they lead to the other places."""
+    """Write replacements to their places."""
     keys: dict[int, tuple[dict[str, Any], dict[str, str]]] = {}
     for place, text in replacements:
         if place.what == "key":
@@ -226,6 +227,7 @@ def insert(replacements: Iterable[tuple[TextPlace, str]]) -> None:
             place.container[place.key] = type(before)(text) * (-1 if before < 0 else 1)
         else:
             place.container[place.key] = text
+    # Keys are replaced last, because they lead to the other places.
     for container, names in keys.values():
         members: dict[str, Any] = {}
         for key, member in container.items():
@@ -240,8 +242,9 @@ def _name(container: Any, key: str) -> str:
     return name if isinstance(name, str) and len(name) <= _LONGEST_NAME else key
 
 
+# Two forms of one value have the same placeholder, so two keys may coincide.
 def _unused(name: str, members: dict[str, Any], before: dict[str, Any]) -> str:
-    """Return a unique key, since two forms of one value have the same placeholder."""
+    """Return a unique key."""
     number, unused = 1, name
     while unused in members or (unused != name and unused in before):
         number += 1
@@ -250,7 +253,7 @@ def _unused(name: str, members: dict[str, Any], before: dict[str, Any]) -> str:
 
 
 def _is_argument(container: Any, key: Any) -> bool:
-    """Return whether everything below a member comes from the model or the user; the input of a request does not."""
+    """Return whether everything below a member comes from the model or the user, unlike the input of a request."""
     return key in _ARGUMENT_KEYS and (key != "input" or bool(_CALL_MEMBERS & container.keys()))
 
 

@@ -17,9 +17,9 @@ from chatsquash.redaction.hits import Hit
 
 RULE = "url-userinfo"
 _FEW, _NEAR = 1000, 256
-"""Maximum number of at signs that are checked individually, and the characters before each."""
+"""The maximum number of at signs that are checked individually, and of the characters before each."""
 _SHORTEST = 20
-"""Minimum length of a user that may be a token."""
+"""The minimum length of a user that may be a token."""
 
 _SLASH = r"(?:/|\\{1,8}+(?:/|u002[fF]))"
 _BRACKETED = r"<[^\s<>@/\\\"']{1,80}+>"
@@ -36,11 +36,11 @@ _NESTED = (
 )
 _USERINFO = f"{_LITERAL}|{_NESTED}"
 _IN_JSON = re.compile(rb":(?:\\*+/\\*+/|\\++u002[fF]\\++u002[fF])(?:[^\s/@\"u]|u(?!002[fF]))*+@")
-"""In JSON: two slashes and an at sign without anything between them that ends the userinfo."""
+"""Two slashes and an at sign in JSON, with nothing between them that ends the userinfo."""
 _JSON_ESCAPE = re.compile(r"\\{1,8}+u00([0-9a-fA-F]{2})")
 _PORT = re.compile(r"[0-9]{1,5}+[^\w.~!$*%+-]", re.ASCII)
 _PUBLIC_KEY, _PROJECT = re.compile(r"[0-9a-f]{32}"), re.compile(r"[A-Za-z0-9.-]{1,255}+(?::[0-9]{1,5}+)?/[0-9]++(?!\w)")
-"""Public keys of Sentry projects, which only allow error reports to be sent."""
+"""Public keys of Sentry projects, which can only be used to send error reports."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TOKEN = re.compile(r"[A-Za-z0-9_~-]{20,255}={0,2}")
 _PART = re.compile(r"[A-Za-z0-9]{12,}+")
@@ -57,7 +57,7 @@ _EXAMPLE = (
     r"|change[-_]?(?:me|it)|redacted|hidden|removed|filtered|masked|omitted|example|placeholder|x-oauth-basic"
     r"|postgres|root|admin|administrator|guest|user|username|test|mysql|minioadmin)"
 )
-_compiled = cache(re.compile)  # compiled lazily
+_compiled = cache(re.compile)  # compiled on first use
 _NOT_A_PASSWORD = f"(?:(?:{_REFERENCE})[-_.]?){{1,8}}|{_MASK}|{_EXAMPLE}"
 
 
@@ -66,9 +66,9 @@ class Userinfo(NamedTuple):
 
     start: int
     user: int
-    """End of the user, which may be an address; its start if the user is a secret."""
+    """The end of the user, which may be an address; its start if the user is a secret."""
     end: int
-    """Offset after the at sign."""
+    """The offset after the at sign."""
     secrets: tuple[Hit, ...]
 
 
@@ -78,7 +78,7 @@ def may_contain_userinfo(data: bytes) -> bool:
 
 
 def may_have_userinfo(text: str) -> bool:
-    """Return whether a text may contain userinfo; most texts with an at sign do not."""
+    """Return whether a text may contain userinfo; most texts with an at sign contain none."""
     is_escaped = ("\\" in text and "u0040" in text) or ("%" in text and ("3A" in text or "3a" in text))
     return is_escaped or _may_follow(text, "@", ("://", "\\/", "u002"))
 
@@ -91,8 +91,9 @@ def userinfos(text: str) -> Iterator[Userinfo]:
             yield user
 
 
+# Starting at the sign is faster than searching for all slashes.
 def _may_follow(text: AnyStr, sign: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
-    """Return whether slashes precede a sign without white space between; faster than searching for all slashes."""
+    """Return whether slashes precede a sign without white space between them."""
     floor, at = 0, text.find(sign)
     for _ in range(_FEW):
         if at < 0:
@@ -142,7 +143,7 @@ def _inner_parts(match: re.Match[str]) -> tuple[_UrlPart, _UrlPart | None, int]:
 
 
 def _classify(text: str, user: _UrlPart, password: _UrlPart | None, end: int) -> Userinfo | None:
-    """Classify userinfo; ``None`` if it may be an address or something else."""
+    """Classify userinfo, or return ``None`` if it may be an address or something else."""
     is_token = _is_token(user.value) and not (password is None and _is_public(text, user, end))
     if password is None:
         if not is_token and not _is_public(text, user, end):
@@ -189,7 +190,7 @@ def _is_public(text: str, user: _UrlPart, end: int) -> bool:
 
 
 def _kind(value: str) -> str:
-    """Return the kind of a secret, which only depends on its value."""
-    from chatsquash.redaction.secrets import kind_of  # whose rules few texts need
+    """Return the kind of a secret, which depends only on its value."""
+    from chatsquash.redaction.secrets import kind_of  # whose rules are rarely needed
 
     return kind_of(value)
