@@ -87,11 +87,9 @@ def is_inlined(messages: list[Message]) -> bool:
     return any(map(_first_tag, sides))
 
 
+# Calls in markup have no ids, so results are matched with the preceding calls in order.
 def to_native(messages: list[Message]) -> list[Message]:
-    """Convert messages with markup to native calls and results where possible.
-
-    Calls in markup have no ids, so results are matched with the preceding calls in order.
-    """
+    """Convert messages with markup to native calls and results where possible."""
     out: list[Message] = []
     waiting: deque[dict[str, Any]] = deque()
     for at, message in enumerate(messages):

@@ -265,11 +265,9 @@ def custom(tool: Json) -> dict[str, Any] | None:
     return definition if isinstance(definition, dict) else None
 
 
+# A definition of type ``custom`` with a schema is a function, as in Anthropic's API.
 def custom_definition(tool: Json) -> dict[str, Any] | None:
-    """Return the name, description and format of a custom tool in either OpenAI spelling; ``None`` otherwise.
-
-    A definition of type ``custom`` with a schema is a function, as in Anthropic's API.
-    """
+    """Return the name, description and format of a custom tool in either OpenAI spelling; ``None`` otherwise."""
     if (definition := custom(tool)) or not isinstance(tool, dict) or tool.get("type") != "custom":
         return definition
     is_function = isinstance(tool.get("function"), dict) or has_schema(tool) or "custom" in tool

@@ -48,11 +48,9 @@ def split_marks(conversation: Conversation, parts: list[int]) -> list[Mark] | No
     return [mark for mark, count in zip(marks, parts, strict=True) for _ in range(count)]
 
 
+# Presets write each assistant turn as a separate message, or consecutive turns as one message.
 def record_marks(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str, Any]) -> list[Mark]:
-    """Return the marks of a record, which may end before its conversation does.
-
-    Presets write each assistant turn as a separate message, or consecutive turns as one message.
-    """
+    """Return the marks of a record, which may end before its conversation does."""
     if "messages" in record:
         places = [*_places(record["messages"])]
     else:

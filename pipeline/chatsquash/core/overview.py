@@ -75,11 +75,9 @@ class Overview(NamedTuple):
         return f"<div><p>{above}</p><table>{rows}</table>{below}</div>"
 
 
+# A single name has no count, because its count would equal the total of the row.
 def count_parts(counts: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-    """Return names with their counts as the parts of a row.
-
-    Counts of 0 are skipped. A single name has no count, because its count would equal the total of the row.
-    """
+    """Return names with their counts as the parts of a row, without counts of 0."""
     positive = [(name, count) for name, count in counts if count]
     return comma_separated(f"{count:,} {name}" if len(positive) > 1 else name for name, count in positive)
 

@@ -264,9 +264,10 @@ class History(Struct):
         return jsonio.loads(raw)
 
 
+# It differs for each run so that runs cannot be confused.
 @cache
 def _marker(number: int) -> bytes:
-    """Return the marker of a run, which differs for each run so that runs cannot be confused."""
+    """Return the marker of a run."""
     return b'%b%d"' % (MARKER, number)
 
 

@@ -274,8 +274,9 @@ class _ShapeReader:
             self.bounds.check_size(data, len(data))
         return replace(line, buffer=data, start=0, stop=len(data))
 
+    # Equal messages then share their objects.
     def adopt(self, messages: list[Message]) -> None:
-        """Continue with these messages instead of the equal ones read last, so that objects are shared."""
+        """Continue with these messages instead of the equal ones read last."""
         if self.loader:
             self.loader.adopt(messages)
         else:

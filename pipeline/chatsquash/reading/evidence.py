@@ -89,11 +89,9 @@ _raw_answer = _answer_decoder(_RawChoice, {})
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
+# Such a line has no member that another envelope requires, and its response has only members known in chat.
 def is_chat(line: bytes | bytearray) -> bool:
-    """Return whether a line is certainly a chat exchange, so that other formats need not be considered.
-
-    The line has no member that another envelope requires, and its response has only members known in chat.
-    """
+    """Return whether a line is certainly a chat exchange, so that other formats need not be considered."""
     try:
         members = raw_members(line)
         is_read, choices = _decode_choices(members.response)

@@ -114,8 +114,9 @@ class Loader:
         self.last = self.answers.add(exchange, self.form, turns, loaded_request)
         return (RepeatedViolation("missing-history"),) if is_missing else ()
 
+    # Equal messages then share their objects.
     def adopt(self, messages: list[Message]) -> None:
-        """Continue with these messages instead of the equal ones loaded last, so that objects are shared."""
+        """Continue with these messages instead of the equal ones loaded last."""
         if self.before:
             self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
             if self.last and self.last.request:

@@ -208,11 +208,9 @@ class MixedSessionsError(Exception):
     """The lines of a file have the ids of several sessions, so it must be split first."""
 
 
+# A single line with another id may be a mistake of the logger, which a check reports.
 def until_mixed(items: Iterator[Entry | SkippedLine]) -> Iterator[Entry | SkippedLine]:
-    """Yield the items of a file; raise ``MixedSessionsError`` once two ids have two lines each.
-
-    A single line with another id may be a mistake of the logger, which a check reports.
-    """
+    """Yield the items of a file; raise ``MixedSessionsError`` once two ids have two lines each."""
     seen: set[str] = set()
     confirmed: set[str] = set()
     for item in items:

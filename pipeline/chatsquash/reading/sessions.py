@@ -144,9 +144,10 @@ def _copy(file: BinaryIO, folder: Folder) -> str:
     return name
 
 
+# The log itself is not damaged.
 @contextmanager
 def _or_shortage(file: BinaryIO, folder: Folder) -> Iterator[None]:
-    """Raise ``ShortageError`` for any problem with a copy, because the log itself is not damaged."""
+    """Raise ``ShortageError`` for any problem with a copy."""
     try:
         yield
     except OSError as problem:

@@ -70,8 +70,9 @@ def read(folder: Folder, place: Place) -> bytes:
     return data
 
 
+# In this order, the file is expanded only once.
 def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tuple[Place, bytes]]:
-    """Yield the JSON of records in file order, so that the file is expanded once; raise the same errors as ``read``."""
+    """Yield the JSON of records in file order; raise the same errors as ``read``."""
     if not is_dataset(folder.path / name):
         raise UsageError(f"{name}: is not a file of records")
     in_order = sorted(places, key=attrgetter("row"))

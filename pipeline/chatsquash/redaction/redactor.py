@@ -49,7 +49,7 @@ class Redactor:
         self._protected = protected
         """Returns spans that are replaced as a unit elsewhere, so that no part of them is replaced here."""
         self.passed_over = 0
-        """Number of texts that were not searched in the last call: media, signatures and protocol ids."""
+        """The number of texts that were not searched in the last call: media, signatures and protocol ids."""
 
     def hits(self, text: str, finders: Sequence[Finder] | None = None) -> list[Hit]:
         """Return the hits in a text, which may be nested.

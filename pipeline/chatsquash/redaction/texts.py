@@ -136,7 +136,7 @@ class Texts:
     def _walk(self, value: Json) -> None:
         inside: list[tuple[Any, bool]] = [(value, False)]
         places, texts = self._places, self._texts
-        while inside:  # The traversal needs no recursion, because the order is irrelevant.
+        while inside:  # without recursion; the order is irrelevant
             container, is_argument = inside.pop()
             is_object = isinstance(container, dict)
             members: Iterable[tuple[Any, Json]] = container.items() if is_object else enumerate(container)

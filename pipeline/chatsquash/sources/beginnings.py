@@ -51,7 +51,7 @@ class Beginning:
     def __init__(self, file: BinaryIO, hashed: Callable[[memoryview], object] | None) -> None:
         self.file, self.data = file, b""
         self.size = 0
-        """Number of bytes hashed so far."""
+        """The number of bytes hashed so far."""
         self._hashed = hashed
         self._position = 0
         self._is_open = True

@@ -75,11 +75,9 @@ def _compare(size: int, modified: int | None, before: int, now: int | None) -> s
     return REWRITE if modified != now else None
 
 
+# Documents are not limited, because they have no lines at which they could end.
 def limit_to_discovered_size(file: BinaryIO, log: Log) -> BinaryIO:
-    """Limit a log that grew to its last complete line at discovery; return any other file unchanged.
-
-    Documents are not limited, because they have no lines at which they could end.
-    """
+    """Limit a log that grew to its last complete line at discovery; return any other file unchanged."""
     is_complete_log = (
         log.part is None and not log.unit and not log.is_copy
     )  # neither a document nor a copy of a compressed log

@@ -91,8 +91,9 @@ def _continues_without_argument(reply: Reply, text: str) -> bool:
     return any(each.last_prompt() != text or _is_answer(each) for each in _siblings(reply))
 
 
+# Such trees were logged before the reply with their call.
 def find_later_calls(replies: list[Reply], links: list[Link]) -> None:
-    """Link trees that started before the reply with their call was complete, and were therefore logged before it."""
+    """Link trees that started before the reply with their call was complete."""
     firsts = [reply for reply in replies if reply.parent is None and not _has_origin(links[reply.tree])]
     if len(firsts) < 2:
         return

@@ -133,8 +133,9 @@ class _TreeKinds:
             return True
         return not link.is_short and trunk.length > 1 and bool(trunk.last.tools)
 
+    # These paths form one tree because they begin alike.
     def set_equal_calls(self, tree: int, members: list[LogPath]) -> None:
-        """Mark as sub-agents the paths that equal calls started, which form one tree because they begin alike."""
+        """Mark as sub-agents the paths that equal calls started."""
         link = self._links[tree]
         if len(members) > 1 and members[0].kind == "subagent" and link.caller and link.is_exact:
             for path in members[1 : equal_calls(link.caller) - self._callers[link.caller.reply.number] + 1]:

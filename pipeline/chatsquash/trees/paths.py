@@ -134,8 +134,9 @@ def assign_replies(trees: Iterable[list[P]]) -> dict[int, P]:
     return owners
 
 
+# Cycles are possible because a log and a file may contradict each other.
 def end_loops(paths: list[P]) -> None:
-    """Break cycles of parents, which are possible because a log and a file may contradict each other."""
+    """Break cycles of parents."""
     known: set[int] = set()
     for each in paths:
         visited: dict[int, P] = {}
