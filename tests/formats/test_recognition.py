@@ -146,14 +146,14 @@ def test_what_is_no_chat_is_none(request_, response):
     found = recognise(request_, response, None)
     assert (found.name, found.rank) == (None, NO_RANK), found.why
     assert found.why.endswith(
-        "; known are gemini, gemini_interactions, openai_responses, anthropic, bedrock, ollama, openai_chat"
+        "; expected one of gemini, gemini_interactions, openai_responses, anthropic, bedrock, ollama, openai_chat"
     )
 
 
 def test_nothing_known_says_what_was_seen():
     many = {f"k{n}": 1 for n in range(11)}
     assert recognise({"model": "m", 'a"b': 1}, 5, None).why.startswith(
-        r'no known format: the request is an object with the keys "model", "a\"b", the response is a number; known are'
+        r'no known format: the request is an object with the keys "model", "a\"b", the response is a number; expected one of'
     )
     assert 'the keys "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", 3 more,' in recognise(many, None, None).why
     assert "an object with no keys, the response is missing;" in recognise({}, None, None).why
@@ -193,7 +193,7 @@ UNMARKED, UNKNOWN, CLASH = line("openai_chat", PLAIN_RANK, PLAIN), line(None, NO
     ("no lines", [], (None, "there are no lines", False)),
     ("one format", [line("gemini"), line("gemini")], ("gemini", "gemini on 2 of 2 lines (w)", False)),
     ("the most lines decide", [line("gemini"), line("anthropic"), line("anthropic")], ("anthropic", "anthropic on 2 of 3 lines (w), gemini on 1", True)),
-    ("plain lines say nothing against marked ones", [UNMARKED, UNMARKED, line("anthropic")], ("anthropic", "anthropic on 1 of 3 lines (w), messages without marks on 2", False)),
+    ("plain lines say nothing against marked ones", [UNMARKED, UNMARKED, line("anthropic")], ("anthropic", "anthropic on 1 of 3 lines (w), plain chat messages on 2", False)),
     ("plain lines count with OpenAI's", [UNMARKED, line("openai_chat", 7)], ("openai_chat", "openai_chat on 2 of 2 lines (w)", False)),
     ("plain lines alone", [UNMARKED, UNKNOWN], ("openai_chat", f"openai_chat on 1 of 2 lines ({PLAIN}), no known format on 1", False)),
     ("a clash is a mixture", [line("gemini"), CLASH], ("gemini", "gemini on 1 of 2 lines (w), two formats at once on 1", True)),

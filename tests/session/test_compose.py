@@ -67,7 +67,7 @@ def test_no_reply_is_made_up():
     conversation, found = composed(user(), reply=Response(problem="the response is an error body"))
     assert conversation.messages == [user()]
     assert facts(found) == [("missing-reply", "warning")]
-    assert texts(found, "missing-reply")[0].startswith("no reply appended (the response is an error body:")
+    assert texts(found, "missing-reply")[0].startswith("no reply appended (the response is an error body)")
 
 
 def test_a_reply_alone_is_a_record():
