@@ -82,7 +82,7 @@ ROWS = [
     unchecked("one that refers to a file", {"$ref": "file:///etc/passwd"}, {}),
     unchecked("one of an unknown draft", {"$schema": "http://localhost:9/draft", **PATH}, {}),
     unchecked("one that refers to what it does not have", {"$ref": "#/$defs/x"}, {}),
-    unchecked("one that refers to itself in a circle", {"allOf": [{"$ref": "#"}]}, {}),
+    unchecked("one that refers to itself in a cycle", {"allOf": [{"$ref": "#"}]}, {}),
     unchecked("one that refers far", FAR, {}),
     unchecked("one that refers ever more often", CHAIN, {}),
     unchecked("one that refers to itself often, and deep arguments", TWICE, nested(40)),

@@ -153,20 +153,20 @@ CHOOSE = "choose another with --output"
     ("nothing to read", ["other"], f"error: other: no session logs to read; found: 1 .md\n{LOGS_ARE}\n"),
     ("logs in the output folder", ["logs", "-o", "."], f"error: logs: is in the output folder, which is never read; {CHOOSE}\n"),
     ("an output folder of others", ["logs", "-o", "other"],
-     f"error: other: is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),
-    ("an output that is a file", ["logs", "-o", "file"], "error: file: is a file; choose another folder with --output\n"),
+     f"error: other: folder is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),
+    ("an output that is a file", ["logs", "-o", "file"], "error: file: not a folder; choose another with --output\n"),
     ("a code that is nearly one, to drop", ["logs", "--drop", "no-tols"],
-     "error: --drop no-tols: no finding has this code; did you mean no-tools?\n"),
+     "error: --drop no-tols: unknown finding code; did you mean no-tools?\n"),
     ("a code that is none, to drop", ["logs", "--drop", "nothing"],
-     "error: --drop nothing: no finding has this code; chatsquash explain lists them, errors means any error\n"),
+     "error: --drop nothing: unknown finding code; chatsquash explain lists all codes, errors stands for any error\n"),
     ("a code that is none, to fail on", ["logs", "--fail-on", "nothing"],
-     "error: --fail-on nothing: no finding has this code; chatsquash explain lists them, error means any error\n"),
+     "error: --fail-on nothing: unknown finding code; chatsquash explain lists all codes, error stands for any error\n"),
     ("nearly an agent", ["--agent", "claude-cod"],
-     f"error: --agent claude-cod: no such agent; did you mean claude_code? known are {', '.join(known_agents())}\n"),
+     f"error: --agent claude-cod: unknown agent; did you mean claude_code? expected one of {', '.join(known_agents())}\n"),
     ("nearly a format", ["logs", "--from", "openai-chatt"],
-     f"error: --from 'openai-chatt': not known; did you mean openai_chat? known are {', '.join(conversations.known_formats())}\n"),
+     f"error: --from 'openai-chatt': unknown value; did you mean openai_chat? expected one of {', '.join(conversations.known_formats())}\n"),
     ("nearly an agent to clean up after", ["logs", "--cleanup", "claude_cod"],
-     "error: --cleanup 'claude_cod': not known; did you mean claude-code? known are goose, claude-code\n"),
+     "error: --cleanup 'claude_cod': unknown value; did you mean claude-code? expected one of goose, claude-code\n"),
     ("a day that is none", ["logs", "--since", "1.1.2026"], "error: --since 1.1.2026: not a date; write YYYY-MM-DD\n"),
     ("names cannot speak to the terminal", ["\x1b]0;\n"], "error: \\x1b]0;\\n: cannot be read (No such file or directory)\n"),
 )  # fmt: skip
@@ -181,13 +181,13 @@ def test_errors_say_where_what_and_what_to_do(command, arguments, err):
     "arguments, error",
     (
         "convert logs --single-file --group-by scenario",
-        "--group-by scenario has no effect with --single-file: use only one of them",
+        "--group-by scenario has no effect with --single-file; use only one of them",
     ),
     ("convert logs --reset hf", "--reset: no such option; did you mean --preset?"),
     ("convert logs --zzz", "--zzz: no such option; see chatsquash convert --help"),
     ("convert logs --workers x", "--workers: 'x' is not a whole number; see chatsquash convert --help"),
     ("convert logs --min-turns -1", "--min-turns: -1 is not in the range x>=0; see chatsquash convert --help"),
-    ("convert", "LOGS is missing: name folders, files, globs or URLs, as in chatsquash convert logs"),
+    ("convert", "LOGS is missing; pass folders, files, globs or URLs, as in chatsquash convert logs"),
     ("check", "DATASETS is missing; run chatsquash check --help"),
     ("nope", "no such command 'nope'; see chatsquash --help"),
 )
@@ -447,14 +447,14 @@ def test_check_ends_with_3_for_findings_that_count(command, here, record, option
 def test_check_says_which_option_finds_what_fail_on_names(command, here):
     write_log(here / "data.jsonl", WITH_SECRET)
     found = command("check", "data.jsonl", "--fail-on", "secret-found")
-    assert found.err == "error: --fail-on secret-found has no effect without --redact: add it\n"
+    assert found.err == "error: --fail-on secret-found has no effect without --redact; add it\n"
 
 
 def test_check_shows_a_rendering_and_counts_nothing(command, here):
     write_log(here / "data.jsonl", WITH_SECRET)
     (here / "t.jinja").write_text("{{ messages }}")
     code, _, err = command("check", "data.jsonl", "--template", "t.jinja", "--show", "1", "--fail-on", "error")
-    assert (code, err.splitlines()[-1]) == (2, "error: --fail-on has no effect with --show: use only one of them")
+    assert (code, err.splitlines()[-1]) == (2, "error: --fail-on has no effect with --show; use only one of them")
 
 
 def test_check_prints_json_lines_on_request(command, here):
@@ -567,18 +567,18 @@ def test_a_long_error_is_cut_in_its_middle(command):
     "arguments, error",
     (
         "--format parquet --group-by date",
-        "--group-by date has no effect on the files of a dataset folder: remove it",
+        "--group-by date has no effect on the files of a dataset folder; remove it",
     ),
-    ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder: remove it"),
-    ("--full --resume", "--full has no effect with --resume: use only one of them"),
-    ("--quiet --verbose", "--verbose has no effect with --quiet: use only one of them"),
-    ("--shard-size 5MB", "--shard-size has no effect without --format: add it, as in --format parquet"),
-    ("--keep logprobs", "--keep logprobs has no effect without --preset hf: add it"),
-    ("--pairs logged", "--pairs logged has no effect without --format: add it, as in --format jsonl"),
-    ("--drop arguments-invalid", "--drop arguments-invalid has no effect without --check-arguments: add it"),
-    ("--redact none --anonymize", "--redact none has no effect with --anonymize: use only one of them"),
-    ("--report --no-merge --engine ray", "--report has no effect with --no-merge: use only one of them"),
-    ("--quiet --progress json", "--progress json has no effect with --quiet: use only one of them"),
+    ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder; remove it"),
+    ("--full --resume", "--full has no effect with --resume; use only one of them"),
+    ("--quiet --verbose", "--verbose has no effect with --quiet; use only one of them"),
+    ("--shard-size 5MB", "--shard-size has no effect without --format; add it, as in --format parquet"),
+    ("--keep logprobs", "--keep logprobs has no effect without --preset hf; add it"),
+    ("--pairs logged", "--pairs logged has no effect without --format; add it, as in --format jsonl"),
+    ("--drop arguments-invalid", "--drop arguments-invalid has no effect without --check-arguments; add it"),
+    ("--redact none --anonymize", "--redact none has no effect with --anonymize; use only one of them"),
+    ("--report --no-merge --engine ray", "--report has no effect with --no-merge; use only one of them"),
+    ("--quiet --progress json", "--progress json has no effect with --quiet; use only one of them"),
 )
 def test_options_without_effect_are_refused(command, here, arguments, error):
     write_log(here / "logs/a.jsonl", log_line())

@@ -99,9 +99,9 @@ def test_a_line_fits_the_terminal_and_fills_it(width):
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["out", "--sort", "turn"], "--sort turn: no such column; did you mean turns?"),
+        (["out", "--sort", "turn"], "--sort turn: unknown column; did you mean turns?"),
         (["out", "--where", "turn > 1"], "has no column turn; did you mean turns?"),
-        (["out", "--max-line", "5MB"], "--max-line has no effect on a result"),
+        (["out", "--max-line", "5MB"], "--max-line has no effect on an output folder"),
         (["missing"], "missing"),
     ],
 )

@@ -296,7 +296,7 @@ def test_the_list_that_a_run_reads_is_not_replaced_by_what_it_finds(command, run
     Path("known").write_text("kettle9drum\n")
     ended = command(*run, "--redact", "secrets", "--redact-known", "known", "--write-known", "./known")
     assert ended.code == 2
-    assert "--write-known ./known would overwrite the file of --redact-known: choose another path" in ended.err
+    assert "--write-known ./known would overwrite the file that --redact-known reads; choose another path" in ended.err
     assert Path("known").read_text() == "kettle9drum\n"
 
 
@@ -363,14 +363,14 @@ def test_one_file_may_become_one_file_compressed_as_its_name_says(command):
 @cases("given, why",
     ("nothing is named", "in.jsonl -o out", "nothing to replace: choose with --redact, for example --redact secrets,emails"),
     ("none is named", "in.jsonl -o out --redact none", "nothing to replace"),
-    ("an unknown kind", "in.jsonl -o out --redact keys", "--redact keys: not known; known are secrets"),
+    ("an unknown kind", "in.jsonl -o out --redact keys", "--redact keys: unknown value; expected one of secrets"),
     ("a file that is there", "in.jsonl -o there --redact secrets", "there/in.jsonl: is there already; --force replaces it"),
     ("the input itself", "in.jsonl -o . --redact secrets --force", "the input would be replaced"),
     ("a folder in what is read", "folder -o folder/out --redact secrets", "folder/out: is inside the input folder"),
     ("two files of one name", "in.jsonl folder/in.jsonl -o out --redact secrets", "in.jsonl: several inputs would take this place"),
     ("several inputs for a file", "in.jsonl folder/in.jsonl -o out.jsonl --redact secrets", "is one file, and the inputs are 2"),
     ("another kind of file", "in.jsonl -o out.parquet --redact secrets", "does not match the input"),
-    ("a compression that is not written", "in.jsonl -o out.jsonl.xz --redact secrets", ".xz can only be read; use .gz or .zst"),
+    ("a compression that is not written", "in.jsonl -o out.jsonl.xz --redact secrets", "files with the suffix .xz can be read but not written; use .gz or .zst"),
     ("nothing there", "nowhere -o out --redact secrets", "nowhere: is not a file, folder or glob"),
     ("a folder without datasets", "there/empty -o out --redact secrets", "there/empty: no datasets"),
     ("a glob that fits nothing", "x*.jsonl -o out --redact secrets", "x*.jsonl: no dataset has such a name"),

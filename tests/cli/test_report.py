@@ -42,7 +42,7 @@ def test_without_the_packages_the_error_names_the_install(here, command, monkeyp
     assert command("convert", "logs").code == 0
     find = importlib.util.find_spec
     monkeypatch.setattr(page, "find_spec", lambda name: None if name == "vl_convert" else find(name))
-    told = "error: a report needs vl_convert: pip install 'chatsquash[report]'\n"
+    told = "error: a report requires vl_convert: pip install 'chatsquash[report]'\n"
     assert command("report", "out") == (2, "", told)
     assert command("convert", "logs", "--report", "-o", "new") == (2, "", told)
     assert not Path("new").exists()  # which is said before the work is done
@@ -55,7 +55,7 @@ def test_a_place_that_is_taken_is_said_before_the_work_is_done(here, command):
     Path("out/report.html").write_text("mine")
     write_log(here / "logs/b.jsonl")
     done = command("convert", "logs", "--report", "--replace")
-    assert (done.code, "out/report.html: was not written by chatsquash" in done.err) == (2, True)
+    assert (done.code, "out/report.html: not written by chatsquash" in done.err) == (2, True)
     assert Path("out/report.html").read_text() == "mine"
     assert (
         Path("out/run.json").read_text().count('"path": "logs/')

@@ -91,7 +91,7 @@ def test_an_agent_may_be_named_with_hyphens(command, home):
 
 
 def test_an_agent_that_is_not_known_or_keeps_nothing_is_an_error(command, home):
-    assert "no such agent; known are" in command("convert", "--agent", "nobody").err
+    assert "unknown agent; expected one of" in command("convert", "--agent", "nobody").err
     ended = command("convert", "--agent", "droid")
     assert ended.code == 2
     assert f"no files found; searched {home}/.factory/sessions/" in ended.err
@@ -112,7 +112,7 @@ PLACELESS = [
 def test_an_agent_that_is_read_and_has_no_folder_of_its_own_says_what_to_name(command, home, name, said):
     ended = command("convert", "--agent", name)
     assert ended.code == 2
-    assert "no such agent" not in ended.err
+    assert "unknown agent" not in ended.err
     assert ended.err.rstrip().endswith(said)
 
 

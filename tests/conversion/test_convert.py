@@ -498,7 +498,7 @@ def test_force_overwrites_nothing_of_others(here, name):
     write_log(here / "logs" / "a.jsonl", log_line("x"), BAD)
     write_log(here / "out" / name, b"mine")
     before = tree(here)
-    with pytest.raises(UsageError, match=f"^out/{name}: was not written by chatsquash and would be overwritten"):
+    with pytest.raises(UsageError, match=f"^out/{name}: not written by chatsquash, but would be overwritten"):
         convert("logs", "out", Options(force=True, keep_rejected=True))
     assert tree(here) == before
 

@@ -94,7 +94,7 @@ def test_a_member_of_an_archive_is_a_log_whose_archive_is_not_replaced(logs, com
 
 
 def test_two_options_never_name_one_file(logs):
-    with pytest.raises(UsageError, match="tool_report_path='both': is the file of write_known"):
+    with pytest.raises(UsageError, match="tool_report_path='both': is also the file of write_known"):
         convert(logs, "out", Options(anonymize=False, write_known="both", tool_report_path="./both"))
     assert not Path("out").exists()
 
@@ -112,7 +112,7 @@ def test_a_run_fails_at_once_if_the_folder_of_a_named_file_is_missing(logs, comm
 def test_a_path_without_a_report_is_refused_and_passed_over_in_a_variable(logs, command, monkeypatch):
     refused = command("convert", "logs", "--tool-report-path", "usage.csv", "--no-tool-report")
     assert refused.code == 2
-    why = "--tool-report-path usage.csv has no effect with --no-tool-report: use only one of them"
+    why = "--tool-report-path usage.csv has no effect with --no-tool-report; use only one of them"
     assert why in " ".join(refused.err.split())
     with pytest.raises(UsageError, match=r"tool_report_path='usage.csv' has no effect with tool_report=False"):
         convert(logs, "out", Options(tool_report=False, tool_report_path="usage.csv"))

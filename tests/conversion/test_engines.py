@@ -58,8 +58,8 @@ def test_the_engines_are_those_in_the_folder():
 
 
 IDLE = [
-    (["--address", "auto"], "--address auto has no effect with --engine local: remove it"),
-    (["--no-merge"], "--no-merge has no effect with --engine local: remove it"),
+    (["--address", "auto"], "--address auto has no effect with --engine local; remove it"),
+    (["--no-merge"], "--no-merge has no effect with --engine local; remove it"),
     (["--engine", "ray", "--resume"], "--resume has no effect with --engine ray, which always continues"),
     (["--engine", "ray", "--address", "a:1", "--workers", "3"], "--workers has no effect with --address a:1"),
     (["--engine", "ray", "--limit", "3"], "--limit cannot be used with shards"),

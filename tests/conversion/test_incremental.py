@@ -299,7 +299,7 @@ def stopped() -> None:
 def refused() -> None:
     Path("out/2026-01-10.jsonl").unlink()
     Path("out/2026-01-10.jsonl").mkdir()
-    with pytest.raises(UsageError, match="was not written by chatsquash"):
+    with pytest.raises(UsageError, match="not written by chatsquash"):
         convert("logs", "out", KEEP)
 
 

@@ -291,7 +291,9 @@ def test_a_result_without_outcomes_is_converted_again(results):
     ("a folder in one of them", "two/both"),
 )  # fmt: skip
 def test_an_output_folder_in_a_result_is_refused(results, out):
-    with pytest.raises(UsageError, match="which is only read; choose another folder with --output"):
+    with pytest.raises(
+        UsageError, match=r"the output folder is inside the input .*; choose another folder with --output"
+    ):
         merge_results(["one", "two"], Path(out), Options())
 
 
@@ -350,7 +352,7 @@ def test_the_command_joins_results_and_exits_as_convert_does(results, command):
 
 @cases("arguments, problem",
     ("one result and nothing else", ["one"], "or merge this result with another: chatsquash merge one OTHER -o BOTH"),
-    ("one result", ["one", "-o", "both"], "one: is a single result; add another one to merge it with"),
+    ("one result", ["one", "-o", "both"], "one: only one result was passed; add another to merge it with"),
     ("the key of shards", ["one", "two", "--anonymize-key-file", "key"], "--anonymize-key-file key has no effect on finished results"),
     ("duplicates of shards", ["one", "--duplicates", "exact"], "--duplicates exact has no effect on shards"),
 )  # fmt: skip

@@ -55,8 +55,8 @@ NOTHING = [
 def test_nothing_takes_no_result_away(options, why):
     result()
     assert refused("logs", options) == (
-        "out: contains 2 records of logs/deep, written at 2026-05-28 20:26 UTC, and 2 sessions of this run produced no record; "
-        "nothing was replaced: choose another folder with output, or add replace=True"
+        "out: contains 2 records of logs/deep, written at 2026-05-28 20:26 UTC, but 2 sessions of this run produced no record; "
+        "nothing was replaced; choose another folder with output, or add replace=True"
     )
 
 
@@ -72,7 +72,7 @@ def test_other_logs_take_no_result_away():
     logs("others", "c")
     said = refused("others")
     assert said.startswith(
-        "out: contains 2 records of logs/deep, written at 2026-05-28 20:26 UTC, and none of these logs"
+        "out: contains 2 records of logs/deep, written at 2026-05-28 20:26 UTC, but none of these logs"
     )
     assert said.endswith("choose another folder with output, or add replace=True")
 

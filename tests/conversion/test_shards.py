@@ -108,7 +108,9 @@ def test_where_they_count_from_has_to_be_there(logs):
     divide("logs", OUT, PLAIN, 1)
     listing = json.loads((SHARDS / "listing.json").read_text())
     (SHARDS / "listing.json").write_text(json.dumps({**listing, "folder": "/nowhere"}))
-    with pytest.raises(UsageError, match="/nowhere: does not exist here, but the paths of the logs are relative to it"):
+    with pytest.raises(
+        UsageError, match="/nowhere: no such folder on this machine, but the paths of the logs are relative to it"
+    ):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 
@@ -133,10 +135,10 @@ def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
 
 @cases(
     "given, error",
-    ("no listing", [], "out: contains no listing, or it was already merged; create one with: chatsquash shards LOGS -o out -n 64"),
-    ("a number beyond the last", ["--shard", "3/2"], "--shard 3/2: the number of the shard must be between 1 and 2"),
-    ("0, since they count from 1", ["--shard", "0/2"], "--shard 0/2: the number of the shard must be between 1 and 2"),
-    ("what is no shard", ["--shard", "x"], "--shard 'x': is not a shard; use the form K/N, for example 3/64"),
+    ("no listing", [], "out: no listing in this folder, or its shards were already merged; create one with: chatsquash shards LOGS -o out -n 64"),
+    ("a number beyond the last", ["--shard", "3/2"], "--shard 3/2: the shard number must be between 1 and 2"),
+    ("0, since they count from 1", ["--shard", "0/2"], "--shard 0/2: the shard number must be between 1 and 2"),
+    ("what is no shard", ["--shard", "x"], "--shard 'x': not a shard; use the form K/N, for example 3/64"),
 )  # fmt: skip
 def test_shards_that_cannot_be_meant_are_refused(command, here, given, error):
     code, out, err = command("convert", "-o", "out", *(given or ["--shard", "1/2"]))
@@ -152,8 +154,8 @@ def test_shards_that_cannot_be_meant_are_refused(command, here, given, error):
 def test_what_the_listing_has_is_refused_beside_a_shard(command, logs, given, error):
     command("shards", "logs", "-n", "2", "--no-anonymize")
     code, _, err = command("convert", "--shard", "1/2", *given)
-    why = "since the listing determines it: remove it, or make another listing with chatsquash shards."
-    assert (code, err.splitlines()[-1]) == (2, f"error: {error}, {why.rstrip(chr(46))}")
+    why = "because the listing determines it; remove it, or create a new listing with chatsquash shards."
+    assert (code, err.splitlines()[-1]) == (2, f"error: {error} {why.rstrip(chr(46))}")
 
 
 def test_another_number_of_shards_is_refused(logs):
@@ -173,8 +175,8 @@ def test_pseudonyms_need_one_named_key(command, logs, monkeypatch):
     Path("other").write_bytes(KEY + b"!")
     command("shards", "logs", "-n", "2", "--anonymize-key-file", "key")
     for given, error in (
-        ([], "e-mail addresses are replaced, which requires a key; pass the same key to all shards with"),
-        (["--anonymize-key-file", "other"], "the key differs from that of the listing"),
+        ([], "replacing e-mail addresses requires a key; pass the same key to all shards with"),
+        (["--anonymize-key-file", "other"], "the key is not the key of the listing"),
     ):
         code, _, err = command("convert", "--shard", "1/2", *given)
         assert (code, err.startswith(f"error: --shard 1/2: {error}")) == (2, True)
@@ -200,7 +202,7 @@ def test_a_shard_whose_part_is_gone_or_cut_is_converted_again(logs):
         convert_shard(OUT, Shard(1, 1), PLAIN)
         spoil(next(SHARDS.glob("part-*")))
         with pytest.raises(
-            UsageError, match="shard 1: its output is missing or truncated; convert it again with --full"
+            UsageError, match="shard 1: the output is missing or truncated; convert it again with --full"
         ):
             merge(OUT)
         assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
@@ -238,7 +240,7 @@ def test_a_shard_of_another_listing_is_told(logs):
     divide("logs", OUT, PLAIN, 1)
     for name, data in left.items():
         (SHARDS / name).write_bytes(data)
-    with pytest.raises(UsageError, match=r"^shard 1: was converted from another listing; convert it again"):
+    with pytest.raises(UsageError, match=r"^shard 1: converted from another listing; convert it again"):
         merge(OUT)
 
 
@@ -306,7 +308,7 @@ def test_a_marker_names_no_file_elsewhere(logs, name):
     convert_shard(OUT, Shard(1, 1), PLAIN)
     held = json.loads(marker(1, 1).read_text())
     marker(1, 1).write_text(json.dumps({**held, "part": {"name": name, "size": 4}}))
-    with pytest.raises(UsageError, match=r"done-00001-of-00001.json: is not a valid marker; convert the shard again"):
+    with pytest.raises(UsageError, match=r"done-00001-of-00001.json: not a valid marker; convert the shard again"):
         merge(OUT)
     assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
 
@@ -443,7 +445,7 @@ def test_a_result_that_is_newer_than_the_listing_is_not_replaced(logs):
     convert("others", OUT, PLAIN)
     before = (OUT / "run.json").read_bytes()
     with pytest.raises(
-        UsageError, match=r"^out: contains a result that is newer than the listing; regenerate the listing"
+        UsageError, match=r"^out: the result in this folder is newer than the listing; regenerate the listing"
     ):
         merge(OUT)
     assert (OUT / "run.json").read_bytes() == before
@@ -457,7 +459,9 @@ def test_a_merge_that_was_killed_behind_its_end_is_done_again(logs, monkeypatch)
         merge(OUT)
     merge(OUT)
     assert not SHARDS.exists()
-    with pytest.raises(UsageError, match=r"^out: contains no listing, or it was already merged; create one with"):
+    with pytest.raises(
+        UsageError, match=r"^out: no listing in this folder, or its shards were already merged; create one with"
+    ):
         merge(OUT)
 
 
@@ -509,7 +513,7 @@ def test_a_listing_that_lies_is_refused(logs, lie):
     listing = json.loads((SHARDS / "listing.json").read_text())
     (SHARDS / "listing.json").write_text(json.dumps({**listing, **lie}))
     for run in (lambda: merge(OUT), lambda: convert_shard(OUT, Shard(1, 1), PLAIN)):
-        with pytest.raises(UsageError, match=r"listing.json: is not a valid listing; regenerate it"):
+        with pytest.raises(UsageError, match=r"listing.json: not a valid listing; regenerate it"):
             run()
 
 

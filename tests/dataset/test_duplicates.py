@@ -284,10 +284,10 @@ def test_the_older_options_are_the_same(alias, rule):
 
 
 @cases("options, told",
-    ({"drop_duplicates": True, "duplicates": "near"}, "drop_duplicates=True means duplicates='exact': remove it or duplicates='near'"),
-    ({"drop_duplicates": False, "duplicates": "exact"}, "drop_duplicates=False means duplicates='keep': remove it or duplicates='exact'"),
-    ({"samples": "reply", "duplicates": "prefix"}, "duplicates='prefix' with samples='reply': each sample"),
-    ({"samples": "reply", "duplicates": "near"}, "duplicates='near' with samples='reply': each sample"),
+    ({"drop_duplicates": True, "duplicates": "near"}, "drop_duplicates=True means duplicates='exact'; remove it or duplicates='near'"),
+    ({"drop_duplicates": False, "duplicates": "exact"}, "drop_duplicates=False means duplicates='keep'; remove it or duplicates='exact'"),
+    ({"samples": "reply", "duplicates": "prefix"}, "duplicates='prefix' with samples='reply': every sample"),
+    ({"samples": "reply", "duplicates": "near"}, "duplicates='near' with samples='reply': every sample"),
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(here, options, told):
     write_log(here / "logs/a.jsonl", log_line("hi"))
@@ -340,4 +340,4 @@ def test_two_options_that_are_typed_have_to_agree(here, command):
     write_log(here / "logs/a.jsonl", log_line("hi"))
     ended = command("convert", "logs", "--duplicates", "ids", "--drop-duplicates")
     assert (ended.code, ended.out) == (2, "")
-    assert "--drop-duplicates means --duplicates exact: remove it or --duplicates ids" in ended.err
+    assert "--drop-duplicates means --duplicates exact; remove it or --duplicates ids" in ended.err

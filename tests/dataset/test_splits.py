@@ -40,18 +40,18 @@ def test_splits_are_read(text, expected):
 
 @cases(
     "text, message",
-    ("no name", "=1", "'' is not a name"),
-    ("a name that leads elsewhere", "../x=1", "'../x' is not a name"),
-    ("the name for all splits", "all=1", "'all' is not a name"),
-    ("a name that YAML takes for no text", "No=1", "'No' is not a name"),
-    ("no share", "train", "'' is not a share"),
-    ("no number", "train=x", "'x' is not a share"),
-    ("not a number", "train=nan", "'nan' is not a share"),
-    ("nothing", "train=0,test=1", "'0' is not a share"),
-    ("less than nothing", "train=-1,test=2", "'-1' is not a share"),
+    ("no name", "=1", "'' cannot be the name"),
+    ("a name that leads elsewhere", "../x=1", "'../x' cannot be the name"),
+    ("the name for all splits", "all=1", "'all' cannot be the name"),
+    ("a name that YAML takes for no text", "No=1", "'No' cannot be the name"),
+    ("no share", "train", "the share '' is not between 0 and 1"),
+    ("no number", "train=x", "the share 'x' is not between 0 and 1"),
+    ("not a number", "train=nan", "the share 'nan' is not between 0 and 1"),
+    ("nothing", "train=0,test=1", "the share '0' is not between 0 and 1"),
+    ("less than nothing", "train=-1,test=2", "the share '-1' is not between 0 and 1"),
     ("too little", "train=0.5,test=0.4", "do not add up to 1"),
-    ("twice", "train=0.5,train=0.5", "names a split twice"),
-    ("twice where files are told apart by more than case", "Train=0.5,train=0.5", "names a split twice"),
+    ("twice", "train=0.5,train=0.5", "two splits have the same name"),
+    ("twice where files are told apart by more than case", "Train=0.5,train=0.5", "two splits have the same name"),
 )
 def test_what_names_no_splits_is_refused(text, message):
     with pytest.raises(UsageError, match=message):

@@ -120,7 +120,7 @@ def test_what_is_not_ours_is_never_overwritten(tmp_path, name, make, force):
     with pytest.raises(UsageError) as caught:
         run(tmp_path, force=force, a="1", reports__b="2")
     hint = "move it away, or choose another folder with --output"
-    assert str(caught.value) == f"{tmp_path / name}: was not written by chatsquash and would be overwritten; {hint}"
+    assert str(caught.value) == f"{tmp_path / name}: not written by chatsquash, but would be overwritten; {hint}"
     assert tree(tmp_path) == before
 
 
@@ -134,7 +134,7 @@ def test_names_can_be_refused_before_there_is_anything_to_write(tmp_path):
 
 def test_a_file_is_no_output_folder(tmp_path):
     (tmp_path / "out").touch()
-    with pytest.raises(UsageError, match=r"out: is a file; choose another folder with --output$"):
+    with pytest.raises(UsageError, match=r"out: not a folder; choose another with --output$"):
         Output(tmp_path / "out")
 
 
@@ -206,7 +206,7 @@ def test_what_took_the_place_of_a_file_of_ours_is_refused_at_once(tmp_path, make
     paths = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageError) as caught:
         Output(tmp_path, force=True)
-    assert str(caught.value).startswith(f"{tmp_path / name}: was not written by chatsquash and would be overwritten;")
+    assert str(caught.value).startswith(f"{tmp_path / name}: not written by chatsquash, but would be overwritten;")
     assert sorted(tmp_path.rglob("*")) == paths
 
 
@@ -248,7 +248,7 @@ def test_two_runs_do_not_write_to_one_folder_at_a_time(tmp_path):
         assert other.stdout.readline() == "here\n"
         with pytest.raises(
             UsageError,
-            match=rf"out: another run is writing there \(process {other.pid} on \S+\); wait for it, or choose another",
+            match=rf"out: another run is writing to this folder \(process {other.pid} on \S+\); wait until it ends, or choose another",
         ):
             Output(out)
         other.communicate("")
@@ -285,7 +285,7 @@ def test_where_the_file_system_has_no_locks_the_owner_counts_that_still_runs(tmp
     (tmp_path / ".chatsquash" / "lock").write_text(owner, encoding="latin-1")
     monkeypatch.setattr(lock.fcntl, "flock", refuse)
     if blocks:
-        with pytest.raises(UsageError, match=f"another run is writing there \\({owner}\\)"):
+        with pytest.raises(UsageError, match=f"another run is writing to this folder \\({owner}\\)"):
             Output(tmp_path)
     else:
         run(tmp_path, a="2")
@@ -441,7 +441,7 @@ def test_a_commit_is_not_finished_over_what_is_not_ours(tmp_path, monkeypatch):
     run(tmp_path, a="1")
     failed(tmp_path, monkeypatch, 2, a="2", b="2")
     (tmp_path / "b").mkdir()
-    with pytest.raises(UsageError, match="b: was not written by chatsquash and would be overwritten; move it away"):
+    with pytest.raises(UsageError, match="b: not written by chatsquash, but would be overwritten; move it away"):
         Output(tmp_path)
     (tmp_path / "b").rmdir()
     Output(tmp_path).discard()

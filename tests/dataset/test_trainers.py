@@ -131,12 +131,12 @@ def test_a_folder_is_named_by_its_absolute_path_since_trainers_run_elsewhere(wri
 
 @cases(
     "trainer, options, said",
-    ("a preset", "axolotl", {"preset": "text"}, "trainer='axolotl': axolotl does not read preset='text'; remove it"),
-    ("a format", "verl", {"format": "jsonl"}, "trainer='verl': verl does not read format='jsonl'; remove it"),
+    ("a preset", "axolotl", {"preset": "text"}, "trainer='axolotl': axolotl does not support preset='text'; remove it"),
+    ("a format", "verl", {"format": "jsonl"}, "trainer='verl': verl does not support format='jsonl'; remove it"),
     ("samples without a mask", "nemo", {"samples": "reply"}, "trainer='nemo': NeMo Automodel trains on all assistant turns; remove"),
     ("another flag", "axolotl", {"loss": "weight"}, "trainer='axolotl': axolotl does not read loss='weight'; choose loss='training'"),
     ("another shape", "trl", {"samples": "reply", "sample_shape": "messages"}, "trainer='trl': TRL does not read sample_shape='messages'"),
-    ("a trainer that is none", "x", {}, "trainer='x': unknown trainer; choose one of trl, axolotl"),
+    ("a trainer that is none", "x", {}, "trainer='x': unknown trainer; expected one of trl, axolotl"),
 )  # fmt: skip
 def test_what_a_trainer_cannot_read_is_refused(tmp_path, trainer, options, said):
     with pytest.raises(UsageError) as caught:
@@ -164,7 +164,7 @@ def test_the_files_are_not_for_upload(written):
 def test_a_file_of_the_user_is_not_replaced(tmp_path):
     (tmp_path / "out" / "trainer").mkdir(parents=True)
     (tmp_path / "out" / "trainer" / "train.sh").write_text("mine")
-    with pytest.raises(UsageError, match="was not written by chatsquash"):
+    with pytest.raises(UsageError, match="not written by chatsquash"):
         convert(LOGS, tmp_path / "out", Options(trainer="trl", anonymize=False, force=True))
     shutil.rmtree(tmp_path / "out")
 
@@ -173,7 +173,7 @@ def test_the_command_names_what_it_sets_and_what_is_given(command, tmp_path):
     done = command("convert", str(LOGS), "-o", str(tmp_path / "out"), "--for", "ms-swift", "--reasoning", "keep")
     assert "--for ms-swift sets --preset hf --format jsonl\n  --bridge-results join; set by you: --reasoning keep" in done.err  # fmt: skip
     named = command("convert", str(LOGS), "--preset", "trl")
-    assert "--preset trl: is a trainer; use convert --for trl instead" in named.err
+    assert "--preset trl: trainers are not supported here; use convert --for trl instead" in named.err
 
 
 @pytest.mark.parametrize("trainer", [name for name in TRAINERS if name not in ("trl", "axolotl", "oumi")])

@@ -133,7 +133,7 @@ def test_a_hub_that_makes_it_public_all_the_same_gets_nothing(push, hub):
         return 200, json.dumps({"url": f"{hub.url}/datasets/me/chats"}).encode()
 
     hub.before = make
-    assert "is public, so everyone could read the uploaded files" in push().err
+    assert "the dataset is public, so everyone could read the uploaded files" in push().err
     assert not hub.sent("preupload")
 
 
@@ -144,7 +144,7 @@ def test_without_a_terminal_it_has_to_be_told_not_to_ask(push, hub, monkeypatch)
     monkeypatch.setattr(sys, "stdin", None)
     done = push(yes=False)
     assert (done.code, hub.asked) == (2, [])
-    assert "there is no terminal: add --yes" in done.err
+    assert "there is no terminal; add --yes" in done.err
 
 
 @pytest.mark.parametrize("given, code, told", [("y", 0, "sent 5 files"), ("n", 1, "nothing was sent\n")])

@@ -119,20 +119,20 @@ def no_list(out, _):
 HOSTILE = [
     (changed, "`chatsquash verify out` lists all changes"),
     (grown, "`chatsquash verify out` lists all changes"),
-    (missing, "cannot be read (No such file or directory): `chatsquash verify out` lists all changes"),
+    (missing, "cannot be read (No such file or directory); convert again (`chatsquash verify out` lists all changes)"),
     (linked, "cannot be read (it is a link, which is not followed)"),
     (linked_folder, "cannot be read"),
     (linked_card, "README.md: cannot be read (it is a link"),
     (pipe, "cannot be read (it is not a regular file)"),
-    (above, "was not written by chatsquash (ValueError: ../secret)"),
-    (above_data, "was not written by chatsquash (ValueError: data/../../secret)"),
-    (absolute, "was not written by chatsquash (ValueError: /"),
-    (hidden, "was not written by chatsquash (ValueError: data/.env)"),
-    (odd, "was not written by chatsquash (ValueError: data/a\\nb)"),
-    (no_card, "out: no dataset card: convert again"),
-    (no_records, "out: no records in data/, the only ones that push uploads: convert with --format"),
+    (above, "not a run.json of chatsquash (ValueError: ../secret)"),
+    (above_data, "not a run.json of chatsquash (ValueError: data/../../secret)"),
+    (absolute, "not a run.json of chatsquash (ValueError: /"),
+    (hidden, "not a run.json of chatsquash (ValueError: data/.env)"),
+    (odd, "not a run.json of chatsquash (ValueError: data/a\\nb)"),
+    (no_card, "out: no dataset card; convert again"),
+    (no_records, "out: no records in data/, which is all that push uploads; convert with --format"),
     (no_manifest, "out/run.json: cannot be read, no run was finished there"),
-    (no_list, "was not written by chatsquash"),
+    (no_list, "not a run.json of chatsquash"),
 ]
 
 
@@ -230,7 +230,7 @@ def test_without_a_token_it_is_said_how_to_get_one(push, hub, monkeypatch, here)
     monkeypatch.setattr("huggingface_hub.utils._auth._get_token_from_google_colab", lambda: None)
     done = push()
     assert (done.code, hub.asked) == (2, [])
-    assert "no token for the Hub: set HF_TOKEN, or log in with `hf auth login`" in done.err
+    assert "no token for the Hub; set HF_TOKEN, or log in with `hf auth login`" in done.err
 
 
 def test_a_hub_that_cannot_be_reached(push, monkeypatch):
@@ -325,7 +325,7 @@ def test_a_library_that_is_not_installed_is_named_with_what_installs_it(push, hu
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     done = push()
     assert (done.code, hub.asked) == (2, [])
-    assert "push needs huggingface_hub, which is not installed: pip install 'chatsquash[hub]'" in done.err
+    assert "push requires huggingface_hub, which is not installed: pip install 'chatsquash[hub]'" in done.err
 
 
 def test_the_token_is_in_no_message(push, hub):

@@ -172,7 +172,7 @@ def test_what_lies_beside_the_page_stays(out):
 
 
 def test_a_folder_in_the_place_of_the_page_is_a_clear_error(out):
-    for taken, told in ((out / PAGE, "was not written by chatsquash"), (out / f".chatsquash/{PAGE}.new", "cannot be")):
+    for taken, told in ((out / PAGE, "not written by chatsquash"), (out / f".chatsquash/{PAGE}.new", "cannot be")):
         taken.mkdir()
         with pytest.raises(UsageError, match=told):
             report(out)

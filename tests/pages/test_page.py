@@ -413,7 +413,7 @@ def test_a_folder_without_a_result_and_one_in_use_are_errors(tmp_path):
     convert(tmp_path / "logs", tmp_path / "out", Options(workers=1))
     held = lock(Folder(tmp_path / "out/.chatsquash"), "lock")
     try:
-        with pytest.raises(UsageError, match="a run is writing there"):
+        with pytest.raises(UsageError, match="a run is writing to this folder"):
             report(tmp_path / "out")
     finally:
         unlock(held)

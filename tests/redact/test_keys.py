@@ -85,8 +85,8 @@ def test_white_space_around_a_key_is_no_part_of_it(tmp_path):
 @cases(
     "data, message",
     ("a file that is not there", None, "key: the key cannot be read (No such file or directory)"),
-    ("an empty file", b"", "key: contains 0 bytes; a key needs at least 16"),
-    ("a short key", b"fifteen bytes..\n", "key: contains 15 bytes; a key needs at least 16"),
+    ("an empty file", b"", "key: the key has 0 bytes; at least 16 are required"),
+    ("a short key", b"fifteen bytes..\n", "key: the key has 15 bytes; at least 16 are required"),
 )
 @pytest.mark.parametrize("named", [True, False], ids=["named", "by the variable"])
 def test_a_key_that_cannot_be_used_is_an_error(tmp_path, monkeypatch, data, message, named):

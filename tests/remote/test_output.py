@@ -83,7 +83,7 @@ def test_a_folder_of_others_is_refused_and_with_force_nothing_of_theirs_is_touch
     record = json.loads(s3.read(RECORD))
     record["files"].remove("reports/tools.csv")
     s3.put(RECORD, json.dumps(record))
-    with pytest.raises(UsageError, match=r"reports/tools.csv: was not written by chatsquash and would be overwritten"):
+    with pytest.raises(UsageError, match=r"reports/tools.csv: not written by chatsquash, but would be overwritten"):
         convert("logs", out, force)
 
 
@@ -119,7 +119,10 @@ def test_two_runs_at_once_are_told_apart(s3, out):
         told.append(str(problem.value))
 
     convert("logs", out, ONE, second)
-    assert f"{out}: another run is writing there (process {os.getpid()} on {os.uname().nodename}, since 20" in told[0]
+    assert (
+        f"{out}: another run is writing to this folder (process {os.getpid()} on {os.uname().nodename}, since 20"
+        in told[0]
+    )
     assert f"if it is gone, remove {out}/.chatsquash/lock" in told[0]
     assert LOCK not in s3.keys()
 
@@ -143,7 +146,7 @@ def test_the_lock_of_a_run_on_this_host_that_was_killed_is_taken_over(s3, out):
 @pytest.mark.parametrize("held", [b"", b"[]", b"{", b'{"owner": 5, "begun": "x"}', b'{"begun": 1e300}', b"[" * 4000])
 def test_a_lock_that_says_nothing_holds(s3, out, held):
     s3.put(LOCK, held)
-    with pytest.raises(UsageError, match="another run is writing there"):
+    with pytest.raises(UsageError, match="another run is writing to this folder"):
         convert("logs", out, ONE)
 
 

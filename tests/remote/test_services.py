@@ -52,7 +52,7 @@ def is_as_local(url):
 
     def meddle(*_):
         obstore.put(store, "logs/z.jsonl", log(5, session="z"))
-        with pytest.raises(UsageError, match="another run is writing there"):
+        with pytest.raises(UsageError, match="another run is writing to this folder"):
             convert(f"{url}/logs", f"{url}/out", ONE)
 
     obstore.put(store, "logs/z.jsonl", log(2, session="z"))

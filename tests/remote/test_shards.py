@@ -72,10 +72,11 @@ def test_what_is_missing_or_gone_is_told(s3, listed):
         convert_shard(listed, Shard(number, 2), PLAIN)
     part = json.loads(s3.read("out/.chatsquash/shards/done-00002-of-00002.json"))["part"]["name"]
     s3.client.delete_object(Bucket=s3.name, Key=f"out/.chatsquash/shards/{part}")
-    with pytest.raises(UsageError, match=r"^shard 2: its output is missing or truncated; convert it again with --full"):
+    with pytest.raises(UsageError, match=r"^shard 2: the output is missing or truncated; convert it again with --full"):
         merge(listed)
     with pytest.raises(
-        UsageError, match=r"^s3://bucket-\d+/none: contains no listing, or it was already merged; create one with"
+        UsageError,
+        match=r"^s3://bucket-\d+/none: no listing in this folder, or its shards were already merged; create one with",
     ):
         convert_shard(f"{s3.url}/none", Shard(1, 2), PLAIN)
 
@@ -99,5 +100,5 @@ def test_no_listing_holds_a_signature(here, monkeypatch, s3):
     monkeypatch.setattr(division, "find", lambda *_: found)
     with pytest.raises(UsageError) as refused:
         divide("https://host/a.jsonl?X-Amz-Signature=abc", "out", PLAIN, 1)
-    assert str(refused.value).startswith("https://host/a.jsonl: is a signed URL, which listings cannot contain")
+    assert str(refused.value).startswith("https://host/a.jsonl: listings cannot contain signed URLs")
     assert "abc" not in str(refused.value)

@@ -200,7 +200,7 @@ def test_tools_beyond_twenty_are_counted(command, tmp_path):
     "options, message",
     (
         ["--template", "a.jinja"],
-        "--template has no effect without --tokenizer: add it, since its model has no tokenizer.json",
+        "--template has no effect without --tokenizer; add it because the model has no tokenizer.json",
     ),
     (
         ["--tokenizer", "nowhere.json"],

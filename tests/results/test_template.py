@@ -218,7 +218,7 @@ def test_records_are_counted_over_all_datasets(tmp_path):
 
 NOT_SHOWN = [
     (["--show", "2", "--template", family("json_calls")], 2, "--show 2: the datasets have fewer records"),
-    (["--show", "1"], 2, "--show has no effect without --template: add it"),
+    (["--show", "1"], 2, "--show has no effect without --template; add it"),
     (["--show", "1", "--template", family("no_system")], 2, "the template raises TemplateError: System role not supported"),
     (["--template", "nowhere.jinja"], 2, "nowhere.jinja: cannot be read (No such file or directory)"),
 ]  # fmt: skip

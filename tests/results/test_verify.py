@@ -180,8 +180,8 @@ def test_a_log_whose_name_is_no_text_is_found(out):
     ("nothing", lambda: Path("out/run.json").unlink(), "out/run.json: cannot be read, no run was finished there"),
     ("no JSON", lambda: Path("out/run.json").write_text("{"), "out/run.json: is not valid JSON: convert again"),
     ("no object", lambda: Path("out/run.json").write_text("[]"), "out/run.json: is not an object: convert again"),
-    ("another's", lambda: Path("out/run.json").write_text('{"outputs": []}'), "out/run.json: is not one of chatsquash"),
-    ("a name that leads out", lambda: edit(lambda run: run["outputs"][0].update(path="../logs/a.jsonl")), "out/run.json: is not one of"),
+    ("another's", lambda: Path("out/run.json").write_text('{"outputs": []}'), "out/run.json: not a run.json of chatsquash"),
+    ("a name that leads out", lambda: edit(lambda run: run["outputs"][0].update(path="../logs/a.jsonl")), "out/run.json: not a run.json of"),
 )  # fmt: skip
 def test_a_folder_without_a_run_is_an_error(out, spoil, problem):
     spoil()

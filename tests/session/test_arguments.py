@@ -74,7 +74,7 @@ def test_sessions_can_be_dropped_for_it():
         [json.dumps(line)], Options(anonymize=False, check_arguments=True, drop=("arguments-invalid",))
     )
     assert not outcome.records
-    with pytest.raises(UsageError, match=r"^drop arguments-invalid has no effect without check_arguments=True: add it"):
+    with pytest.raises(UsageError, match=r"^drop arguments-invalid has no effect without check_arguments=True; add it"):
         convert_session([json.dumps(line)], Options(drop=("arguments-invalid",)))
 
 

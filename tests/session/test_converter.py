@@ -662,7 +662,7 @@ def test_text_that_reads_like_markup_collides_when_calls_are_inlined(messages, a
 
 @pytest.mark.parametrize("source", [b"{}", bytearray(b"{}")])
 def test_bytes_are_no_source(source):
-    with pytest.raises(UsageError, match=r"^the source is bytes: pass lines"):
+    with pytest.raises(UsageError, match=r"^the source is bytes; pass lines"):
         convert_session(source)
 
 

@@ -86,7 +86,7 @@ def test_every_pair_is_tried():
 def test_a_pair_is_an_error_in_python(options, told, arguments, typed):
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(**options))
-    assert str(caught.value).startswith(f"{told}: ")
+    assert str(caught.value).startswith(f"{told}; ")
     assert KEY.decode() not in str(caught.value)
     assert not Path("out").exists()
 
@@ -95,7 +95,7 @@ def test_a_pair_is_an_error_in_python(options, told, arguments, typed):
 def test_a_pair_is_an_error_on_the_command_line(command, options, told, arguments, typed):
     ended = command("convert", "logs", *shlex.split(arguments))
     assert (ended.code, ended.out) == (2, "")
-    assert f"error: {typed}: " in ended.err
+    assert f"error: {typed}; " in ended.err
     assert not Path("out").exists()
 
 
@@ -112,10 +112,10 @@ def test_one_alone_is_none(command, options, told, arguments, typed):
 
 
 @cases("arguments, variables, told",
-    ("--unpaired cut --preset chat", {}, "--unpaired cut has no effect with --preset chat: change the latter, as in --preset hf."),
-    ("--unpaired cut --unpaired-text - --preset hf", {}, "--unpaired-text - has no effect with --unpaired cut: change the latter, as in --unpaired close."),
-    ("--unpaired cut", {"CHATSQUASH_PRESET": "chat"}, "--unpaired cut has no effect with CHATSQUASH_PRESET=chat: change the latter, as in --preset hf."),
-    ("--seed 1", {}, f"--seed has no effect without --split: add it, as in --split {SHARES}."),
+    ("--unpaired cut --preset chat", {}, "--unpaired cut has no effect with --preset chat; use, for example, --preset hf."),
+    ("--unpaired cut --unpaired-text - --preset hf", {}, "--unpaired-text - has no effect with --unpaired cut; use, for example, --unpaired close."),
+    ("--unpaired cut", {"CHATSQUASH_PRESET": "chat"}, "--unpaired cut has no effect with CHATSQUASH_PRESET=chat; use, for example, --preset hf."),
+    ("--seed 1", {}, f"--seed has no effect without --split; add it, as in --split {SHARES}."),
 )  # fmt: skip
 def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
     command, monkeypatch, arguments, variables, told
@@ -126,13 +126,13 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
 
 
 @cases("arguments, told",
-        ("--drop no-tool", "--drop no-tool: no finding has this code"),
+        ("--drop no-tool", "--drop no-tool: unknown finding code"),
         ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
-        ("--from chat", "--from 'chat': not known; did you mean chatgpt? known are gemini, "),
-        ("--samples auto", "--samples auto has no effect without --template: add it, as in"),
-        ("--samples reply --preset hf --loss training", "--loss training: prompt and completion already define what is trained on"),
+        ("--from chat", "--from 'chat': unknown value; did you mean chatgpt? expected one of gemini, "),
+        ("--samples auto", "--samples auto has no effect without --template; add it, as in"),
+        ("--samples reply --preset hf --loss training", "--loss training: the prompt and the completion already determine what is trained on"),
         ("--samples reply --preset openai --sample-shape prompt-completion", "--sample-shape prompt-completion: not supported by --preset openai"),
-        ("--max-tokens 9", "--max-tokens 9 has no effect without --tokenizer: add it, as in"),
+        ("--max-tokens 9", "--max-tokens 9 has no effect without --tokenizer; add it, as in"),
         ("--metadata --preset openai", "--metadata: the services of --preset openai"),
 )  # fmt: skip
 def test_options_that_cannot_be_meant_are_named_as_they_are_typed(command, arguments, told):
@@ -167,7 +167,7 @@ def test_what_is_typed_is_not_passed_over_for_a_variable(command, monkeypatch):
     monkeypatch.setenv("CHATSQUASH_PRESET", "mistral")
     ended = command("convert", "logs", "--tool-ids", "short9")
     assert ended.code == 2
-    assert "--tool-ids short9 has no effect with CHATSQUASH_PRESET=mistral: " in ended.err
+    assert "--tool-ids short9 has no effect with CHATSQUASH_PRESET=mistral; " in ended.err
 
 
 def test_of_the_codes_of_a_variable_those_that_are_looked_for_count(command, monkeypatch):
@@ -181,10 +181,10 @@ def test_of_the_codes_of_a_variable_those_that_are_looked_for_count(command, mon
 
 BESIDE = [
     (["check", "d.jsonl", "--show", "1", "--json", "--template", "t"], "--json has no effect with --show"),
-    (["check", "d.jsonl", "--show", "1"], "--show has no effect without --template: add it"),
-    (["stats", "d.jsonl", "--template", "t"], "--template has no effect without --tokenizer: add it, since its model has no tokenizer.json"),
-    (["check", "d.jsonl", "--render-time", "5"], "--render-time has no effect without --template: add it"),
-    (["stats", "d.jsonl", "--render-memory", "5MB"], "--render-memory has no effect without --template: add it"),
+    (["check", "d.jsonl", "--show", "1"], "--show has no effect without --template; add it"),
+    (["stats", "d.jsonl", "--template", "t"], "--template has no effect without --tokenizer; add it because the model has no tokenizer.json"),
+    (["check", "d.jsonl", "--render-time", "5"], "--render-time has no effect without --template; add it"),
+    (["stats", "d.jsonl", "--render-memory", "5MB"], "--render-memory has no effect without --template; add it"),
     (["translate", "d.jsonl", "--to", "portable", "-o", "-", "--force"], "--force has no effect with --output -"),
 ]  # fmt: skip
 

@@ -225,7 +225,7 @@ def test_of_many_paths_of_an_agents_file_the_last_one_alone_is_chosen(here):
 
 @cases("options, message",
     ({"preset": "openai"}, "preset='openai' does not support pairs; choose one of chat, hf"),
-    ({}, "has no effect without format: add it, as in format='jsonl'"),
+    ({}, "has no effect without format; add it, as in format='jsonl'"),
 )  # fmt: skip
 def test_pairs_that_cannot_be_written_are_refused(here, options, message):
     write_log(here / "logs/a.jsonl")
@@ -324,5 +324,5 @@ def test_those_of_a_stream_are_put_together(here):
 
 def test_only_hf_has_a_place_for_them(here):
     write_log(here / "logs/a.jsonl")
-    with pytest.raises(UsageError, match="has no effect without preset='hf': add it"):
+    with pytest.raises(UsageError, match="has no effect without preset='hf'; add it"):
         convert("logs", "out", Options(keep="logprobs"))

@@ -56,10 +56,10 @@ def test_files_of_system_prompts(text, expected):
 
 FOR = "[[for]]\n"
 BOTH = [
-    ("no TOML", FOR + "agent = x", "f: is not valid TOML, Invalid value (at line 2, column 9)"),
-    ("a member that is not known", FOR + "include = 'x'", "f: [[for]] 1 has the unknown key 'include'; use agent, version, tools or system"),
+    ("no TOML", FOR + "agent = x", "f: not valid TOML (Invalid value (at line 2, column 9))"),
+    ("a member that is not known", FOR + "include = 'x'", "f: [[for]] 1: unknown key 'include'; use agent, version, tools or system"),
     ("what stands outside", FOR + "tools = '[]'\n[other]\n", "f: 'other' is outside of [[for]]; move it below one"),
-    ("an agent that is not known", FOR + "agent = 'claude'", "f: [[for]] 1: agent 'claude' is unknown; did you mean claude_ai or claude_code? known are gemini, "),
+    ("an agent that is not known", FOR + "agent = 'claude'", "f: [[for]] 1: unknown agent 'claude'; did you mean claude_ai or claude_code? expected one of gemini, "),
     ("an agent that is no text", FOR + "agent = 5", "f: [[for]] 1: agent is a number; write a text in quotes"),
     ("a version of no agent", FOR + "version = '1'", "f: [[for]] 1 has a version but no agent; add the agent"),
     ("two tables for the same logs", FOR + "system = 'x'\n" + FOR + "system = 'y'", "f: [[for]] 2 is for the same logs as [[for]] 1; give each a different agent or version"),
@@ -76,7 +76,7 @@ BOTH = [
     ("a key without end", FOR + "a." * 1_000_000 + "b = 1", "f:2: has a key with more than 32 parts"),
     ("one of quoted parts", FOR + '"a b" . \'c\'.' * 500_000 + "b = 1", "f:2: has a key with more than 32 parts"),
     ("a number without end", FOR + "tools = " + "1" * 10_000, "f: cannot be parsed as TOML"),
-    ("an escape to the terminal", FOR + "\x1b[2J", "f: is not valid TOML, Invalid statement (at line 2, column 1)"),
+    ("an escape to the terminal", FOR + "\x1b[2J", "f: not valid TOML (Invalid statement (at line 2, column 1))"),
 ]  # fmt: skip
 WRONG_TOOLS = [
     ("neither", "agent = 'x'", "f: is neither a JSON list of definitions nor tables that begin with [[for]]"),

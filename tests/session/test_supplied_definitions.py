@@ -192,7 +192,7 @@ def test_a_prompt_that_toml_cannot_hold_is_an_error(command, here):
     write_log(here / "a.jsonl", log_line({"role": "system", "content": "\ud800"}, "Hi"))
     ended = command("inspect", "a.jsonl", "--definitions")
     assert (ended.code, ended.out) == (2, "")
-    assert "a.jsonl: the system prompt has half of a UTF-16 pair" in ended.err
+    assert "a.jsonl: the system prompt contains a lone surrogate" in ended.err
 
 
 def test_definitions_and_the_texts_of_messages_exclude_each_other(command, here):

@@ -176,7 +176,7 @@ def test_a_readme_of_somebody_else_stays_and_there_is_no_other(logs):
 def test_a_card_of_somebody_else_is_not_overwritten(logs):
     Path("out").mkdir()
     Path("out/README.md").write_text("mine")
-    with pytest.raises(UsageError, match=r"README\.md: was not written by chatsquash"):
+    with pytest.raises(UsageError, match=r"README\.md: not written by chatsquash"):
         convert(logs, "out", Options(format="jsonl", force=True))
     assert Path("out/README.md").read_text() == "mine"
 

@@ -114,7 +114,7 @@ def test_a_folder_in_the_place_of_a_file_of_ours_is_refused_before_anything_chan
     place.unlink(missing_ok=True)
     place.mkdir()
     before = tree(Path("out"))
-    with pytest.raises(UsageError, match=f"out/{OURS}/{name}: was not written by chatsquash; remove it, or choose"):
+    with pytest.raises(UsageError, match=f"out/{OURS}/{name}: not written by chatsquash; remove it, or choose"):
         convert("logs", "out", Options(full=True))
     assert tree(Path("out")) == before
 
@@ -152,7 +152,7 @@ def test_the_output_folder_itself_and_those_above_it_may_be_links(here, where):
 @pytest.mark.parametrize("target", ["gone", "out"])
 def test_an_output_folder_that_is_a_link_to_nothing_is_an_error(here, target):
     Path("out").symlink_to(target)
-    with pytest.raises(UsageError, match="out: is a broken link; remove it, or choose another"):
+    with pytest.raises(UsageError, match="out: broken link; remove it, or choose another"):
         convert("logs", "out")
 
 
@@ -179,7 +179,7 @@ def test_what_is_neither_a_file_nor_a_folder_is_refused_and_never_waited_for(her
     result()
     make(Path("out") / OURS / name)
     before = tree(Path("out/reports"))
-    with pytest.raises(UsageError, match=r"was not written by chatsquash; remove it, or choose another folder"):
+    with pytest.raises(UsageError, match=r"not written by chatsquash; remove it, or choose another folder"):
         convert("logs", "out")
     assert tree(Path("out/reports")) == before
 

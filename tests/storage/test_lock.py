@@ -19,7 +19,7 @@ from tests.conftest import log_line, tree, write_log
 
 
 def refused(out: Path) -> str:
-    with pytest.raises(UsageError, match="another run is writing there") as caught:
+    with pytest.raises(UsageError, match="another run is writing to this folder") as caught:
         Output(out)
     return str(caught.value)
 
@@ -55,7 +55,7 @@ def test_a_run_that_was_refused_takes_no_lock_from_another(tmp_path):
         [sys.executable, "-c", f"from pathlib import Path; from chatsquash.dataset.store import Output; Output(Path({str(out)!r}))"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "another run is writing there" in again.stderr
+    assert "another run is writing to this folder" in again.stderr
     first.discard()
 
 
@@ -102,7 +102,7 @@ def test_two_runs_in_threads_leave_a_whole_result(tmp_path, monkeypatch):
         return ""
 
     convert("logs", "out", None, while_at_work)
-    assert "another run is writing there" in second[0]
+    assert "another run is writing to this folder" in second[0]
     assert Path("out/2026-01-13.jsonl").read_bytes() == Path("good/2026-01-13.jsonl").read_bytes()
     assert convert("logs", "out").unchanged
 

@@ -138,6 +138,6 @@ def test_check_takes_the_model_of_a_trainer(cache, command):
     ended = command("check", "out", "--for", "verl=lone")
     assert "1 record rendered with lone" in ended.err
     twice = command("check", "out", "--for", "trl=lone", "--template", "org/model")
-    assert twice.err == "error: --template org/model has no effect with --for trl=lone: use only one of them\n"
+    assert twice.err == "error: --template org/model has no effect with --for trl=lone; use only one of them\n"
     with pytest.raises(UsageError, match="use only one of them"):
         chatsquash.check("out", trainer="trl=lone", template="org/model")

@@ -103,7 +103,10 @@ def test_what_is_nested_too_deeply_is_rendered_as_it_stands():
 
 
 WRONG = [
-    (lambda: find_trainer("x"), "--for x: not known; known are axolotl, llama-factory, ms-swift, oumi, trl"),
+    (
+        lambda: find_trainer("x"),
+        "--for x: unknown trainer; expected one of axolotl, llama-factory, ms-swift, oumi, trl",
+    ),
     (
         lambda: find_trainer("ms-swift"),
         "--for ms-swift: ms-swift defines its templates in Python, so they cannot",

@@ -24,7 +24,7 @@ SHOWN = 3
 def main(names: list[str]) -> int:
     """Run these trainers, or all."""
     if unknown := [name for name in names if name not in BY_NAME]:
-        print(f"no trainer is called {unknown[0]}; known are {', '.join(BY_NAME)}", file=sys.stderr)
+        print(f"no trainer is called {unknown[0]}; expected one of {', '.join(BY_NAME)}", file=sys.stderr)
         return 2
     environments = Environments(ROOT / (os.environ.get("TRAIN") or ".venv-train"))
     try:

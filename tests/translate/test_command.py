@@ -309,16 +309,16 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
     ("no format to write", ["a.json", "-o", "out"], "--to FORMAT is missing"),
     ("no place to write to", ["a.json", "--to", "gemini"], "--output OUT is missing"),
     ("nothing to read", ["--to", "gemini", "-o", "out"], "IN is missing"),
-    ("an unknown format to write", ["a.json", "--to", "nope", "-o", "out"], "error: nope: no known format; known are"),
-    ("an unknown format to read", ["a.json", "--to", "gemini", "--from", "no", "-o", "out"], "no: no known format"),
-    ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: is read only; written are"),
-    ("nearly a format", ["a.json", "--to", "antropic", "-o", "out"], "error: antropic: no known format; did you mean anthropic? known are gemini"),
+    ("an unknown format to write", ["a.json", "--to", "nope", "-o", "out"], "error: nope: unknown format; expected one of"),
+    ("an unknown format to read", ["a.json", "--to", "gemini", "--from", "no", "-o", "out"], "no: unknown format"),
+    ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: can be read but not written; expected one of"),
+    ("nearly a format", ["a.json", "--to", "antropic", "-o", "out"], "error: antropic: unknown format; did you mean anthropic? expected one of gemini"),
     ("no such file", ["b.json", "--to", "gemini", "-o", "out"], "error: b.json: cannot be read (No such file"),
     ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is not JSON"),
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
     ("nothing known", ["x.json", "--to", "gemini", "-o", "out"], 'error: x.json: no known format: the request is an object with the keys "x"'),
     ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1 has steps that are a number"),
-    ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: .bz2 can only be read; use .gz or .zst"),
+    ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: files with the suffix .bz2 can be read but not written; use .gz or .zst"),
     ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing to send: only system messages remain"),
     ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),
     ("a place that is a file", ["a.json", "--to", "gemini", "-o", "x.json/y"], "error: x.json"),
@@ -339,7 +339,9 @@ def test_wrong_use_is_said_and_nothing_is_written(command, arguments, expected):
 
 def test_an_unknown_format_to_write_is_answered_with_those_that_are_written(command):
     put("a.json", BODY)
-    offered = command("translate", "a.json", "--to", "nope", "-o", "out").err.partition("known are ")[2].split(", ")
+    offered = (
+        command("translate", "a.json", "--to", "nope", "-o", "out").err.partition("expected one of ")[2].split(", ")
+    )
     assert [name.strip() for name in offered] == [*conversations.writable_formats()]
 
 

@@ -237,10 +237,10 @@ def test_of_several_conversations_load_gives_the_first_and_load_all_each():
 
 
 @cases("value, name, expected",
-    ("nothing known", {"x": 1}, None, 'no known format: .* the keys "x".*documents that are known: .*; choose with --from'),
+    ("nothing known", {"x": 1}, None, 'no known format: .* the keys "x".*supported documents: .*; choose with --from'),
     ("a number", 3, None, "no known format"),
     ("no value at all", None, None, "no known format"),
-    ("a format that is none", {"messages": []}, "nope", "nope: no known format; known are gemini, "),
+    ("a format that is none", {"messages": []}, "nope", "nope: unknown format; expected one of gemini, "),
     ("another format than is said", {"messages": [user()]}, "gemini", "not gemini: has no list of contents"),
     ("a turn that is none", {"messages": [user(), 3]}, None, r"not openai_chat: messages\[1\]"),
     ("a document that is broken", {"schema_version": "ATIF-v1.6", "steps": 3}, None, "not atif: entry 1 has steps that"),
@@ -290,12 +290,12 @@ def test_a_document_is_json_and_the_conversation_is_not_changed(name, kind):
 
 @pytest.mark.parametrize("name", READ_ONLY)
 def test_a_format_that_is_only_read_is_not_written(name):
-    with pytest.raises(UsageError, match=f"^{name}: is read only; written are gemini, .*vercel_ai$"):
+    with pytest.raises(UsageError, match=f"^{name}: can be read but not written; expected one of gemini, .*vercel_ai$"):
         dump(TALK, name)
 
 
 def test_a_format_that_is_none_is_not_written():
-    with pytest.raises(UsageError, match=r"^nope: no known format; known are "):
+    with pytest.raises(UsageError, match=r"^nope: unknown format; expected one of "):
         dump(TALK, "nope")
 
 
@@ -366,7 +366,7 @@ def test_what_says_nothing_is_no_loss():
 
 
 def test_losses_of_a_format_that_is_only_read_are_not_told():
-    with pytest.raises(UsageError, match="is read only"):
+    with pytest.raises(UsageError, match="can be read but not written"):
         losses(TALK, "goose")
 
 

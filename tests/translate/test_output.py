@@ -270,7 +270,7 @@ def test_closed_streams_that_nobody_needs_are_no_matter(inputs):
 
 @pytest.mark.parametrize("wanted", [{"to": "gemini", "from_format": "nope"}, {"to": "nope"}])
 def test_a_format_that_is_none_is_refused_before_anything_is_read(here, wanted):
-    with pytest.raises(UsageError, match=r"^nope: no known format"):
+    with pytest.raises(UsageError, match=r"^nope: unknown format"):
         write_all(["gone.json"], Translation(output="out", **wanted), io.BytesIO(), io.BytesIO())
 
 

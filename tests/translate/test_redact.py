@@ -200,7 +200,7 @@ def test_a_key_without_anything_to_replace_is_refused(command):
     put("a.json", body({}))
     ended = command("translate", "a.json", "--to", "gemini", "-o", "out", "--anonymize-key-file", "x")
     assert ended.code == 2
-    assert "--anonymize-key-file has no effect, since nothing is replaced: add --redact" in ended.err
+    assert "--anonymize-key-file has no effect because nothing is replaced; add --redact" in ended.err
 
 
 def test_addresses_are_said_to_stay_only_where_there_are_any(command):

@@ -204,7 +204,10 @@ def test_how_logs_are_read_has_no_effect_on_a_result(here, logs, command, monkey
     assert command("convert", "logs", "-q").code == 0
     done = command("view", "out", "--from", "openai_chat")
     assert done.code == 2
-    assert "--from openai_chat has no effect on a result, since its logs were already read: remove it\n" in done.err
+    assert (
+        "--from openai_chat has no effect on an output folder because its logs were already read; remove it\n"
+        in done.err
+    )
     served = []
     monkeypatch.setattr(serve, "_serve", lambda viewer, *_, **__: served.append(viewer.path))
     monkeypatch.setenv("CHATSQUASH_FROM", "openai_chat")  # a variable may stand for other commands

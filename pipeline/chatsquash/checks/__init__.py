@@ -45,8 +45,8 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
     known = [*filter(None, [any_error]), *rules()]
     if code not in known:
         code_text = f"{option} {code}" if option else code
-        advice = "chatsquash explain lists them" + (f", {any_error} means any error" if any_error else "")
-        raise UsageError(f"{code_text}: no finding has this code; {suggestion(code, known, advice)}")
+        advice = "chatsquash explain lists all codes" + (f", {any_error} stands for any error" if any_error else "")
+        raise UsageError(f"{code_text}: unknown finding code; {suggestion(code, known, advice)}")
 
 
 def examine(view: View, *kinds: Kind) -> Iterator[Violation]:

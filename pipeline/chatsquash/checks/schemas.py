@@ -80,7 +80,7 @@ def refuse_missing(option: str = "--check-arguments") -> None:
         import jsonschema_rs  # noqa: F401 - only checks whether it is installed
     except ImportError:
         hint = "pip install 'chatsquash[schema]'"
-        raise UsageError(f"{option} needs the package jsonschema-rs: {hint}") from None
+        raise UsageError(f"{option} requires the package jsonschema-rs: {hint}") from None
 
 
 def _argument_checks(view: View) -> _ArgumentChecks:
@@ -260,7 +260,7 @@ class Steps:
             self._counts[key] = 1 + sum(self._count(*part, far + 1) for part in self._parts(value, levels))
         count = self._counts[key]
         if count is None:
-            raise _UnusableError("the schema refers to itself in a circle")
+            raise _UnusableError("the schema refers to itself in a cycle")
         if count > _STEPS:
             raise _UnusableError("the schema has too many parts or references")
         return count
@@ -270,7 +270,7 @@ class Steps:
             yield from ((each, levels) for each in value)
             return
         if value is not self._schema and any(isinstance(value.get(name), str) for name in _OTHER_BASES):
-            raise _UnusableError("the schema uses references by name")
+            raise _UnusableError("the schema uses named references")
         for name, part in value.items():
             if name == "$ref" and isinstance(part, str):
                 yield self._referenced(part), levels
@@ -288,5 +288,5 @@ class Steps:
             name = part.replace("~1", "/").replace("~0", "~")
             target = target.get(name) if isinstance(target, dict) else None
         if target is None:
-            raise _UnusableError(f"the schema refers to {quote(reference)}, which it does not have")
+            raise _UnusableError(f"the schema refers to {quote(reference)}, which does not exist in it")
         return target

@@ -89,11 +89,11 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 def _shown_template(template: str | None, *, as_json: bool) -> str:
     """Return the template for ``--show``; raise ``UsageError`` without one, or for options without effect there."""
     if as_json:
-        raise click.UsageError("--json has no effect with --show: use only one of them.")
+        raise click.UsageError("--json has no effect with --show; use only one of them")
     if is_typed("fail_on"):
-        raise click.UsageError("--fail-on has no effect with --show: use only one of them.")
+        raise click.UsageError("--fail-on has no effect with --show; use only one of them")
     if not template:
-        raise click.UsageError("--show has no effect without --template: add it.")
+        raise click.UsageError("--show has no effect without --template; add it")
     return template
 
 

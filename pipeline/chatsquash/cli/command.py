@@ -62,7 +62,7 @@ class Command(click.Command):
         if settings:
             extra["default_map"] = _defaults(self, info_name or "", settings, preview)
         elif profile := preview.params.get(_PROFILE):
-            raise click.UsageError(f"--profile {profile}: there is no chatsquash.toml here.")
+            raise click.UsageError(f"--profile {profile}: no chatsquash.toml applies in this folder")
         if preview.params.get(_SHOW):
             resolved_context = super().make_context(info_name, [*args], parent, resilient_parsing=True, **extra)
             click.echo("\n".join(_values_and_sources(resolved_context, settings)))
@@ -120,12 +120,12 @@ def _defaults(command: click.Command, name: str, settings: Settings, preview: cl
 def _type_problem(option: click.Option, value: Any, context: click.Context) -> str | None:
     """Return why an option cannot have this value, or ``None`` if it can; unlike arguments, TOML values have types."""
     if option.is_flag:
-        return None if isinstance(value, bool) else f"{value!r} is neither true nor false."
+        return None if isinstance(value, bool) else f"{value!r} is neither true nor false"
     if option.multiple and not isinstance(value, list):
         return f'{value!r} is not a list; write one, as in {option_name(option)} = ["{value}"]'
     for each in value if option.multiple else [value]:
         if isinstance(each, bool | float | list | dict):
-            return f"{each!r} is neither a text nor a whole number."
+            return f"{each!r} is neither a string nor a whole number"
     try:
         option.type_cast_value(context, value)
     except click.BadParameter as problem:
@@ -193,19 +193,19 @@ class Settings(NamedTuple):
         if profile is None:
             return options
         if profile not in profiles:
-            raise UsageError(f"--profile {profile}: {self.path} has no profile of this name{_near(profile, profiles)}")
+            raise UsageError(f"--profile {profile}: no such profile in {self.path}{_near(profile, profiles)}")
         return options | self._table(profiles[profile], command, f"profile.{profile}.{command}")
 
     def _table(self, tables: dict[str, Any], name: str, title: str) -> dict[str, Any]:
         table = tables.get(name, {})
         if not isinstance(table, dict):
-            raise UsageError(f"{self.path}: {title} is not a table: write [{title}]")
+            raise UsageError(f"{self.path}: {title} must be a table; write [{title}]")
         return table
 
     def _refuse_unknown(self, what: str, names: Iterable[str], known: list[str]) -> None:
         for name in names:
             if name not in known:
-                raise UsageError(f"{self.path}: {name}: there is no {what} of this name{_near(name, known)}")
+                raise UsageError(f"{self.path}: unknown {what} {name!r}{_near(name, known)}")
 
     def values(self, options: dict[str, Any], known: dict[str, str], paths: set[str]) -> dict[str, Any]:
         """Return option values by parameter.
@@ -223,7 +223,7 @@ class Settings(NamedTuple):
             name = key.replace("_", "-")
             self._refuse_unknown("option", [name], [*known])
             if isinstance(value, dict):
-                raise UsageError(f"{self.path}: {key}: is a table; write a text, a number, true, false or a list")
+                raise UsageError(f"{self.path}: {key} cannot be a table; use a string, a number, true, false or a list")
             parameter = known[name]
             is_path = parameter in paths and isinstance(value, str)
             values[parameter] = self._resolve(value, parameter) if is_path else value
@@ -276,18 +276,18 @@ def _read(path: Path) -> dict[str, Any] | None:
         with path.open("rb") as file:
             if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
                 raise UsageError(
-                    f"{path}: is owned by another user and therefore ignored; remove it, or run in another folder"
+                    f"{path}: file belongs to another user, so it is not used; remove it, or run in another folder"
                 )
             data = file.read(_LARGEST + 1)
         if len(data) > _LARGEST:
-            raise UsageError(f"{path}: is larger than {_LARGEST:,} bytes")
+            raise UsageError(f"{path}: file is larger than {_LARGEST:,} bytes")
         document = tomllib.loads(data.decode("utf-8"))
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         if path.name == PYPROJECT_TOML:
             return None  # other tools read this file as well and report the error
-        raise UsageError(f"{path}: is not valid TOML ({error_text(problem)})") from None
+        raise UsageError(f"{path}: not valid TOML ({error_text(problem)})") from None
     if path.name == CHATSQUASH_TOML:
         return document
     tool = document.get("tool")
@@ -297,4 +297,4 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def _near(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    return "; " + suggestion(name, names, f"known are {', '.join(names)}") if names else ""
+    return "; " + suggestion(name, names, f"expected one of {', '.join(names)}") if names else ""

@@ -48,7 +48,7 @@ def refuse_without_template(template: str | None, bounds: Iterable[str]) -> None
     """Raise ``UsageError`` if a limit on rendering is on the command line without a template."""
     for name in bounds:
         if not template and is_typed(name):
-            raise click.UsageError(f"{typed_text(name)} has no effect without --template: add it.")
+            raise click.UsageError(f"{typed_text(name)} has no effect without --template; add it")
 
 
 def refuse_idle(names: Iterable[str], why: str) -> None:
@@ -60,17 +60,17 @@ def refuse_idle(names: Iterable[str], why: str) -> None:
     """
     for name in names:
         if is_typed(name):
-            raise click.UsageError(f"{typed_text(name)} has no effect {why}: remove it.")
+            raise click.UsageError(f"{typed_text(name)} has no effect {why}; remove it")
 
 
 def refuse_with_shard(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
     """Raise ``UsageError`` for logs and options on the command line that the listing of shards already determines."""
-    why = "the listing determines it: remove it, or make another listing with chatsquash shards"
+    why = "the listing determines it; remove it, or create a new listing with chatsquash shards"
     if logs:
-        raise click.UsageError(f"{logs[0]} has no effect with {flag}, since {why}.")
+        raise click.UsageError(f"{logs[0]} has no effect with {flag} because {why}")
     for name in click.get_current_context().params:
         if name not in allowed and is_typed(name):
-            raise click.UsageError(f"{typed_text(name)} has no effect with {flag}, since {why}.")
+            raise click.UsageError(f"{typed_text(name)} has no effect with {flag} because {why}")
 
 
 def refuse_replacing(values: dict[str, Any]) -> None:
@@ -82,7 +82,7 @@ def refuse_replacing(values: dict[str, Any]) -> None:
             path = values.get(each.name) if each.content or each.secret else None
             if isinstance(path, str) and values.get(output) and _are_same(path, values[output]):
                 raise click.UsageError(
-                    f"{typed_text(output)} would overwrite the file of {each.flag}: choose another path."
+                    f"{typed_text(output)} would overwrite the file that {each.flag} reads; choose another path"
                 )
 
 

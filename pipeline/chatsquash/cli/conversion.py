@@ -55,9 +55,9 @@ def make_watch(values: dict[str, Any]) -> Watch:
     from chatsquash.conversion.progress import Watch
 
     if is_typed("quiet") and is_typed("verbose"):
-        raise click.UsageError("--verbose has no effect with --quiet: use only one of them.")
+        raise click.UsageError("--verbose has no effect with --quiet; use only one of them")
     if is_typed("quiet") and is_typed("progress"):
-        raise click.UsageError(f"--progress {values['progress']} has no effect with --quiet: use only one of them.")
+        raise click.UsageError(f"--progress {values['progress']} has no effect with --quiet; use only one of them")
     return Watch(quiet=values["quiet"], verbose=values["verbose"], as_json=values["progress"] == "json")
 
 
@@ -106,7 +106,7 @@ def engine_settings(values: dict[str, Any]) -> EngineSettings:
     else:
         idle = {"resume": f"{engine}, which always continues from the existing output"}
         if settings.address:
-            idle["workers"] = f"--address {settings.address}, since the cluster determines the number of workers"
+            idle["workers"] = f"--address {settings.address} because the cluster determines the number of workers"
     for name, why in idle.items():
         refuse_idle([name], f"with {why}")
     return settings
@@ -209,9 +209,9 @@ def _with_kinds(options: Options) -> Options:
 
     kinds, _ = parts(options.redact)
     if kinds == "none" and is_typed("anonymize") and options.anonymize:
-        raise click.UsageError("--redact none has no effect with --anonymize: use only one of them.")
+        raise click.UsageError("--redact none has no effect with --anonymize; use only one of them")
     if kinds and "emails" in kinds.split(",") and not options.anonymize:
-        raise click.UsageError("--redact emails has no effect with --no-anonymize: use only one of them.")
+        raise click.UsageError("--redact emails has no effect with --no-anonymize; use only one of them")
     return with_kinds(options)
 
 
@@ -237,5 +237,5 @@ def _group_by(group_by: GroupBy) -> GroupBy:
     if group_by == "none" or not is_typed("group_by"):
         return "none"
     if is_typed("single_file"):
-        raise click.UsageError(f"--group-by {group_by} has no effect with --single-file: use only one of them.")
+        raise click.UsageError(f"--group-by {group_by} has no effect with --single-file; use only one of them")
     return group_by

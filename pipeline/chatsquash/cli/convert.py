@@ -67,11 +67,11 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     if agents:
         logs = (*logs, *_agent_paths(agents))
     if not logs:
-        raise click.UsageError("LOGS is missing: name folders, files, globs or URLs, as in chatsquash convert logs.")
+        raise click.UsageError("LOGS is missing; pass folders, files, globs or URLs, as in chatsquash convert logs")
     settings = engine_settings(values)
     runs = engine(settings.engine)
     if report and not settings.merge:
-        raise click.UsageError("--report has no effect with --no-merge: use only one of them.")
+        raise click.UsageError("--report has no effect with --no-merge; use only one of them")
     if report:
         from chatsquash.pages.report import refuse
 

@@ -49,7 +49,7 @@ def refuse_without_option(codes: Sequence[str], flags: Collection[str]) -> None:
     for code in _split_codes(codes):
         flag = "--template" if code.startswith("template-") else _REQUIRED_OPTIONS.get(code)
         if flag and flag not in flags:
-            raise UsageError(f"--fail-on {code} has no effect without {flag}: add it")
+            raise UsageError(f"--fail-on {code} has no effect without {flag}; add it")
 
 
 def code(done: RunResult, codes: Sequence[str], *, is_complete: bool, is_shard: bool) -> int:

@@ -51,7 +51,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     flags = {"--definitions": definitions, "--json": as_json, "--verbose": verbose}
     first, *others = [flag for flag, is_set in flags.items() if is_set] or [""]
     if others:
-        raise click.UsageError(f"{others[0]} has no effect with {first}: use only one of them.")
+        raise click.UsageError(f"{others[0]} has no effect with {first}; use only one of them")
     unread: list[Finding] = []
     if definitions:
         from chatsquash.inspect.inspect import definitions as list_definitions

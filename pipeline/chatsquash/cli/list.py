@@ -46,7 +46,7 @@ def list(  # noqa: A001 - the name of the command
     converting = Options(**reading)
     refuse_invalid_values(converting)
     if len(arguments) == 1 and is_output(Path(arguments[0])):
-        refuse_idle(reading, "on a result, since its logs were already read")
+        refuse_idle(reading, "on an output folder because its logs were already read")
     sessions = list_sessions(arguments, converting, where=where, sort=sort)
     with tolerate_closed_pipe():
         if as_json:

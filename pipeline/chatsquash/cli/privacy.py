@@ -76,7 +76,7 @@ def privacy_options(values: dict[str, Any], *, needs_key: bool = True) -> Option
     if needs_key and options.has_key:
         return replace(options, anonymize_key=load_key(key_file))
     if is_typed("anonymize_key_file"):
-        raise click.UsageError("--anonymize-key-file has no effect, since nothing is replaced: add --redact.")
+        raise click.UsageError("--anonymize-key-file has no effect because nothing is replaced; add --redact")
     return options
 
 
@@ -85,9 +85,9 @@ def _anonymizes(kinds: list[str], *, is_asked: bool) -> bool:
     is_named = "emails" in kinds
     if is_typed("anonymize") and is_typed("redact"):
         if is_asked and "none" in kinds:
-            raise click.UsageError("--redact none has no effect with --anonymize: use only one of them.")
+            raise click.UsageError("--redact none has no effect with --anonymize; use only one of them")
         if is_named and not is_asked:
-            raise click.UsageError("--redact emails has no effect with --no-anonymize: use only one of them.")
+            raise click.UsageError("--redact emails has no effect with --no-anonymize; use only one of them")
     if is_typed("redact") or is_typed("anonymize"):
         return is_named if not is_typed("anonymize") else is_asked
     return is_asked or is_named
@@ -107,6 +107,6 @@ def _without_idle(options: Options) -> Options:
     for name, kind in idle.items():
         if is_typed(name):
             flag = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{flag} has no effect without --redact {kind}: add it.")
+            raise click.UsageError(f"{flag} has no effect without --redact {kind}; add it")
     without: dict[str, Any] = dict.fromkeys(idle)
     return replace(options, **without)

@@ -29,9 +29,9 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     from chatsquash.hub.push import push as run
 
     if dry_run and yes:
-        raise click.UsageError("--yes has no effect with --dry-run, which does not ask: use only one of them.")
+        raise click.UsageError("--yes has no effect with --dry-run, which uploads nothing; use only one of them")
     if not (dry_run or yes or (sys.stdin and sys.stdin.isatty())):
-        raise click.UsageError("push needs confirmation, but there is no terminal: add --yes, or --dry-run.")
+        raise click.UsageError("push requires confirmation, but there is no terminal; add --yes or --dry-run")
 
     def say(lines: list[str]) -> None:
         click.echo("\n".join(map(escape, lines)))

@@ -29,9 +29,9 @@ def verify(output: str, log_paths: tuple[str, ...], *, logs: bool, key_file: str
     from chatsquash.results.verify import verify as run
 
     if log_paths and not logs:
-        raise click.UsageError("LOGS have no effect without --logs: add it.")
+        raise click.UsageError("LOGS has no effect without --logs; add it")
     if not log_paths and is_typed("key_file"):
-        raise click.UsageError("--anonymize-key-file has no effect without LOGS: add them.")
+        raise click.UsageError("--anonymize-key-file has no effect without LOGS; add them")
     known = KnownLogs(log_paths, load_key(key_file)) if log_paths else None
     done = run(place_of(output), logs=logs, known=known)
     if as_json:

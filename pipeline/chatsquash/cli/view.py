@@ -33,6 +33,6 @@ def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | 
     converting = Options(anonymize=False, conversations="all", trace_replies=True, **reading)
     refuse_invalid_values(converting)
     if serve.result_of(with_session(arguments)[0]):
-        refuse_idle(reading, "on a result, since its logs were already read")
+        refuse_idle(reading, "on an output folder because its logs were already read")
     watch = Watch(quiet=False, verbose=False)
     serve.view(arguments, converting, port=port, template=template, opens=opens, say=click.echo, watch=watch)

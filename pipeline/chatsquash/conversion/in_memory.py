@@ -68,7 +68,7 @@ def _of_path(path: Path, options: Options) -> Iterator[tuple[Log, Outcome]]:
 
 def _of_lines(lines: Iterable[str | bytes], options: Options) -> Iterable[tuple[Log, Outcome]]:
     if isinstance(lines, bytes | bytearray):
-        raise UsageError("the source is bytes: pass lines, as in data.splitlines(), or the path of a file")
+        raise UsageError("the source is bytes; pass lines, as in data.splitlines(), or the path of a file")
     encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in lines)
     data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
     log = Log("", "session", "session", len(data))

@@ -50,7 +50,7 @@ def merge_results(
     """
     started = time.monotonic()
     if len(results) < 2:
-        raise UsageError(f"{results[0]}: is a single result; add another one to merge it with")
+        raise UsageError(f"{results[0]}: only one result was passed; add another to merge it with")
     with ExitStack() as stack:
         finished = [stack.enter_context(closing(FinishedResult(path))) for path in results]
         merged, options_json = merged_options(finished, options)
@@ -77,7 +77,9 @@ def _refuse_inside(out: Path | str, results: Sequence[str]) -> None:
     """Refuse an output folder that is, or is inside, one of the results."""
     for path in results:
         if isinstance(out, Path) and Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
-            raise UsageError(f"{out}: is in {path}, which is only read; choose another folder with --output")
+            raise UsageError(
+                f"{out}: the output folder is inside the input {path}; choose another folder with --output"
+            )
 
 
 class _Inputs:

@@ -70,7 +70,7 @@ class OldResult(NamedTuple):
         hashes = {(each.size, each.xxh3_128) for each in self.logs}
         sizes = {size for size, _ in hashes}
         if not any(log.size in sizes and (log.size, _hash(log)) in hashes for log in candidates):
-            raise UsageError(f"{self._description()}, and none of these logs is read in this run; {_HINT}")
+            raise UsageError(f"{self._description()}, but none of these logs is read in this run; {_HINT}")
 
     def refuse(self) -> None:
         """Raise ``UsageError``, since the result may only be replaced on request."""
@@ -80,7 +80,7 @@ class OldResult(NamedTuple):
         """Raise ``UsageError`` if the new run has no records."""
         if not summary.written:
             now = pluralize(summary.sessions, "session")
-            raise UsageError(f"{self._description()}, and {now} of this run produced no record; {_HINT}")
+            raise UsageError(f"{self._description()}, but {now} of this run produced no record; {_HINT}")
 
     def _description(self) -> str:
         folders = list(dict.fromkeys(os.path.dirname(each.path) or "." for each in self.logs))  # noqa: PTH120
@@ -101,7 +101,7 @@ def _roots(folders: list[str]) -> list[str]:
     return [common] if common else list(dict.fromkeys(folder.split("/")[0] for folder in folders))
 
 
-_HINT = "nothing was replaced: choose another folder with --output, or add --replace"
+_HINT = "nothing was replaced; choose another folder with --output, or add --replace"
 
 
 def old_result(folder: str, manifest: bytes, changed: float) -> OldResult | None:

@@ -67,7 +67,7 @@ def list_sessions(
 def _refuse_unknown(sort: str | None) -> None:
     known = [*FIELDS, *(each.name for each in COLUMNS if each.name not in FIELDS)]
     if sort is not None and sort.removeprefix("-") not in known:
-        raise UsageError(f"--sort {sort}: no such column; {hint(sort.removeprefix('-'), known)}")
+        raise UsageError(f"--sort {sort}: unknown column; {hint(sort.removeprefix('-'), known)}")
 
 
 def _condition(where: str | None) -> pl.Expr | None:

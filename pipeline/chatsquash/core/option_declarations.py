@@ -110,7 +110,7 @@ def refuse_unknown_choice(option: OptionDeclaration, value: Any) -> None:
     for each in value if get_origin(option.kind) is tuple else [value]:
         if not option.allows(each):
             name_text = each if isinstance(each, str) else ""
-            raise UsageError(f"{name} {each!r}: not known; {hint(name_text, option.choices)}")
+            raise UsageError(f"{name} {each!r}: unknown value; {hint(name_text, option.choices)}")
 
 
 def refuse_unknown_choices(options: Any) -> None:

@@ -147,7 +147,7 @@ class Options(RecordOptions):
         500,
         "Skip lines whose messages are nested deeper.",
         most=800,  # Python allows 1000 levels, some of which the calls that lead to the parser take
-        why_most="since Python's own parser reads no more",
+        why_most="the limit of Python's JSON parser",
     )
     max_messages: int = _limit(100_000, "Skip lines whose request has more messages.")
     max_rejected: int = _limit(10_000, "Stop reading a log after this many malformed lines.")

@@ -42,7 +42,7 @@ def plugins() -> tuple[Plugin, ...]:
     known = dict[str, Plugin]()
     for plugin in (each for provided in packages.values() for each in provided):
         if (other := known.setdefault(plugin.name, plugin)) != plugin:
-            raise UsageError(f"{other} is also provided by {plugin.package}: uninstall one of the packages")
+            raise UsageError(f"{other} is also provided by {plugin.package}; uninstall one of the packages")
     return tuple(known[name] for name in sorted(known))
 
 

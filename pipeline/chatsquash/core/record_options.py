@@ -80,7 +80,7 @@ class RecordOptions(ShapeOptions):
         "1 also trains on replies whose requests did not contain the restored parts.",
         least=0,
         most=1,
-        why_most="for yes",
+        why_most="which means yes",
         needs=(Need("loss", one_of("none"), "weight"),),
         conflicts=(Conflict("samples", none_of("session")),),
     )

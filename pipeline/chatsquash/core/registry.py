@@ -118,15 +118,15 @@ class Room(Generic[T]):
     def _installed(self, plugin: Plugin, module: ModuleType, names: set[str]) -> tuple[int, str, str]:
         """Return the sort key, the name and the import path of a plug-in in an installed package."""
         if plugin.name in names:
-            raise UsageError(f"{plugin} has the name of a format of chatsquash: rename it, or uninstall the package")
+            raise UsageError(f"{plugin} has the name of a built-in format; rename it, or uninstall the package")
         declared: Any = self._kind
         required = [each.name for each in fields(declared) if each.default is MISSING]
         missing = [name for name in required if name not in ("module", "doc") and not hasattr(module, name)]
         if missing:
-            raise UsageError(f"{plugin} does not define {', '.join(missing)}: see chatsquash.formats.base")
+            raise UsageError(f"{plugin} does not define {', '.join(missing)}; see chatsquash.formats.base")
         if vars(module)["NAME"] != plugin.name:
-            raise UsageError(f"{plugin} has another NAME in its module: {vars(module)['NAME']!r}")
+            raise UsageError(f"{plugin} has a different NAME in its module: {vars(module)['NAME']!r}")
         place = self._place(Item(plugin.name, module.__file__ or ""))
         if place is None:
-            raise UsageError(f"{plugin} has no line that begins with NAME = in its module")
+            raise UsageError(f"{plugin} must have a line in its module that begins with NAME =")
         return place, plugin.name, plugin.module

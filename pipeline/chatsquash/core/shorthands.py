@@ -61,7 +61,7 @@ def expand(options: Options, names: Iterable[str], explicit: Collection[str] = (
     """
     selected, lines = set(names), list[str]()
     for name in sorted(selected - SHORTHANDS.keys()):
-        raise UsageError(f"{name!r}: not known; {hint(name, SHORTHANDS)}")
+        raise UsageError(f"{name!r}: unknown shorthand; {hint(name, SHORTHANDS)}")
     # "complete" is last because it depends on the others.
     for name in sorted(selected, key=lambda each: (each == "complete", each)):
         settings = dict(SHORTHANDS[name].options)

@@ -143,7 +143,7 @@ def hint(name: str, known: Iterable[str]) -> str:
     names = [*known]
     near = get_close_matches(name, names, 3, _ALIKE)
     question = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{question}known are {', '.join(names)}"
+    return f"{question}expected one of {', '.join(names)}"
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:

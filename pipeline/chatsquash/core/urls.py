@@ -19,7 +19,7 @@ def refuse_unknown(path: str) -> None:
     """Raise ``UsageError`` for a URL with an unknown scheme."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
         known = ", ".join(f"{each}://" for each in sorted(REMOTE))
-        raise UsageError(f"{path.partition('://')[0]}://: unknown scheme; supported are {known}")
+        raise UsageError(f"{path.partition('://')[0]}://: unknown scheme; expected one of {known}")
 
 
 def refuse_remote(path: str) -> None:

@@ -43,7 +43,7 @@ class Bucket:
         self._store = stores.writable(place)
         self._folder = "".join(f"{part}/" for part in place.key.split("/") if part)
         if {".", ".."}.intersection(self._folder.split("/")):
-            raise UsageError(f"{place.display_url}: has a part that is . or ..; remove it")
+            raise UsageError(f"{place.display_url}: the path contains . or ..; remove it")
         self.display_path = place.url(self._folder).rstrip("/")
         self.ours: set[str] = set()
         """Names of files that earlier runs wrote."""
@@ -95,7 +95,7 @@ class Bucket:
         """Raise ``UsageError`` if one of these files would replace a file that chatsquash did not write."""
         for name in names:
             if name in self._others:
-                why = "was not written by chatsquash and would be overwritten"
+                why = "not written by chatsquash, but would be overwritten"
                 raise UsageError(f"{self.display_path}/{name}: {why}; move it away, {_ANOTHER}")
 
     def release(self) -> None:
@@ -118,7 +118,7 @@ class Bucket:
         is_ours = RUN in self.ours or inner - {_LOCK}
         if self._others and not is_ours and not force:
             hint = "choose another with --output, or add to it with --force"
-            raise UsageError(f"{self.display_path}: is not empty and was not written by chatsquash; {hint}")
+            raise UsageError(f"{self.display_path}: folder is not empty and was not written by chatsquash; {hint}")
 
     def _read_record(self, names: set[str]) -> set[str]:
         name = f"{OURS}/{RECORD}"
@@ -130,7 +130,7 @@ class Bucket:
         except (ValueError, KeyError, TypeError, RecursionError):
             if name in names:
                 hint = "remove it, after which all other files in the folder are treated as foreign"
-                raise UsageError(f"{self.display_path}/{name}: is damaged; {hint}, {_ANOTHER}") from None
+                raise UsageError(f"{self.display_path}/{name}: file is damaged; {hint}, {_ANOTHER}") from None
         return set()
 
     # The lock

@@ -47,13 +47,13 @@ def damage_error(path: Path) -> UsageError:
 def refuse_others(path: Path, display_path: Path, *, force: bool) -> None:
     """Raise ``UsageError`` if a path is not a folder, or contains foreign files and ``force`` is not set."""
     if path.is_symlink() and not path.exists():
-        raise UsageError(f"{display_path}: is a broken link; remove it, {_ANOTHER}")
+        raise UsageError(f"{display_path}: broken link; remove it, {_ANOTHER}")
     if path.exists() and not path.is_dir():
-        raise UsageError(f"{display_path}: is a file; choose another folder with --output")
+        raise UsageError(f"{display_path}: not a folder; choose another with --output")
     names = {each.name for each in path.iterdir()} if path.is_dir() else set()
     if names and OURS not in names and not force:
         hint = "choose another with --output, or add to it with --force"
-        raise UsageError(f"{display_path}: is not empty and was not written by chatsquash; {hint}")
+        raise UsageError(f"{display_path}: folder is not empty and was not written by chatsquash; {hint}")
 
 
 def refuse_links(out: Folder, display_path: Path) -> None:
@@ -65,7 +65,7 @@ def refuse_links(out: Folder, display_path: Path) -> None:
     if status is None:
         return
     if not stat.S_ISDIR(status.st_mode):
-        raise UsageError(f"{display_path / OURS}: is not a folder; move it away, {_ANOTHER}")
+        raise UsageError(f"{display_path / OURS}: not a folder; move it away, {_ANOTHER}")
     ours = out.folder(OURS)
     for name in ours.unexpected_entries():
         information = ours.status(name)
@@ -80,7 +80,7 @@ def refuse_links(out: Folder, display_path: Path) -> None:
 
 
 def _foreign(path: Path) -> UsageError:
-    return UsageError(f"{path}: was not written by chatsquash; remove it, {_ANOTHER}")
+    return UsageError(f"{path}: not written by chatsquash; remove it, {_ANOTHER}")
 
 
 def _link(path: Path) -> UsageError:
@@ -103,7 +103,7 @@ class Claim:
         for name in names:
             obstacle = self._find_obstacle(name, known)
             if obstacle is not None:
-                why = "was not written by chatsquash and would be overwritten"
+                why = "not written by chatsquash, but would be overwritten"
                 raise UsageError(f"{self._display_path / obstacle}: {why}; move it away, {_ANOTHER}")
 
     def _find_obstacle(self, name: str, known: set[str]) -> str | None:

@@ -138,6 +138,6 @@ def parse_options(options_json: Mapping[str, Any], groups: Collection[str]) -> d
         value = options_json[option.name]
         value = tuple(value) if isinstance(value, list) else value
         if not can_have(option, value):
-            raise UsageError(f"run.json: {option.name} has an impossible value: chatsquash verify shows what changed")
+            raise UsageError(f"run.json: {option.name} has an invalid value; chatsquash verify lists all changes")
         values[option.name] = value
     return values

@@ -65,7 +65,7 @@ def _other_drop_codes(options: Options) -> tuple[str, ...]:
 _DEFAULTS = Options()
 _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-extension"}
-_EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
+_EXAMPLES = (("globs", "draft*"), ("strings", "rate limit"))
 """The elements of a tuple with an example: for other options, and for options with texts."""
 _ORDER = [
     "json_tool_calls",
@@ -131,10 +131,10 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
     """
     idle = spelled(pair.idle)
     if not pair.example:
-        return f"{idle} has no effect with {spelled(pair.other)}: use only one of them"
+        return f"{idle} has no effect with {spelled(pair.other)}; use only one of them"
     if is_given:
-        return f"{idle} has no effect with {spelled(pair.other)}: change the latter, as in {example}"
-    return f"{idle} has no effect without {missing}: add it, as in {example}"
+        return f"{idle} has no effect with {spelled(pair.other)}; use, for example, {example}"
+    return f"{idle} has no effect without {missing}; add it, as in {example}"
 
 
 def refuse_wrong(options: Options) -> None:
@@ -176,28 +176,28 @@ def _refuse_value(option: OptionDeclaration, value: Any) -> None:
     are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
     if option.kind == tuple[str, ...] and not are_texts:
         if isinstance(value, str):
-            message = f"is one text, not a tuple of several; write {option.name}=({value!r},)"
+            message = f"expected a tuple, not a string; write {option.name}=({value!r},)"
             raise UsageError(f"{option.name}={value!r}: {message}")
         what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
-        raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
+        raise UsageError(f"{name} {value!r}: expected a tuple of {what}, such as ({example!r},)")
     if option.choices:
         refuse_unknown_choice(option, value)
     if option.kind is int:
         _refuse_number(option, value)
     if option.secret and not isinstance(value, bytes):
-        raise UsageError(f"{name}: is a {type(value).__name__}; a key must be bytes")
+        raise UsageError(f"{name}: expected bytes, not {type(value).__name__}")
     if option.content and not isinstance(value, bytes):
-        raise UsageError(f"{name}: is a {type(value).__name__}; pass the content of the file as bytes")
+        raise UsageError(f"{name}: expected the content of the file as bytes, not {type(value).__name__}")
     if option.secret and len(value) < SHORTEST_KEY:
-        raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST_KEY}")
+        raise UsageError(f"{name}: the key has {len(value)} bytes; at least {SHORTEST_KEY} are required")
 
 
 def _refuse_number(option: OptionDeclaration, value: Any) -> None:
-    least = "" if option.least is None else f" from {option.least} on"
+    least = "" if option.least is None else f" of at least {option.least}"
     if not isinstance(value, int) or (option.least is not None and value < option.least):
-        raise UsageError(f"{option.name} {value!r}: not a whole number{least}")
+        raise UsageError(f"{option.name} {value!r}: expected a whole number{least}")
     if option.most is not None and value > option.most:
-        raise UsageError(f"{option.name} {value!r}: at most {option.most}, {option.why_most}")
+        raise UsageError(f"{option.name} {value!r}: must be at most {option.most}, {option.why_most}")
 
 
 def _refuse_together(options: Options) -> None:
@@ -205,7 +205,7 @@ def _refuse_together(options: Options) -> None:
     for code in options.drop:
         refuse_unknown(code, option="--drop", any_error=ERRORS)
     if "arguments-invalid" in options.drop and not options.check_arguments:
-        raise UsageError("--drop arguments-invalid has no effect without --check-arguments: add it")
+        raise UsageError("--drop arguments-invalid has no effect without --check-arguments; add it")
     if options.check_arguments:
         schemas.refuse_missing()
     if options.tools_file is not None or options.system_file is not None:
@@ -229,9 +229,7 @@ def _refuse_together(options: Options) -> None:
 
         requests.check_options(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
-        raise UsageError(
-            f"--unpaired-text: {options.unpaired_text!r} is not text that can be encoded as UTF-8; change it"
-        )
+        raise UsageError(f"--unpaired-text: {options.unpaired_text!r} cannot be encoded as UTF-8; use other text")
 
 
 def _refuse_filters(options: Options) -> None:
@@ -242,25 +240,25 @@ def _refuse_filters(options: Options) -> None:
         Where(options.where)
     least, most = options.min_turns, options.max_turns
     if least is not None and most is not None and least > most:
-        raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session can match both")
+        raise UsageError(f"--min-turns {least} is more than --max-turns {most}, so no session can match")
 
 
 def _refuse_samples(options: Options) -> None:
     """Reject samples and pairs that a preset does not support, and limits that cannot be applied."""
     if options.max_tokens is not None and options.tokenizer is None:
         message = "add it, as in --tokenizer Qwen/Qwen3-8B, or add --template with a model that has both"
-        raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer: {message}")
+        raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer; {message}")
     if options.keep != "none" and options.preset != "hf":
-        raise UsageError(f"--keep {options.keep} has no effect without --preset hf: add it")
+        raise UsageError(f"--keep {options.keep} has no effect without --preset hf; add it")
     if options.pairs != "none":
         if options.preset not in _WITH_PAIRS:
             known = ", ".join(_WITH_PAIRS)
             message = f"--preset {options.preset} does not support pairs; choose one of {known}"
             raise UsageError(f"--pairs {options.pairs}: {message}")
         if not options.folder:
-            raise UsageError(f"--pairs {options.pairs} has no effect without --format: add it, as in --format jsonl")
+            raise UsageError(f"--pairs {options.pairs} has no effect without --format; add it, as in --format jsonl")
     if options.samples == "auto" and options.template is None:
-        raise UsageError("--samples auto has no effect without --template: add it, as in --template Qwen/Qwen3-8B")
+        raise UsageError("--samples auto has no effect without --template; add it, as in --template Qwen/Qwen3-8B")
     if options.samples == "session" or options.shape == "messages":
         return
     if options.preset not in _DIVISIBLE:
@@ -269,7 +267,7 @@ def _refuse_samples(options: Options) -> None:
             f"--sample-shape prompt-completion: not supported by --preset {options.preset}; choose one of {known}"
         )
     if options.loss != "none":
-        message = "prompt and completion already define what is trained on"
+        message = "the prompt and the completion already determine what is trained on"
         raise UsageError(f"--loss {options.loss}: {message}; remove it, or add --sample-shape messages")
 
 
@@ -278,9 +276,9 @@ def _refuse_duplicates(options: Options) -> None:
     alias = {None: None, True: "exact", False: "keep"}[options.drop_duplicates]
     if alias and options.duplicates not in (None, alias):
         flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
-        raise UsageError(f"{flag} means --duplicates {alias}: remove it or --duplicates {options.duplicates}")
+        raise UsageError(f"{flag} means --duplicates {alias}; remove it or --duplicates {options.duplicates}")
     if options.samples != "session" and options.duplicates in ("prefix", "near"):
-        reason = "each sample is trained on separately, even if another one begins with it"
+        reason = "every sample is trained on, even if it is the beginning of another"
         raise UsageError(
             f"--duplicates {options.duplicates} with --samples {options.samples}: {reason}; use --duplicates ids"
         )

@@ -148,7 +148,7 @@ def zstd() -> Packer:
         from zstandard import ZstdCompressor
     except ImportError:
         hint = "pip install 'chatsquash[zstd]', or choose jsonl.gz"
-        raise UsageError(f"jsonl.zst: the package zstandard is missing: {hint}") from None
+        raise UsageError(f"jsonl.zst requires the package zstandard: {hint}") from None
     stream: Packer = ZstdCompressor(level=_LEVEL_ZSTD).compressobj()
     return stream
 
@@ -181,5 +181,5 @@ def packer_of(path: Path) -> Packer:
     """Return the compressor for a file of JSON lines, based on its suffix."""
     suffix = path.suffix.lower() if path.suffix.lower() in KINDS else ""
     if f"jsonl{suffix}" not in PACKERS:
-        raise UsageError(f"{path}: {suffix} can only be read; use .gz or .zst")
+        raise UsageError(f"{path}: files with the suffix {suffix} can be read but not written; use .gz or .zst")
     return PACKERS[f"jsonl{suffix}"]()

@@ -50,11 +50,11 @@ def locked_result(path: Path) -> Iterator[LockedResult]:
         try:
             claim.refuse_links(out, path)
             if not out.status(commit.RUN) or not out.status(OURS) or commit.is_pending(out.folder(OURS)):
-                raise UsageError(f"{path}: no run was finished there: convert again, or choose another folder")
+                raise UsageError(f"{path}: no finished run in this folder; convert again, or choose another folder")
             handle = lock(out.folder(OURS), "lock")
         except BlockingIOError as owner:
             who = f" ({owner.strerror})" if owner.strerror else ""
-            raise UsageError(f"{path}: a run is writing there{who}: wait for it") from None
+            raise UsageError(f"{path}: a run is writing to this folder{who}; wait until it ends") from None
         except OSError as problem:
             raise UsageError(f"{path}: cannot be written to ({problem.strerror})") from None
         try:

@@ -50,10 +50,10 @@ def parse(text: str) -> list[Split]:
     for part in text.split(","):
         name, _, share = (piece.strip() for piece in part.partition("="))
         if not _NAME.fullmatch(name) or name.lower() in _RESERVED:
-            raise UsageError(f"--split {text}: {name!r} is not a name for a split; {hint}")
+            raise UsageError(f"--split {text}: {name!r} cannot be the name of a split; {hint}")
         splits.append(Split(name, _share(text, share, hint)))
     if len({split.name.lower() for split in splits}) < len(splits):  # some file systems ignore case
-        raise UsageError(f"--split {text}: names a split twice; {hint}")
+        raise UsageError(f"--split {text}: two splits have the same name; {hint}")
     if abs(sum(split.share for split in splits) - 1) > _TOLERANCE:
         raise UsageError(f"--split {text}: the shares do not add up to 1; {hint}")
     return splits
@@ -65,7 +65,7 @@ def _share(text: str, share: str, hint: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        raise UsageError(f"--split {text}: {share!r} is not a share between 0 and 1; {hint}")
+        raise UsageError(f"--split {text}: the share {share!r} is not between 0 and 1; {hint}")
     return value
 
 

@@ -113,8 +113,8 @@ class Output:
             self._lock = lock(self._ours, "lock")
         except BlockingIOError as owner:
             who = f" ({owner.strerror})" if owner.strerror else ""
-            hint = "wait for it, or choose another folder with --output"
-            raise UsageError(f"{self.path}: another run is writing there{who}; {hint}") from None
+            hint = "wait until it ends, or choose another folder with --output"
+            raise UsageError(f"{self.path}: another run is writing to this folder{who}; {hint}") from None
         refuse_links(self._out, self.path)  # links may have been added before the lock was taken
         self._claims.ours = recorded_files(self._ours)
         self._claims.refuse_foreign(*self._claims.ours)  # one of the written files may have been replaced

@@ -92,7 +92,7 @@ def resolve(name: str) -> str | None:
 def refuse_as_value(option: str, value: object) -> None:
     """Raise ``UsageError`` if the value of another option is the name of a trainer."""
     if isinstance(value, str) and (name := resolve(value)):
-        raise UsageError(f"{option} {escape(value)}: is a trainer; use convert --for {name} instead")
+        raise UsageError(f"{option} {escape(value)}: trainers are not supported here; use convert --for {name} instead")
 
 
 def parse(text: str) -> tuple[str, str | None]:
@@ -104,12 +104,12 @@ def parse(text: str) -> tuple[str, str | None]:
     spelling, divider, model = text.partition("=")
     name = resolve(spelling)
     if name is None:
-        raise UsageError(f"--for {escape(spelling)}: unknown trainer; choose one of {', '.join(TRAINERS)}")
+        raise UsageError(f"--for {escape(spelling)}: unknown trainer; expected one of {', '.join(TRAINERS)}")
     if not divider:
         return name, None
     sign = _FORBIDDEN.search(model)
     if sign or not model.strip() or model != model.strip() or model.startswith("-") or len(model) > _LONGEST:
-        why = f"contains {escape(sign[0])!r}" if sign else "is not valid" if model else "is missing"
+        why = f"contains {escape(sign[0])!r}" if sign else "is invalid" if model else "is missing"
         raise UsageError(f"--for {name}=MODEL: the model {why}; use a name or a folder, as in --for {name}=org/model")
     return name, model
 
@@ -187,7 +187,7 @@ def refuse_unreadable(options: Options) -> None:
     for each, known in (("preset", trainer.presets), ("format", trainer.formats)):
         value = getattr(options, each)
         if value not in known:
-            raise UsageError(f"--for {name}: {trainer.title} does not read --{each} {value}; remove it{_or(known)}")
+            raise UsageError(f"--for {name}: {trainer.title} does not support --{each} {value}; remove it{_or(known)}")
     for problem in _mask_problems(trainer, options):
         raise UsageError(f"--for {name}: {trainer.title} {problem}")
 

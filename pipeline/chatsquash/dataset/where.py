@@ -90,11 +90,11 @@ def condition_of(condition: str, *, include_late: bool = False) -> pl.Expr:
     try:
         sample = pl.DataFrame({name: [None, None] for name in SCHEMA}, schema=SCHEMA).select(expression)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise wrong(f"a value does not fit its column: {examples}") from None
+        raise wrong(f"a value does not match the type of its column: {examples}") from None
     if sample.dtypes[0] != pl.Boolean:
-        raise wrong(f"it is neither true nor false: {examples}")
+        raise wrong(f"the result is neither true nor false: {examples}")
     if sample.height == 1 or not names:
-        raise wrong("it has the same result for all records: use columns, and no sums or counts")
+        raise wrong("the result is the same for all records; use columns, without sums or counts")
     return expression
 
 

@@ -85,7 +85,7 @@ class Hub:
         self.endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
         self._at, token = at, huggingface_hub.get_token()
         if not token:
-            raise NoTokenError(f"{at}: no token for the Hub: set HF_TOKEN, or log in with `hf auth login`")
+            raise NoTokenError(f"{at}: no token for the Hub; set HF_TOKEN, or log in with `hf auth login`")
         if not is_safe(self.endpoint):
             raise UsageError("HF_ENDPOINT: must be an https:// URL, so that the token is not sent unencrypted")
         self._api: Any = HfApi(
@@ -112,7 +112,7 @@ class Hub:
                     raise
                 return None
             if info.id.casefold() != self._at.id.casefold():
-                raise UsageError(f"{self._at}: was renamed; use its current name")
+                raise UsageError(f"{self._at}: the dataset was renamed; use its current name")
             return self._find_branch(info)
 
     def _find_branch(self, info: Any) -> RemoteDataset:
@@ -123,7 +123,7 @@ class Hub:
             return RemoteDataset(is_private, self._api.repo_info(**self._dataset, revision=self._at.revision).sha)
         except errors.RevisionNotFoundError:
             if self._at.revision.startswith("refs/"):
-                raise UsageError(f"{self._at}: no such pull request; open it first") from None
+                raise UsageError(f"{self._at}: no such pull request; create it first") from None
             return RemoteDataset(is_private, info.sha, has_branch=False)
 
     def files(self, commit: str | None) -> list[RemoteFile]:

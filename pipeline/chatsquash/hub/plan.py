@@ -111,10 +111,10 @@ def refuse_visibility(at: Repository, existing: RemoteDataset | None, *, public:
     if existing is None or existing.private is not public:
         return
     if existing.private:
-        hint = "remove --public, or make it public on its page"
-        raise UsageError(f"{at}: is private; push does not change the visibility of a dataset: {hint}")
+        hint = "remove --public, or make the dataset public on its page"
+        raise UsageError(f"{at}: the dataset is private, and push never changes the visibility; {hint}")
     raise UsageError(
-        f"{at}: is public, so everyone could read the uploaded files: add --public, or choose another dataset"
+        f"{at}: the dataset is public, so everyone could read the uploaded files; add --public or choose another"
     )
 
 
@@ -162,7 +162,7 @@ def _prepare_branch(plan: Plan, hub: Hub) -> str | None:
         hub.create(public=plan.public)
         existing = hub.find_dataset()  # a Hub can enforce its own visibility of new datasets
         if existing is None:
-            raise ChatsquashError(f"{plan.at}: was created, but is not visible on the Hub yet: push again")
+            raise ChatsquashError(f"{plan.at}: the dataset was created but is not visible on the Hub yet; push again")
         refuse_visibility(plan.at, existing, public=plan.public)
     if not existing.has_branch:
         hub.create_branch(existing.commit)

@@ -43,15 +43,15 @@ def public_files(out: Path) -> list[PublicFile]:
             changed = [problem for entry in entries for problem in differences(place, entry)]
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise UsageError(
-                f"{out / RUN}: was not written by chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
+                f"{out / RUN}: not a run.json of chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
             ) from None
     if changed:
-        raise UsageError(f"{changed[0]}: `chatsquash verify {out}` lists all changes; convert again")
+        raise UsageError(f"{changed[0]}; convert again (`chatsquash verify {out}` lists all changes)")
     files = {entry["path"]: PublicFile(entry["path"], entry["size"], entry["sha256"]) for entry in entries}
     if not any(name.startswith(f"{FOLDER}/") for name in files):
-        raise UsageError(f"{out}: no records in {FOLDER}/, the only ones that push uploads: convert with --format")
+        raise UsageError(f"{out}: no records in {FOLDER}/, which is all that push uploads; convert with --format")
     if CARD not in files:
-        raise UsageError(f"{out}: no dataset card: convert again")
+        raise UsageError(f"{out}: no dataset card; convert again")
     return [files[name] for name in sorted(files)]
 
 

@@ -88,7 +88,7 @@ def paths(names: tuple[str, ...]) -> list[str]:
 def _unknown(name: str, known: tuple[str, ...]) -> str:
     """Return why the files of an agent cannot be found, and what to do."""
     if name not in documents.names():
-        return f"no such agent; {hint(name, known)}"
+        return f"unknown agent; {hint(name, known)}"
     if documents.get_format(name).IN_PROJECTS:
         return f"has no single folder for all sessions{_elsewhere(name)}"
     return "has no fixed folder: pass its files as LOGS"

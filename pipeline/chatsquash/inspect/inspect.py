@@ -346,5 +346,5 @@ def _toml_table(log: Log, outcome: Outcome, seen: LogHead | None) -> str:
         return as_toml(agent, record["tools"], prompt or None)
     except UnicodeEncodeError:
         raise UsageError(
-            f"{log.display_path}: the system prompt has half of a UTF-16 pair, which TOML cannot represent"
+            f"{log.display_path}: the system prompt contains a lone surrogate, which TOML cannot represent"
         ) from None

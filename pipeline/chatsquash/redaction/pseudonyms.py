@@ -217,7 +217,7 @@ def _read(path: Path) -> bytes:
     except OSError as problem:
         raise UsageError(f"{path}: the key cannot be read ({problem.strerror})") from None
     if len(key) < SHORTEST_KEY:
-        raise UsageError(f"{path}: contains {len(key)} bytes; a key needs at least {SHORTEST_KEY}")
+        raise UsageError(f"{path}: the key has {len(key)} bytes; at least {SHORTEST_KEY} are required")
     return key
 
 

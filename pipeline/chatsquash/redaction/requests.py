@@ -43,7 +43,7 @@ def parts(redact: str | None) -> tuple[str | None, str | None]:
         elif kind in (*_CHOICES, "names"):
             kinds.append(kind)
         else:
-            raise UsageError(f"--redact {kind}: not known; known are {', '.join(_CHOICES)}")
+            raise UsageError(f"--redact {kind}: unknown value; expected one of {', '.join(_CHOICES)}")
     if not kinds or ("none" in kinds and len(kinds) > 1):
         what = "none cannot be combined with other kinds" if kinds else "the list is empty"
         raise UsageError(f"--redact: {what}; use a list such as secrets,phones, or none")
@@ -70,7 +70,7 @@ def with_kinds(options: Options) -> Options:
     """Return options with the content of the file of names, and with addresses according to the kinds."""
     kinds, names = parts(options.redact)
     if names is not None and options.redact_names is not None:
-        raise UsageError("--redact names:FILE has no effect with --redact-names: use only one of them")
+        raise UsageError("--redact names:FILE has no effect with --redact-names; use only one of them")
     if names is not None:
         options = replace(options, redact=kinds, redact_names=content(names))
     if kinds == "none" and options.anonymize:

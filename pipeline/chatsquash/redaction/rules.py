@@ -133,7 +133,7 @@ def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
     try:
         pack = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise UsageError(f"{place}: is not valid TOML ({error_text(problem)})") from None
+        raise UsageError(f"{place}: not valid TOML ({error_text(problem)})") from None
     if set(pack) != {"rule"} or not isinstance(pack["rule"], list):
         raise UsageError(f"{place}: expected only [[rule]] tables")
     for at, each in enumerate(pack["rule"], 1):
@@ -145,7 +145,7 @@ def _rule(members: Any, place: str, group: str) -> Rule:
         raise UsageError(f"{place}: is not a table")
     known = _MEMBERS | _PACK_MEMBERS if group else _MEMBERS
     if unknown := sorted(set(members) - known):
-        raise UsageError(f"{place}: {quote(unknown[0])} is an unknown key; known keys are {', '.join(sorted(known))}")
+        raise UsageError(f"{place}: unknown key {quote(unknown[0])}; expected one of {', '.join(sorted(known))}")
     name = members.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(f"{place}: name is missing, or not made of lower-case letters, digits and hyphens")

@@ -51,7 +51,7 @@ def token_counter(tokenizer: str | None, template: str | None, **bounds: Any) ->
     """Return a token counter for a tokenizer and an optional chat template; ``None`` without a tokenizer."""
     tokenizer = tokenizer or (counting.of_template(template) if template else None)
     if template and not tokenizer:
-        raise UsageError("--template has no effect without --tokenizer: add it, since its model has no tokenizer.json")
+        raise UsageError("--template has no effect without --tokenizer; add it because the model has no tokenizer.json")
     chat_template = rendering.template(template, **bounds) if template else None
     return counting.Counter(counting.Tokenizer(counting.pack(tokenizer)), chat_template) if tokenizer else None
 

@@ -87,7 +87,7 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
             done.problems += problems
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise UsageError(
-            f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
+            f"{out / RUN}: not a run.json of chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
         ) from None
     return done
 

@@ -114,14 +114,14 @@ def split_model(trainer: str, template: str | None) -> tuple[str, str | None]:
     """
     name, _, model = trainer.partition("=")
     if model and template:
-        raise UsageError(f"--template {template} has no effect with --for {trainer}: use only one of them")
+        raise UsageError(f"--template {template} has no effect with --for {trainer}; use only one of them")
     return name, model or template
 
 
 def find_trainer(name: str) -> Trainer:
     """Return a trainer; raises ``UsageError`` if it is unknown or its templates are not files."""
     if name not in TRAINERS:
-        raise UsageError(f"--for {name}: not known; known are {', '.join(TRAINERS)}")
+        raise UsageError(f"--for {name}: unknown trainer; expected one of {', '.join(TRAINERS)}")
     trainer = TRAINERS[name]
     if not trainer.folder:
         reason = "defines its templates in Python, so rendering them would require running it"

@@ -40,7 +40,7 @@ def named_format(name: str) -> Format | DocumentFormat:
         return formats.get_format(name)
     if name in documents.names():
         return documents.get_format(name)
-    raise UsageError(f"{name}: no known format; {hint(name, known_formats())}")
+    raise UsageError(f"{name}: unknown format; {hint(name, known_formats())}")
 
 
 def is_document(name: str) -> bool:
@@ -142,9 +142,7 @@ def recognise(objects: list[Json]) -> str:
     seen = [bodies.recognise(each) for each in objects[:50]]
     recognition = formats.recognise_file(seen)
     if recognition.name is None:
-        raise UsageError(
-            f"{recognition.why}; documents that are known: {', '.join(documents.names())}; choose with --from"
-        )
+        raise UsageError(f"{recognition.why}; supported documents: {', '.join(documents.names())}; choose with --from")
     return recognition.name
 
 
@@ -172,7 +170,7 @@ def dump(
     if sendable:
         return request(conversation, format, foreign_reasoning).body
     if foreign_reasoning != "drop":
-        raise UsageError("foreign_reasoning has no effect without sendable: add it")
+        raise UsageError("foreign_reasoning has no effect without sendable; add it")
     form = _writer(format)
     _require_conversation(conversation)
     try:
@@ -184,7 +182,8 @@ def dump(
 def request(conversation: Conversation, format: str, foreign_reasoning: ForeignReasoning = "drop") -> sendable.Request:  # noqa: A002
     """Return a conversation adapted to a service, and the changes made; raises like ``dump``."""
     if foreign_reasoning not in get_args(ForeignReasoning):
-        raise UsageError(f"{foreign_reasoning}: foreign_reasoning is {' or '.join(get_args(ForeignReasoning))}")
+        known = " or ".join(get_args(ForeignReasoning))
+        raise UsageError(f"foreign_reasoning {foreign_reasoning!r}: unknown value; expected {known}")
     form = _writer(format)
     _require_conversation(conversation)
     try:
@@ -212,10 +211,10 @@ def _writer(name: str) -> Any:
     if name not in known_formats():
         if name != "openai":
             trainers.refuse_as_value("--to", name)
-        raise UsageError(f"{name}: no known format; {hint(name, writable_formats())}")
+        raise UsageError(f"{name}: unknown format; {hint(name, writable_formats())}")
     form = named_format(name)
     if not form.dump:
-        raise UsageError(f"{name}: is read only; written are {', '.join(writable_formats())}")
+        raise UsageError(f"{name}: can be read but not written; expected one of {', '.join(writable_formats())}")
     return form
 
 

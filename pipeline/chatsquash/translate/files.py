@@ -158,9 +158,9 @@ def _check_options(translation: Translation) -> None:
     conversations.supports_branches(translation.to)  # raises for a format that cannot be written
     conversations.named_format(translation.from_format or translation.to)
     if translation.force and translation.output == STREAM:
-        raise UsageError("--force has no effect with --output -: use only one of them")
+        raise UsageError("--force has no effect with --output -; use only one of them")
     if translation.foreign_reasoning and not translation.sendable:
-        raise UsageError("--foreign-reasoning has no effect without --sendable: add it")
+        raise UsageError("--foreign-reasoning has no effect without --sendable; add it")
     if translation.sendable and sendable.service_of(conversations.named_format(translation.to)) is None:
         raise UsageError(f"{translation.to} no service accepts this format: remove --sendable")
 

@@ -59,7 +59,7 @@ def connect(address: str | None, cores: int) -> Iterator[Any]:
     """
     refuse_missing()
     if address and "://" in address:
-        raise UsageError(f"--address {address}: run the command on a node of the cluster, with --address auto")
+        raise UsageError(f"--address {address}: run the command on a node of the cluster with --address auto")
     folder = None if address else tempfile.mkdtemp(prefix="cs-ray-", dir="/tmp" if Path("/tmp").is_dir() else None)  # noqa: S108
     variables = {} if address else {**_LOCAL_VARIABLES, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     try:
@@ -151,7 +151,7 @@ class Head:
             _connect(self.address)
         except OSError:
             if time.monotonic() - self._last_answer > _PATIENCE:
-                hint = "connect to another cluster with --address"
+                hint = "use another cluster with --address"
                 raise ChatsquashError(
                     f"{self.address}: the head node of the Ray cluster is unreachable; {hint}"
                 ) from None

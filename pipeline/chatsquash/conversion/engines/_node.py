@@ -100,13 +100,13 @@ def check(run: Run, node: str) -> Problem | str:
 def _refuse_other_code(run: Run) -> None:
     host = socket.gethostname()
     if (ray := ray_version()) != run.ray:
-        raise ChatsquashError(f"{host}: runs Ray {ray}, not {run.ray}; install the same version on all nodes")
+        raise ChatsquashError(f"{host}: the node runs Ray {ray}, not {run.ray}; install the same version on all nodes")
     if (__version__, code_digest()) != (run.version, run.code):
         if __version__ != run.version:
             other = f"chatsquash {__version__}, not {run.version}"
         else:
             other = "another build of chatsquash"
-        raise ChatsquashError(f"{host}: runs {other}; install the same build on all nodes")
+        raise ChatsquashError(f"{host}: the node runs {other}; install the same build on all nodes")
 
 
 def _check_logs(run: Run, place: Place) -> list[tuple[str, bool]]:

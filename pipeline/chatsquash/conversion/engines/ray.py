@@ -73,7 +73,7 @@ def convert(logs: Sequence[str], output: str, options: Options, settings: Engine
     started = time.monotonic()
     if options.has_key and options.anonymize_key is None:
         hint = "pass the key for all nodes with --anonymize-key-file"
-        raise UsageError(f"--engine ray: e-mail addresses are replaced, which requires a key; {hint}")
+        raise UsageError(f"--engine ray: replacing e-mail addresses requires a key; {hint}")
     _cluster.refuse_missing()
     division = divide_by_size(logs, output, options)
     out = place_of(output)
@@ -135,9 +135,9 @@ class NodeChecks:
         try:
             return self._ray.get(answer, timeout=_CHECK_TIMEOUT)
         except self._ray.exceptions.GetTimeoutError:
-            raise ChatsquashError(f"{name}: does not respond; check the node with: ray status") from None
+            raise ChatsquashError(f"{name}: no response; check the node with: ray status") from None
         except (self._ray.exceptions.RayError, RuntimeError) as problem:
-            hint = "install the same build as here, or find out why its workers die"
+            hint = "install the same build as on this machine, or find out why the workers die"
             raise ChatsquashError(f"{name}: chatsquash cannot run on this node ({_line(problem)}); {hint}") from None
 
     def _refuse(self, node: dict[str, Any], answer: Any) -> None:
@@ -150,9 +150,8 @@ class NodeChecks:
             content = ""
         if content != answer:
             hint = "--engine ray requires an OUT that all nodes can access: the same path, or a store"
-            raise ChatsquashError(
-                f"{node['NodeManagerHostname']}: a file it wrote to {self._run.out} cannot be read here; {hint}"
-            )
+            host = node["NodeManagerHostname"]
+            raise ChatsquashError(f"{host}: files that it writes to {self._run.out} cannot be read here; {hint}")
 
 
 class Tasks:
@@ -198,8 +197,8 @@ class Tasks:
         try:
             done: ShardDone | _node.Problem = self._ray.get(answer)
         except self._ray.exceptions.RayError as problem:
-            hint = "find out why its worker died"
-            raise ChatsquashError(f"shard {shard}: its task failed ({_line(problem)}); {hint}") from None
+            hint = "find out why the worker died"
+            raise ChatsquashError(f"shard {shard}: the task failed ({_line(problem)}); {hint}") from None
         if "kind" in done:  # only problems have this member
             raise _error(done)  # type: ignore[arg-type]
         self.records_made.add_counts(done["records_made"])

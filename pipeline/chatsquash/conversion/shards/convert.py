@@ -107,10 +107,10 @@ def convert_shard(
             )
         except IsADirectoryError as problem:
             name = place.display_path(str(problem.filename or shard.marker))
-            raise UsageError(f"{name}: is a folder; remove it, and run the same command again") from None
+            raise UsageError(f"{name}: folder instead of a file; remove it and run the same command again") from None
         except OSError as problem:
             if _is_obsolete(place, listing):
-                hint = "this shard was discarded; after a merge, nothing is left to do"
+                hint = "the result of this shard was discarded; after a merge, nothing remains to be done"
                 raise UsageError(
                     f"shard {shard}: the listing was merged or regenerated in the meantime; {hint}"
                 ) from None
@@ -136,13 +136,11 @@ def _request(listing: Listing, shard: Shard, run_options: Options) -> tuple[Opti
     key = run_options.anonymize_key if listing_options.has_key else None
     if listing_options.has_key and key is None:
         hint = "pass the same key to all shards with --anonymize-key-file"
-        raise UsageError(f"--shard {shard}: e-mail addresses are replaced, which requires a key; {hint}")
+        raise UsageError(f"--shard {shard}: replacing e-mail addresses requires a key; {hint}")
     key_fingerprint = fingerprint(key) if key else None
     if listing.key_fingerprint not in (None, key_fingerprint):
         hint = "pass that key with --anonymize-key-file"
-        raise UsageError(
-            f"--shard {shard}: the key differs from that of the listing, {listing.key_fingerprint}; {hint}"
-        )
+        raise UsageError(f"--shard {shard}: the key is not the key of the listing, {listing.key_fingerprint}; {hint}")
     options = replace(listing_options, anonymize_key=key, workers=run_options.workers, full=run_options.full)
     return options, markers.expectation(listing, shard, key_fingerprint)
 

@@ -112,14 +112,14 @@ def _find(
     if options.limit is not None:
         raise UsageError("--limit cannot be used with shards; remove it")
     if options.join:
-        hint = "because joined sessions may be in different shards; remove it"
+        hint = "because the files of a joined session may be in different shards; remove it"
         raise UsageError(f"--join cannot be used with shards, {hint}")
     refuse_wrong(options)
     discovery = find(logs, place_of(output), options)
     # Paths are shown without signatures, so the two differ.
     if log := next((each for each in discovery.logs if each.path != each.display_path), None):
         hint = "pass it without the signature"
-        raise UsageError(f"{log.display_path}: is a signed URL, which listings cannot contain; {hint}")
+        raise UsageError(f"{log.display_path}: listings cannot contain signed URLs; {hint}")
     return discovery
 
 

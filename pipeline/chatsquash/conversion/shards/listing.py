@@ -84,7 +84,7 @@ class Listing(Struct):
         if not Path(self.folder).is_dir():
             hint = "pass absolute paths of the logs instead"
             raise UsageError(
-                f"{self.folder}: does not exist here, but the paths of the logs are relative to it; {hint}"
+                f"{self.folder}: no such folder on this machine, but the paths of the logs are relative to it; {hint}"
             )
         return chdir(self.folder)
 
@@ -187,7 +187,7 @@ def read(place: Place) -> Listing:
         hint = f"create one with: chatsquash shards LOGS -o {argument} -n 64"
         if is_result(Path(place.out)):
             hint += f", or merge this result with another: chatsquash merge {argument} OTHER -o BOTH"
-        raise UsageError(f"{place.out}: contains no listing, or it was already merged; {hint}") from None
+        raise UsageError(f"{place.out}: no listing in this folder, or its shards were already merged; {hint}") from None
     except OSError as problem:
         raise _unreadable(place, LISTING, problem) from None
     try:
@@ -195,11 +195,11 @@ def read(place: Place) -> Listing:
     except (ValueError, RecursionError):
         listing = None
     if listing is None or listing.options.get("limit") is not None:
-        raise UsageError(f"{place.display_path(LISTING)}: is not a valid listing; regenerate it")
+        raise UsageError(f"{place.display_path(LISTING)}: not a valid listing; regenerate it")
     if (listing.version, listing.code) != (__version__, code_digest()):
         hint = "use that build, or regenerate the listing"
         raise UsageError(
-            f"{place.display_path(LISTING)}: was written by another build of chatsquash ({listing.version}); {hint}"
+            f"{place.display_path(LISTING)}: written by another build of chatsquash ({listing.version}); {hint}"
         )
     listing.digest = xxh3_128_hexdigest(data)
     return listing

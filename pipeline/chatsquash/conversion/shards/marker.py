@@ -101,7 +101,7 @@ def read(place: Place, shard: Shard) -> Marker | None:
         hint = (
             f"convert the shard again with: chatsquash convert --shard {shard} --full -o {command_argument(place.out)}"
         )
-        raise UsageError(f"{place.display_path(shard.marker)}: is not a valid marker; {hint}")
+        raise UsageError(f"{place.display_path(shard.marker)}: not a valid marker; {hint}")
     return marker
 
 

@@ -56,7 +56,7 @@ class _Key(NamedTuple):
             if key_fingerprint is None:
                 raise UsageError(_NO_KEY)
             hint = "pass that key with --anonymize-key-file"
-            raise UsageError(f"the key differs from that of the shards, {key_fingerprint}; {hint}")
+            raise UsageError(f"the key is not the key of the shards, {key_fingerprint}; {hint}")
         return None
 
 
@@ -100,7 +100,7 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
         old = None if options.replace else old_result(output)
         if old and not _is_known(output, listing, shard_markers):
             hint = "regenerate the listing, with --replace if the result may be replaced"
-            raise UsageError(f"{place.out}: contains a result that is newer than the listing; {hint}")
+            raise UsageError(f"{place.out}: the result in this folder is newer than the listing; {hint}")
         options_json = {**describe(options), "anonymize_key_fingerprint": shard_markers[0].key_fingerprint}
         run = Conversion(options, output, observer, summary, options_json)
         run.all(Merging(place, listing, shard_markers, options))
@@ -147,12 +147,12 @@ def _markers(place: Place, listing: Listing) -> list[Marker]:
     first = next((each for each in known if each.listing == listing.digest), None)
     for marker in known:
         if first is None or marker.listing != listing.digest:
-            raise UsageError(f"shard {marker.shard}: was converted from another listing; convert it again")
+            raise UsageError(f"shard {marker.shard}: converted from another listing; convert it again")
         if difference := first.first_difference(marker):
             hint = f"convert one of them again with --full, so that {difference} is the same"
             raise UsageError(f"shards {first.shard} and {marker.shard} differ in {difference}; {hint}")
         if not markers.is_complete(place, marker):
-            raise UsageError(f"shard {marker.shard}: its output is missing or truncated; convert it again with --full")
+            raise UsageError(f"shard {marker.shard}: the output is missing or truncated; convert it again with --full")
     return known
 
 

@@ -56,12 +56,12 @@ def parse_shard(text: str) -> Shard:
     """Parse a shard such as ``3/64``; raises ``UsageError`` if it is invalid."""
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and len(text) < 20):
-        raise UsageError(f"--shard {text!r}: is not a shard; use the form K/N, for example 3/64")
+        raise UsageError(f"--shard {text!r}: not a shard; use the form K/N, for example 3/64")
     shard = Shard(int(number), int(count))
     if shard.count < 1:
         raise UsageError(f"--shard {text}: the number of shards must be at least 1 (for example 3/64)")
     if not 1 <= shard.number <= shard.count:
-        raise UsageError(f"--shard {text}: the number of the shard must be between 1 and {shard.count}")
+        raise UsageError(f"--shard {text}: the shard number must be between 1 and {shard.count}")
     return shard
 
 

@@ -47,7 +47,7 @@ def refuse(output: str | PathLike[str]) -> None:
     """Raise ``UsageError`` if no report can be written: chart packages are missing, or another file has its name."""
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
-        raise UsageError(f"a report needs {' and '.join(missing)}: pip install 'chatsquash[report]'")
+        raise UsageError(f"a report requires {' and '.join(missing)}: pip install 'chatsquash[report]'")
     refuse_remote(fspath(output))
     refuse_foreign(Path(fspath(output)), PAGE)
 

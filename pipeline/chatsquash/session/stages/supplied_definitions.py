@@ -150,7 +150,7 @@ def _tables(data: bytes, place: str) -> list[Table]:
     try:
         parsed = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise UsageError(f"{place}: is not valid TOML, {error_text(problem)}") from None
+        raise UsageError(f"{place}: not valid TOML ({error_text(problem)})") from None
     except (ValueError, RecursionError):  # a number with too many digits, or too many brackets
         raise UsageError(f"{place}: cannot be parsed as TOML; write tools as JSON text in '''") from None
     if extra := next((key for key in parsed if key != "for"), None):
@@ -167,14 +167,14 @@ def _tables(data: bytes, place: str) -> list[Table]:
 def _table(members: dict[str, Any], place: str) -> Table:
     for key, value in members.items():
         if key not in _MEMBERS:
-            raise UsageError(f"{place} has the unknown key {quote(key)}; use agent, version, tools or system")
+            raise UsageError(f"{place}: unknown key {quote(key)}; use agent, version, tools or system")
         if key != "tools" and (not isinstance(value, str) or not value):
             raise UsageError(
                 f"{place}: {key} is {'empty' if value == '' else json_type(value)}; write a text in quotes"
             )
     agent, version = members.get("agent"), members.get("version")
     if agent is not None and agent not in (known := (*names(), *documents.names())):
-        raise UsageError(f"{place}: agent {quote(agent)} is unknown; {hint(agent, known)}")
+        raise UsageError(f"{place}: unknown agent {quote(agent)}; {hint(agent, known)}")
     if version is not None and agent is None:
         raise UsageError(f"{place} has a version but no agent; add the agent")
     definitions = _parse_definitions(members["tools"], f"{place}: tools") if "tools" in members else None
