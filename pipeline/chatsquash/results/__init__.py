@@ -1,1 +1,1 @@
-"""Reads, checks, counts and rewrites existing datasets and outputs."""
+"""Read, check, count and rewrite existing datasets and outputs."""

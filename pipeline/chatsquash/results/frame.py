@@ -1,4 +1,4 @@
-"""Reads the session table of an output folder as a polars frame."""
+"""Read the session table of an output folder as a polars frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a conversion on this machine, with as many processes as the options allow."""
+"""Run a conversion on this machine, with as many processes as the options allow."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Redacts existing datasets: secrets and personal data are replaced by placeholders."""
+"""Redact existing datasets: secrets and personal data are replaced with placeholders."""
