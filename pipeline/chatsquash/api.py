@@ -1,6 +1,6 @@
 """The Python API: one function per command, which returns values.
 
-Functions print nothing and never prompt. Their errors refer to parameters (``fail_on``), those of the commands to
+Functions print nothing and never prompt. Their errors name parameters (``fail_on``) where those of the commands name
 options (``--fail-on``).
 """
 
@@ -37,8 +37,8 @@ _OPTION = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\
 
 
 @contextmanager
-def _with_parameter_names() -> Iterator[None]:
-    """Replace options with parameters in errors raised in the block."""
+def _naming_parameters() -> Iterator[None]:
+    """Replace options by parameters in the errors of a block."""
     try:
         yield
     except ChatsquashError as problem:
@@ -46,11 +46,11 @@ def _with_parameter_names() -> Iterator[None]:
 
 
 def _public(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Wrap a function so that its errors refer to parameters."""
+    """Wrap a function so that its errors name parameters."""
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with _with_parameter_names():
+        with _naming_parameters():
             return function(*args, **kwargs)
 
     call.__module__ = __name__
@@ -58,11 +58,11 @@ def _public(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _public_iterator(function: Callable[_P, Iterator[_R]]) -> Callable[_P, Iterator[_R]]:
-    """Wrap a generator function so that its errors refer to parameters."""
+    """Wrap a generator function so that its errors name parameters."""
 
     @wraps(function)
     def iterate(*args: _P.args, **kwargs: _P.kwargs) -> Iterator[_R]:
-        with _with_parameter_names():
+        with _naming_parameters():
             yield from function(*args, **kwargs)
 
     iterate.__module__ = __name__
@@ -105,7 +105,7 @@ def list_sessions(
 
     Args:
         source: An output folder, or logs as in ``convert``.
-        options: The options for reading logs; ignored for an output folder.
+        options: How logs are read; ignored for an output folder.
         where: An SQL condition over the columns of the session table.
         sort: A column of the session table or a key of the result; ``-COLUMN`` sorts descending.
 
@@ -143,7 +143,7 @@ def check(
         options: Additional checks: ``redact`` and ``anonymize`` report private data, which is not searched for by
             default; ``check_arguments`` and ``flag_phrase`` work as in ``convert``.
         template: A chat template to render records with: a file, a model's folder, or its name in the local cache.
-        trainer: Render records like this trainer, which must be installed; ``trl=MODEL`` also selects a template.
+        trainer: Render as this trainer does, which must be installed; ``trl=MODEL`` also selects a template.
         against: Evaluation sets; records that share 13 consecutive words with them are reported.
 
     Returns:
@@ -254,7 +254,7 @@ def verify(
 
     Args:
         output: The folder, or its URL.
-        logs: The logs as passed to ``convert``; required if the run replaced their paths.
+        logs: The logs as passed to ``convert``; needed if the run replaced their paths.
         compare_logs: Also compare the logs with their hashes; implied by ``logs``.
         key: The key of the run that replaced the paths; by default that of the default key file.
 
@@ -307,13 +307,13 @@ def push(output: str | PathLike[str], dataset: str, *, public: bool = False, dry
 
 
 def _paths(paths: Paths) -> list[str]:
-    """Return the paths as a list of strings."""
+    """Return the paths as a list of texts."""
     return [fspath(paths)] if isinstance(paths, str | PathLike) else [fspath(each) for each in paths]
 
 
 def in_python(message: str) -> str:
-    """Replace the options in a message with parameters of ``Options`` or of functions."""
-    from chatsquash.core.extras import with_add_command  # imported here because only errors need it
+    """Replace the options in a message by parameters of ``Options`` or of functions."""
+    from chatsquash.core.extras import with_add_command  # which only errors need
 
     return with_add_command(_OPTION.sub(_parameter, message))
 

@@ -72,7 +72,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     flags = {"--template": template, "--against": evaluation, "--check-arguments": values["check_arguments"]}
     flags |= {"--redact": private.replaces, "--anonymize": private.anonymize}
     exits.refuse_without_option(values["fail_on"], {flag for flag, value in flags.items() if value})
-    selected_checks = Checks(
+    looks = Checks(
         phrases=Phrases(values["flag_phrase"]),
         addresses=private.anonymize,
         private=redactor(private),
@@ -81,13 +81,13 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         shape=requirements.look if requirements else None,
         arguments=values["check_arguments"],
     )
-    findings = (finding for dataset in datasets for finding in run(dataset, selected_checks))
+    findings = (finding for dataset in datasets for finding in run(dataset, looks))
     counts = _print_findings(findings, (trials, requirements, evaluation), as_json=as_json)
     return exits.code_of_check(counts, values["fail_on"], gates)
 
 
 def _shown_template(template: str | None, *, as_json: bool) -> str:
-    """Return the template for ``--show``; raise ``UsageError`` without one, or if an option has no effect with it."""
+    """Return the template for ``--show``; raise ``UsageError`` without one, or for options without effect there."""
     if as_json:
         raise click.UsageError("--json has no effect with --show; use only one of them")
     if is_typed("fail_on"):
@@ -98,7 +98,7 @@ def _shown_template(template: str | None, *, as_json: bool) -> str:
 
 
 def _trainer(name: str | None, template: str | None) -> tuple[str | None, Requirements | None, str | None]:
-    """Return the trainer if it can render records, else its requirements; also return the template."""
+    """Return the trainer whose rendering is used, else the requirements of that trainer; and the template."""
     if name is None:
         return None, None, template
     from chatsquash.dataset import trainers
@@ -113,7 +113,7 @@ def _trainer(name: str | None, template: str | None) -> tuple[str | None, Requir
 
 def _print_findings(
     findings: Iterator[Finding],
-    selected_checks: tuple[Trials | None, Requirements | None, Evaluation | None],
+    looks: tuple[Trials | None, Requirements | None, Evaluation | None],
     *,
     as_json: bool,
 ) -> Counter[tuple[Severity, str]]:
@@ -122,13 +122,13 @@ def _print_findings(
     from chatsquash.dataset import findings_text as report
 
     counts: Counter[tuple[Severity, str]] = Counter()
-    trials = selected_checks[0]
+    trials = looks[0]
     for finding in chain(findings, trials.finish() if trials else ()):
         counts[finding.severity, finding.code] += 1
         record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     repair = next(trials.repair(), None) if trials else None
-    overview = _overview(counts, trials, [each.summary() for each in selected_checks if each])
+    overview = _overview(counts, trials, [each.summary() for each in looks if each])
     print_overview(overview._replace(next_step=None) if repair else overview)
     if repair:
         with tolerate_closed_pipe():
@@ -136,7 +136,7 @@ def _print_findings(
     return counts
 
 
-def _overview(counts: Counter[tuple[Severity, str]], trials: Trials | None, summaries: Sequence[str]) -> Overview:
+def _overview(counts: Counter[tuple[Severity, str]], trials: Trials | None, looked: Sequence[str]) -> Overview:
     """Return the summary of a check: the checks that ran, their findings and the next step."""
     from chatsquash.core.overview import Headline, Overview
     from chatsquash.dataset.attention import findings_headline, worst_finding
@@ -144,7 +144,7 @@ def _overview(counts: Counter[tuple[Severity, str]], trials: Trials | None, summ
     from chatsquash.dataset.summary import by_severity
 
     severities = by_severity(counts)
-    headlines = (*(Headline((line,)) for line in summaries), findings_headline(severities))
+    headlines = (*(Headline((line,)) for line in looked), findings_headline(severities))
     rows = (*(trials.rows() if trials else ()), *findings(severities, brief=None))
     return Overview(headlines, rows, worst_finding(severities))
 

@@ -88,7 +88,7 @@ def option_name(option: click.Option) -> str:
 
 
 class _Phrase(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
-    """A string; an environment variable contains one per line."""
+    """A text; an environment variable contains one per line."""
 
     name = "text"
     envvar_list_splitter = "\n"
@@ -165,14 +165,14 @@ def _type(option: OptionDeclaration) -> Any:
 
 
 class _Choice(click.Choice):  # type: ignore[type-arg]  # in click 8.1 it takes none
-    """One of the values of an option; for the name of a trainer, the error refers to ``--for``."""
+    """One of the values of an option; the error for a trainer's name names the option that writes for it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the declared value."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            from chatsquash.dataset import trainers  # only needed for errors
+            from chatsquash.dataset import trainers  # which only an error needs
 
             trainers.refuse_as_value(f"--{param.name}" if param else "", value)
             raise
@@ -187,7 +187,7 @@ def _type_of_name(option: OptionDeclaration) -> click.ParamType:  # type: ignore
 
 
 def _as_size(size: int) -> str:
-    """Format a number of bytes with the unit that makes the result shortest."""
+    """Format a number of bytes in the unit that gives the shortest text."""
     return min((f"{size // many}{unit}B" for unit, many in _UNITS.items() if size % many == 0), key=len)
 
 
@@ -226,7 +226,7 @@ class Codes(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete the last code."""
-        from chatsquash.checks import rules  # only needed for completion
+        from chatsquash.checks import rules  # which only a completion needs here
 
         del ctx, param
         before, divider, prefix = incomplete.rpartition(self._divider) if self._divider else ("", "", incomplete)
@@ -270,7 +270,7 @@ _BY_NAME = {
     **dict.fromkeys(("output", "single_file", "report", "force", "replace"), "Output"),
     **dict.fromkeys(("fail_on", "strict"), "Checks"),
 }
-"""The chapters of options that have no group, or that are listed in a different chapter than their group."""
+"""The chapters of options that have no group, or that are listed in another chapter than their group."""
 _MOST_USED = {
     "complete": ("--complete", "Keep every reply, in the context in which it was sampled."),
     "success": ("--success", "Only write conversations that are known to have ended well."),
@@ -303,8 +303,8 @@ SHOWS_ALL = "chatsquash.help_all"
 def help_all() -> click.Option:
     """Return the option that shows all options."""
 
-    def show(context: click.Context, _: click.Parameter, is_requested: bool) -> None:
-        if is_requested and not context.resilient_parsing:
+    def show(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+        if is_asked and not context.resilient_parsing:
             context.meta[SHOWS_ALL] = True
             click.echo(context.get_help())
             context.exit()

@@ -34,7 +34,7 @@ class Command(click.Command):
         del self.params
 
     @cached_property
-    def params(self) -> list[click.Parameter]:  # type: ignore[override]  # assigned like an attribute
+    def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
         """The arguments and options, in the order of ``--help``."""
         params = [
             *(each for make in getattr(self.callback, PARAMETER_FACTORIES) for each in make()),
@@ -54,7 +54,7 @@ class Command(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Create the context with defaults from the settings file; the command line and variables take precedence."""
-        # Most runs have no settings file, so only a run that may have one parses its arguments twice.
+        # Most runs have no settings file: only a run that may have one parses its arguments twice.
         if not (_requests_settings(args) or exists(Path.cwd())):
             return _without_settings(super().make_context(info_name, args, parent, **extra))
         preview = super().make_context(info_name, [*args], parent, resilient_parsing=True)
@@ -103,7 +103,7 @@ def _settings(preview: click.Context) -> Settings | None:
 
 
 def _defaults(command: click.Command, name: str, settings: Settings, preview: click.Context) -> dict[str, Any]:
-    """Return the values in the settings for a command, by parameter."""
+    """Return the values that the settings have for a command, by parameter."""
     assert preview.parent
     group = preview.parent.command
     commands = group.list_commands(preview.parent) if isinstance(group, click.Group) else [name]
@@ -233,7 +233,7 @@ class Settings(NamedTuple):
         if not path or "://" in path:
             return path
         full_path = self.path.parent / Path(path).expanduser()
-        is_model = parameter in ("template", "tokenizer") and not full_path.exists()  # in the Hugging Face cache
+        is_model = parameter in ("template", "tokenizer") and not full_path.exists()  # of the Hugging Face cache
         return path if is_model else str(full_path)
 
 
@@ -270,7 +270,7 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 def _read(path: Path) -> dict[str, Any] | None:
     """Return the tables of a file, or ``None`` if a ``pyproject.toml`` has no table for chatsquash."""
-    import tomllib  # rarely needed
+    import tomllib  # which only a project with such a file needs
 
     try:
         with path.open("rb") as file:

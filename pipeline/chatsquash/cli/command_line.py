@@ -29,7 +29,7 @@ def is_given(name: str) -> bool:
 
 
 def typed_text(name: str) -> str:
-    """Return an option as the user wrote it: its name or variable, with its value if it is a string."""
+    """Return an option as the user wrote it: its name or variable, with its value if that is a text."""
     context = click.get_current_context()
     option = next(each for each in context.command.params if each.name == name)
     value = context.params[name]

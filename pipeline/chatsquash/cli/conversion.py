@@ -117,7 +117,7 @@ def build_options(values: dict[str, Any], *, makes_key: bool = True) -> Options:
 
     Args:
         values: Parameters of the command by name.
-        makes_key: Whether to use the default key file, and create it if needed, when the user did not pass one.
+        makes_key: Whether to use the default key file, and create it if needed, when the user named none.
 
     Raises:
         UsageError: Options contradict each other or have no effect, or a file cannot be read.
@@ -132,7 +132,7 @@ def build_options(values: dict[str, Any], *, makes_key: bool = True) -> Options:
 
     for each in list_options():
         if each.secret or each.content:
-            values[each.name] = values[each.name] or None  # an empty string means no file
+            values[each.name] = values[each.name] or None  # an empty text means that no file is given
     refuse_replacing(values)
     _ignore_alias_variable(values)
     if values.get("trainer"):
@@ -216,7 +216,7 @@ def _with_kinds(options: Options) -> Options:
 
 
 def _ignore_alias_variable(values: dict[str, Any]) -> None:
-    """Ignore the environment variable of one option for duplicates if the other one is on the command line."""
+    """Ignore the variable of one option on duplicates if the other one is on the command line."""
     both = "duplicates", "drop_duplicates"
     if any(map(is_typed, both)):
         values.update({name: None for name in both if not is_typed(name)})

@@ -27,7 +27,7 @@ from chatsquash.cli.conversion import (
 
 
 def _agents() -> tuple[str, ...]:
-    from chatsquash.inspect.agents import known_agents  # rarely needed
+    from chatsquash.inspect.agents import known_agents  # which few runs need
 
     return known_agents()
 
@@ -86,7 +86,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
 
 
 def _agent_paths(agents: tuple[str, ...]) -> list[str]:
-    from chatsquash.inspect.agents import paths  # rarely needed
+    from chatsquash.inspect.agents import paths  # which few runs need
 
     return paths(agents)
 

@@ -1,4 +1,4 @@
-"""The exit codes of commands, and output to pipes that may be closed."""
+"""How commands end: exit codes, and output to pipes that may be closed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refuse_unknown(codes: Sequence[str]) -> None:
     """Raise ``UsageError`` for an unknown code."""
     if not codes:
         return
-    from chatsquash import checks  # rarely needed
+    from chatsquash import checks  # which few runs need here
 
     for code in _split_codes(codes):
         checks.refuse_unknown(code, option="--fail-on", any_error=_ERROR)
@@ -76,7 +76,7 @@ def _has_no_exchange(counts: dict[str, Any]) -> bool:
 
 
 def code_of_check(findings: Iterable[tuple[str, str]], codes: Sequence[str], gates: Iterable[str]) -> int:
-    """Return 3 if a finding is an error or in ``gates``, else 0; ``codes`` replaces these conditions.
+    """Return 3 if a finding is an error or in ``gates``, else 0; ``codes`` replace these two conditions.
 
     Args:
         findings: The severity and code of each finding.

@@ -98,7 +98,7 @@ def _fit(cell: str, width: int, name: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Return the number of terminal columns that a string occupies."""
+    """Return the number of terminal columns that a text takes."""
     return len(text) if text.isascii() else sum(map(_char_width, text))
 
 

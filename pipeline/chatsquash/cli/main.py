@@ -55,7 +55,7 @@ INTERRUPTED = 130
 _ALIKE = 0.7
 """The similarity, from 0 to 1, above which an option is suggested."""
 _LONGEST = 3_000
-"""The maximum length of an error on the terminal, in characters."""
+"""The length of an error on the terminal, in characters."""
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -77,7 +77,7 @@ def main() -> NoReturn:
     except ChatsquashError as problem:
         code = _fail(str(problem), problem)
     except OSError as problem:
-        from tempfile import gettempdir  # only needed for errors
+        from tempfile import gettempdir  # which only an error needs
 
         name_full_folder(problem, gettempdir())
         place = f"{problem.filename}: " if problem.filename else ""
@@ -94,12 +94,12 @@ def _notes(problem: BaseException | None) -> list[str]:
 
 
 _OF_CLICK = {"is not a valid integer range": "is not a whole number", "is not a valid integer": "is not a whole number"}
-"""Phrases in messages of click, with their replacements."""
+"""Wording of click, with the replacement used here."""
 
 
 def _usage_error(problem: click.ClickException) -> str:
-    """Rewrite a click error in the style of other errors: location, problem and remedy."""
-    from difflib import get_close_matches  # only needed for errors
+    """Rewrite an error of click in the style of other errors: where, what, and what to do next."""
+    from difflib import get_close_matches  # which only an error needs
 
     text = problem.format_message().rstrip(".")
     context = getattr(problem, "ctx", None)
@@ -135,9 +135,9 @@ def _fail(why: str, problem: BaseException) -> int:
     return getattr(problem, "exit_code", ChatsquashError.exit_code)
 
 
-def _version(context: click.Context, _: click.Parameter, is_requested: bool) -> None:
+def _version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
     """Print the version and exit."""
-    if is_requested and not context.resilient_parsing:
+    if is_asked and not context.resilient_parsing:
         click.echo(f"chatsquash, version {__version__}")
         context.exit()
 
@@ -150,8 +150,8 @@ class _Commands(click.Group):
         del self.commands
 
     @cached_property
-    def commands(self) -> dict[str, click.Command]:  # type: ignore[override]  # assigned like an attribute
-        """All commands; only the documentation needs them."""
+    def commands(self) -> dict[str, click.Command]:  # type: ignore[override]  # it is set as an attribute is
+        """All commands, which only documentation needs."""
         return {name: _command(name) for name in COMMANDS}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -211,7 +211,7 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    if not (sys.stdout and sys.stdout.isatty()):  # in a script, a missing command is an error
+    if not (sys.stdout and sys.stdout.isatty()):  # a script without a command is wrong
         with tolerate_closed_pipe():
             click.echo(context.get_help(), err=True)
         context.exit(click.UsageError.exit_code)

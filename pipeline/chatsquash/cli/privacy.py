@@ -39,7 +39,7 @@ def replacing_options(run: _Run) -> _Run:
 
 
 def gates(values: dict[str, Any]) -> frozenset[str]:
-    """Return the codes of findings that ``--redact`` requests, each of which makes the command fail."""
+    """Return the codes of findings that ``--redact`` requests, each of which then fails the command."""
     from chatsquash.redaction.requests import parts
 
     kinds, _ = parts(values["redact"] or None)
@@ -66,7 +66,7 @@ def privacy_options(values: dict[str, Any], *, needs_key: bool = True) -> Option
     settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_OPTIONS)}
     key_file = values.pop("anonymize_key_file", None) or None
     kinds, _ = parts(settings["redact"])
-    anonymizes = _anonymizes((kinds or "").split(","), is_requested=values.pop("anonymize", False))
+    anonymizes = _anonymizes((kinds or "").split(","), is_asked=values.pop("anonymize", False))
     if anonymizes and kinds == "none":
         settings["redact"] = None  # set by a variable, over which the command line takes precedence
     settings |= {name: content(settings[name]) for name in _FILES if settings[name]}
@@ -80,17 +80,17 @@ def privacy_options(values: dict[str, Any], *, needs_key: bool = True) -> Option
     return options
 
 
-def _anonymizes(kinds: list[str], *, is_requested: bool) -> bool:
+def _anonymizes(kinds: list[str], *, is_asked: bool) -> bool:
     """Return whether e-mail addresses are included; raise ``UsageError`` if two typed options contradict."""
     is_named = "emails" in kinds
     if is_typed("anonymize") and is_typed("redact"):
-        if is_requested and "none" in kinds:
+        if is_asked and "none" in kinds:
             raise click.UsageError("--redact none has no effect with --anonymize; use only one of them")
-        if is_named and not is_requested:
+        if is_named and not is_asked:
             raise click.UsageError("--redact emails has no effect with --no-anonymize; use only one of them")
     if is_typed("redact") or is_typed("anonymize"):
-        return is_named if not is_typed("anonymize") else is_requested
-    return is_requested or is_named
+        return is_named if not is_typed("anonymize") else is_asked
+    return is_asked or is_named
 
 
 def _without_idle(options: Options) -> Options:

@@ -15,7 +15,7 @@ from chatsquash.cli.printing import print_overview
 
 
 def _formats() -> tuple[str, ...]:
-    from chatsquash.translate import conversations  # rarely needed
+    from chatsquash.translate import conversations  # which few commands need
 
     return conversations.known_formats()
 

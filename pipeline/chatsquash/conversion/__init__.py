@@ -1,4 +1,4 @@
-"""Run conversions: worker processes, journals, incremental runs, shards and engines.
+"""Runs: reading logs in worker processes, journals, incremental runs, shards and engines.
 
-Single sessions are converted in ``session``. The output folder and its reports are written in ``dataset``.
+A single session is converted in ``session``; the output folder and its reports are in ``dataset``.
 """

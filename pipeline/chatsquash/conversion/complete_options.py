@@ -1,4 +1,4 @@
-"""Complete the options for a run: validate them, and read the files that they refer to."""
+"""Options as a run uses them: validated, and with the contents of the files that they name."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def with_key(options: Options) -> Options:
         unpack(options.template)
     options = with_kinds(options)
     if options.join and options.writes_last:
-        options = replace(options, conversations="main")  # the agent's file identifies it, even if it is not the last
+        options = replace(options, conversations="main")  # the agent's file identifies it, whatever came last
     if not options.has_key or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())
 
 
 def file_contents(options: Options) -> dict[str, Any]:
-    """Read the files that options refer to; return their content by option."""
+    """Read the files that options name; return their contents by option."""
     contents: dict[str, Any] = {}
     if options.tools_file or options.system_file:
         from chatsquash.session.stages import supplied_definitions

@@ -101,16 +101,15 @@ def convert(
 
 
 def _convert(
-    discovery: Discovery, out: Output, options: Options, callbacks: tuple[Observer | None, Keeps | None], started: float
+    discovery: Discovery, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
 ) -> Summary:
-    """Run a conversion into an output folder, and release the folder at the end."""
+    """Run a conversion into an output folder, and discard the output at the end."""
     incremental = Incremental(out, options, describe(options))
     summary = summary_of(options)
     try:
         refuse_misplaced(options, out, discovery)
         same = incremental.unchanged(discovery)
-        # The results of a filter function are not stored, so a run with one cannot be skipped.
-        if same and callbacks[1] is None:
+        if same and asks[1] is None:  # the results of a filter function are not stored
             return replace(same, output=printable(out.display_path), seconds=time.monotonic() - started)
         if "kingfisher" in options.redacts:
             from chatsquash.conversion import scanner_rules  # rarely needed
@@ -119,8 +118,8 @@ def _convert(
         old = old_result(out)
         if old and not options.replace:
             old.refuse_other_logs(discovery.logs, Privacy(options).digest)
-        run = Conversion(options, out, callbacks[0], summary, describe(options))
-        run.keeps = callbacks[1]
+        run = Conversion(options, out, asks[0], summary, describe(options))
+        run.keeps = asks[1]
         run.all(Converting(discovery.logs, options, incremental, out))
         summary.reused = incremental.journals.reused
         if old and not options.replace:
@@ -130,7 +129,6 @@ def _convert(
         run.close(discovery, started)
         run.write_named()
         out.commit(incremental.memory(summary, discovery))
-        # Only after the commit, because a run that fails before it is continued from these journals.
         incremental.delete_useless()
     except BaseException as problem:
         name_full_folder(problem, out.path)
@@ -151,7 +149,7 @@ def _trainers_ignoring_flags(options: Options) -> list[str]:
 
 
 def refuse_misplaced(options: Options, out: Output, discovery: Discovery) -> None:
-    """Reject files outside the output folder that must not be written; see ``elsewhere.refuse_misplaced``."""
+    """Refuse files outside the output folder that must not be written; raises as ``elsewhere.refuse_misplaced``."""
     if options.names_files:
         from chatsquash.conversion import elsewhere  # rarely needed
 
@@ -204,7 +202,7 @@ class Conversion:
         """The options as in ``run.json``."""
         self.manifest = Manifest(out, self.options_json)
         """Collects the content of ``run.json``."""
-        out.refuse_foreign(RUN, _REJECTED_LINES)  # checked now to fail before the conversion rather than after it
+        out.refuse_foreign(RUN, _REJECTED_LINES)  # fails before the conversion rather than after it
         self._reports = Reports(out, options)
 
     def _new_selector(self, options: Options) -> Selector:
@@ -289,7 +287,7 @@ class Conversion:
         self.manifest.write(summary)
 
     def write_named(self) -> None:
-        """Write the files outside the output folder that options specify."""
+        """Write the files outside the output folder that options name."""
         if self._options.names_files:
             from chatsquash.conversion import elsewhere  # rarely needed
             from chatsquash.redaction.lists import hash_list
@@ -367,18 +365,20 @@ class Conversion:
         self._reports.note(finding)
 
     def _keep(self, source: Log, log: Log, selection: Selection, inputs: SessionInputs) -> tuple[Selection, int]:
-        """Copy malformed lines to a private file, and count them; add a finding if the log was removed."""
+        """Copy malformed lines to a private file, and count them; add a finding if the log was removed.
+
+        The file is private because secrets in malformed lines may go undetected.
+        """
         count = 0
         try:
             for pieces in inputs.rejected(source, selection.outcome):
-                # Private, because secrets in malformed lines may go undetected.
                 self._out.append_private(_REJECTED_LINES, pieces)
                 count += 1
-        except FileNotFoundError:  # removed after the session was converted
+        except FileNotFoundError:  # it was there when the session was converted
             return selection._replace(outcome=vanish(log, selection.outcome)), count
         return selection, count
 
 
 def vanish(log: Log, outcome: Outcome) -> Outcome:
-    """Add the finding that a log was removed after it was converted."""
+    """Add the finding that a log was removed since it was converted."""
     return outcome.with_finding(finding(reading.changed_log("vanished"), outcome.session, log.display_path))

@@ -1,4 +1,4 @@
-"""The files that a run writes outside its output folder because an option specifies them."""
+"""The files that a run writes outside its output folder because an option names them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PRIVATE, _PUBLIC = 0o600, 0o666
 
 
 class _NamedFile(NamedTuple):
-    """A file that an option specifies."""
+    """A file that an option names."""
 
     option: str
     path: Path
@@ -45,10 +45,10 @@ def _named_files(options: Options) -> list[_NamedFile]:
 
 
 def refuse_misplaced(options: Options, out: Path, logs: Iterable[Log]) -> None:
-    """Reject files that must not be written, before the conversion starts.
+    """Refuse files that must not be written, before the conversion starts.
 
     Raises:
-        UsageError: If a file is a log, is in the output folder, is not a regular file, or is specified by two options.
+        UsageError: If a file is a log, is in the output folder, is not a regular file, or is named by two options.
         OSError: If its folder cannot be used.
     """
     options_by_place: dict[Path, str] = {}
@@ -65,7 +65,7 @@ def refuse_misplaced(options: Options, out: Path, logs: Iterable[Log]) -> None:
 
 
 def _refuse_replacing(file: _NamedFile, logs: Iterable[Log]) -> None:
-    """Reject a file that would replace a log, or anything except a regular file."""
+    """Refuse a file that would replace a log, or anything except a regular file."""
     try:
         status = file.place.lstat()
     except FileNotFoundError:
@@ -80,7 +80,7 @@ def _refuse_replacing(file: _NamedFile, logs: Iterable[Log]) -> None:
 
 
 def write_named(options: Options, out: Output, hashes: Callable[[], bytes]) -> None:
-    """Write the files that options specify; raises ``OSError``.
+    """Write the files that options name; raises ``OSError``.
 
     Args:
         options: The options of the run.

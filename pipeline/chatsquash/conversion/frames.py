@@ -22,7 +22,7 @@ from chatsquash.core.outcome import LinePlace, Outcome
 
 T = TypeVar("T")
 _MANY = 1000
-"""From this number on, pieces are joined, because the system writes at most 1024 at once."""
+"""More pieces than this are joined, since the system writes at most 1024 at once."""
 _decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 """The decoders of types, each built on first use because that takes time."""
 _SIZES = Struct("<QQ")
@@ -70,7 +70,7 @@ def lines(outcome: Outcome) -> list[bytes]:
 
 
 def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:
-    """Assign consecutive lines of a journal to the records of an outcome."""
+    """Refer the records of an outcome without lines to consecutive lines in a journal."""
     if not outcome.records:
         return outcome
     sizes = [each.line_place.size if each.line_place else 0 for each in outcome.records]

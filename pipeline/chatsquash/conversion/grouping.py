@@ -12,10 +12,10 @@ from chatsquash.sources.find import Discovery
 
 
 def choose_grouping(discovery: Discovery, options: Options) -> Options:
-    """Return the options with ``sessions_by`` set to ``chain`` if the logs have a new trace id for each call.
+    """Return the options with ``sessions_by`` as ``chain`` if the logs have a new trace id for each call.
 
     Such an id does not identify a session, so calls can only be grouped by their histories. All sampled logs must be
-    LiteLLM rows without session ids. The choice is reported as a finding of the discovery.
+    rows of LiteLLM without session ids. The choice is reported as a finding of the discovery.
     """
     if options.sessions_by is not None or options.from_format is not None or not are_call_ids(discovery.logs, options):
         return options

@@ -34,7 +34,7 @@ def convert_session(
 
     There is one outcome per session, as with ``convert`` and the same options: usually one, but several if a document
     contains several conversations or a log mixes sessions. Options that select logs, name files or divide records into
-    splits have no effect. A temporary private file is written only if lines contain several sessions.
+    splits have no effect. Only if lines contain several sessions, a temporary private file is written.
 
     An outcome contains the bytes of the record, or the code of the finding for which the session was skipped; all
     findings; and the outcomes of the lines.

@@ -56,11 +56,9 @@ class Incremental:
 
         Runs that write a file elsewhere (``--write-known``, ``--tool-report-path``) always write it again.
         """
-        data, is_output_unchanged = self._out.read_memory()
+        data, is_as_left = self._out.read_memory()
         memory = _decode(data)
-        is_known = (
-            memory and is_output_unchanged and not self._options.full and all(map(is_unchanged, memory.relatives))
-        )
+        is_known = memory and is_as_left and not self._options.full and all(map(is_unchanged, memory.relatives))
         if memory and is_known and not self._options.names_files and memory.logs == self._hash(discovery):
             return replace(memory.summary, unchanged=True)
         known = memory.journals if memory else ()

@@ -31,7 +31,7 @@ from chatsquash.storage.folder import Folder
 _FRAME = struct.Struct("<QQ16s8s")
 """The length of an outcome, the length of the record lines after it, the key of its session, and a hash of all."""
 _OUTPUT_OPTIONS = frozenset(each.name for each in list_options() if each.decides == "output")
-"""Options that select logs or arrange outcomes, but do not affect any outcome."""
+"""Options that select logs or arrange outcomes, without effect on any outcome."""
 _TRANSIENT = frozenset(("unreadable-log", "changed-log", "lost-worker"))
 """Codes of findings that the next run may not report again even if the log is unchanged."""
 _MANY = 32
@@ -101,7 +101,10 @@ class JournalWriter(Struct):
             self.seen[log.display_path] = identify(log, file, hashed)
 
     def add(self, log: Log, outcome: Outcome) -> PackedOutcome | None:
-        """Append an outcome; return ``None`` if it must not or cannot be stored."""
+        """Append an outcome; returns ``None`` if it must not or cannot be stored.
+
+        Errors, for example a full disk, are ignored here, since writing the output will report them.
+        """
         seen = self.seen.pop(log.display_path, None)
         findings = outcome.findings
         if self.failed or log.modified is None or (findings and is_transient([finding.code for finding in findings])):
@@ -112,7 +115,6 @@ class JournalWriter(Struct):
         except (OSError, UnicodeEncodeError):
             return None  # the log was removed or its name is not valid text: it is converted again
         try:
-            # Errors, for example a full disk, are ignored here, because writing the output will report them.
             offset = self._append(key, payload, frames.lines(outcome))
         except OSError:
             self.failed = True  # frames after an incomplete one could never be read
@@ -132,7 +134,6 @@ class JournalWriter(Struct):
         frame = _FRAME.pack(*size, key, _digest(key, *size, payload, *lines))
         begin = self.size
         self.size += os.writev(self.descriptor, (frame, payload, *lines))
-        # The system may write only a part of the frame.
         self.failed = self.size < begin + len(frame) + sum(size)
         return begin + len(frame) + len(payload)
 
@@ -171,7 +172,7 @@ class Journals(Struct):
         return []
 
     def load(self, names: Iterable[str]) -> None:
-        """Index the frames of journals; the last frame of a session is used."""
+        """Index the frames of journals; the last frame of a session counts."""
         for name in names:
             with suppress(OSError):
                 self._frames.update(_frames(self.folder, name))
@@ -183,7 +184,7 @@ class Journals(Struct):
         return None
 
     def get(self, frame: Frame, is_current: Callable[[Outcome], bool] | None = None) -> Outcome | None:
-        """Read an outcome; return ``None`` if it is damaged or another file on which it depends has changed."""
+        """Read an outcome; ``None`` if it is damaged or another file on which it depends has changed."""
         try:
             data = _read(self.folder, frame)
             size, line_bytes, key, digest = _FRAME.unpack_from(data)

@@ -1,4 +1,4 @@
-"""The options of merged results, which may differ only in options that select logs or specify other files."""
+"""The options of merged results, which may differ only in options that select logs or name other files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAY_DIFFER = (
     *("since", "until", "limit", "include", "exclude", "follow_links", "strict"),
     *("write_known", "tool_report_path"),
 )
-"""Options that select logs or specify files elsewhere; results that differ in them can be merged."""
+"""Options that select logs or name files elsewhere; results that differ in them can be merged."""
 
 
 def merged_options(results: Sequence[FinishedResult], options: Options) -> tuple[Options, dict[str, Any]]:
@@ -26,7 +26,7 @@ def merged_options(results: Sequence[FinishedResult], options: Options) -> tuple
     ``options.duplicates`` replaces that of the results.
 
     Raises:
-        UsageError: If the results differ in an option; only the first one is reported.
+        UsageError: If the results differ in an option; the first one is named.
     """
     duplicates = {"duplicates": options.duplicates, "drop_duplicates": None} if options.duplicates else {}
     first, *others = results

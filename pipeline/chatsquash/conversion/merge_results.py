@@ -1,4 +1,4 @@
-"""Merge finished results into one, without duplicate sessions and records."""
+"""Merges finished results into one, without duplicate sessions and records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def merge_results(
     Args:
         results: Output folders of ``convert`` or ``merge``, in order; they are only read.
         out: The output folder.
-        options: ``duplicates``, if set, replaces that of the results; ``force`` and ``replace`` as for ``convert``.
+        options: ``duplicates``, if given, replaces that of the results; ``force`` and ``replace`` as for ``convert``.
         observer: As for ``convert``.
 
     Raises:
@@ -74,7 +74,7 @@ def merge_results(
 
 
 def _refuse_inside(out: Path | str, results: Sequence[str]) -> None:
-    """Reject an output folder that is, or is inside, one of the results."""
+    """Refuse an output folder that is, or is inside, one of the results."""
     for path in results:
         if isinstance(out, Path) and Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
             raise UsageError(
@@ -142,7 +142,7 @@ class _Inputs:
             yield Log(path, path, path, size), digest
 
     def fill(self, outcome: Outcome) -> Outcome:
-        """See ``SessionInputs``; no line is missing."""
+        """See ``SessionInputs``: nothing is missing."""
         return outcome
 
     def descriptor(self, place: LinePlace) -> int:
@@ -167,7 +167,6 @@ class _Merging(Conversion):
     """Writes sessions that were converted before; only duplicates across results are removed."""
 
     def _new_selector(self, options: Options) -> Selector:
-        # These options were applied when the results were written.
         groups = ("filters", "days", "privacy", "addresses")
         done = {each.name: each.default for each in list_options() if each.group in groups and not each.secret}
         return Selector(replace(options, **{**done, "anonymize": False}))

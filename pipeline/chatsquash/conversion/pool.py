@@ -50,7 +50,7 @@ class Pool(Generic[Job, Result]):
 
     def run(self, queue: Queue[Job, Result], workers: int) -> Iterator[list[tuple[Job, Result]]]:
         """Yield the results of batches, in order; the processes end after the last one."""
-        # This process uses no threads, because they must not be copied by a fork or hit by an interrupt.
+        # This process uses no threads: they must not be copied by a fork or hit by an interrupt.
         try:
             self.start(workers)
             while True:
@@ -69,7 +69,7 @@ class Pool(Generic[Job, Result]):
 
     def start(self, count: int) -> None:
         """Start processes."""
-        # Imported here, because the import takes longer than the conversion of a small log.
+        # Imported here, since the import takes longer than the conversion of a small log.
         from multiprocessing import get_context
 
         method = platform.start_method()
@@ -77,7 +77,7 @@ class Pool(Generic[Job, Result]):
         with platform.uninterrupted():
             for _ in range(count):
                 ours, theirs = context.Pipe()
-                # A fork copies the open connections. A worker that kept them would not notice the end of this process.
+                # A worker with open copies of our ends, which a fork makes, would not notice the end of this process.
                 inherited = [*self._workers, ours] if method == "fork" else []
                 process = context.Process(  # type: ignore[attr-defined]
                     target=_serve, args=(theirs, inherited, *self._work), daemon=True
@@ -97,7 +97,7 @@ class Pool(Generic[Job, Result]):
             connection.send(batch.jobs)
 
     def wait(self) -> Iterator[tuple[Batch[Job], list[tuple[Job, Result]] | str]]:
-        """Wait, and yield finished batches with their results, or with the reason why the process ended.
+        """Wait, and yield finished batches with their results, or with the reason for which the process ended.
 
         Raises:
             ShortageError: If it was raised in a process.
@@ -127,7 +127,7 @@ class Pool(Generic[Job, Result]):
     def _end(self, connection: Connection) -> int:
         """End a process, unless it has ended already, and return its exit code."""
         process = self._workers.pop(connection)
-        process.kill()  # safe at any time, because readers ignore an incomplete frame
+        process.kill()  # safe at any time, since readers ignore an incomplete frame
         process.join()
         connection.close()
         return process.exitcode or 0
@@ -162,7 +162,7 @@ class Queue(Generic[Job, Result]):
         todo: The jobs of each batch, in order.
         ahead: Maximum number of batches that are running or waiting for their turn.
         lose: Returns the result of a job that ended two processes, given how the last one ended.
-        first: Batches to start first; they must be few, because all of their results may have to wait.
+        first: Batches to start first; they must be few, since all of their results may have to wait.
     """
 
     def __init__(
@@ -198,9 +198,9 @@ class Queue(Generic[Job, Result]):
         return batch
 
     def put(self, batch: Batch[Job], results: list[tuple[Job, Result]] | str) -> None:
-        """Add the results of a batch, or the reason why its process ended.
+        """Add the results of a batch, or the reason for which its process ended.
 
-        If its process ended, each of its jobs is retried separately, and is lost if it ends a process again.
+        In the latter case each of its jobs is retried separately, and is lost if that ends a process again.
         """
         self._under_way -= 1
         if isinstance(results, str):

@@ -73,7 +73,7 @@ class OldResult(NamedTuple):
             raise UsageError(f"{self._description()}, but none of these logs is read in this run; {_HINT}")
 
     def refuse(self) -> None:
-        """Raise ``UsageError``, because the result may only be replaced on request."""
+        """Raise ``UsageError``, since the result may only be replaced on request."""
         raise UsageError(f"{self._description()}; {_HINT}")
 
     def refuse_nothing(self, summary: Summary) -> None:

@@ -18,7 +18,7 @@ from chatsquash.core.text import escape, pluralize
 Observer = Callable[[Log, Outcome, int], None]
 """Called after each session, in order, with its log, its outcome and the bytes of all logs."""
 _SECOND, _HALF_MINUTE = 1, 30
-"""Seconds between two progress lines, as JSON and as text."""
+"""Seconds between two progress lines: for programs, and for people who read them later."""
 _MIN_RATE = 1e6
 """Minimum rate that is shown, in bytes per second."""
 
@@ -42,7 +42,7 @@ class Bar:
         if self._is_shown and self._bar is None:
             from tqdm import tqdm
 
-            tqdm.monitor_interval = 0  # no thread, because worker processes are forked
+            tqdm.monitor_interval = 0  # no thread, since worker processes are forked
             self._bar = tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1000, file=sys.stderr, leave=False)
         if self._bar is not None:
             self._bar.update(size)
@@ -85,7 +85,7 @@ class Watch(Bar):
         self._size = self._total = self._sessions = 0
         self._findings: Counter[str] = Counter()
         self.observer: Observer | None = self if verbose or not quiet else None
-        """The observer for ``convert``; ``None`` if nothing is shown."""
+        """The observer for ``convert``; ``None`` if nothing is to be shown."""
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()

@@ -1,4 +1,4 @@
-"""List the sessions of an output folder or of logs, with their distinguishing properties."""
+"""Lists the sessions of an output folder or of logs, with their distinguishing properties."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _of_logs(paths: Sequence[str], options: Options) -> tuple[pl.DataFrame, list
 
 
 def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the number of the session to each row, because a session may have several records."""
+    """Add the number of the session to each row, since a session may have several records."""
     import polars as pl
 
     first = pl.all_horizontal(pl.col(name).fill_null(1) == 1 for name in ("record", "sample"))

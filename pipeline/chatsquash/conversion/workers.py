@@ -1,4 +1,4 @@
-"""Convert sessions to outcomes, in one or several processes, in the order of the logs."""
+"""Converts sessions to outcomes, in one or several processes, in the order of the logs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def outcomes(  # noqa: PLR0913
         options: The options of the run.
         journals: Journals from which outcomes are reused, and to which others are added.
         expanded: The folder for expanded copies of logs that are split.
-        grouping: The sessions in the logs, if they are already known.
+        grouping: The sessions in the logs, if they are known.
         processes: Number of worker processes; by default as many of ``--workers`` as are worthwhile.
         joins: Selects the sessions to join.
         lineages: The lineages of the run; by default those among the logs.
@@ -100,7 +100,7 @@ def _sessions(
 
 
 def _useful_workers(logs: Sequence[Log], options: Options) -> int:
-    """Return the useful number of workers; a document counts once, regardless of its number of conversations."""
+    """Return the useful number of workers; a document counts once, whatever its number of conversations."""
     size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
     jobs = size if options.sessions_by in ("id", "chain") else len(logs)
     return min(options.workers, size // _WORTH_A_PROCESS + 1, jobs)
@@ -120,7 +120,7 @@ def _divide(log: Log, options: Options, expanded: Folder | None) -> list[Log] | 
 
 
 def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
-    """Return the sessions of a log, or the log itself if it is already a part or memory ran out."""
+    """Return the sessions of a log; the log itself if it is a part already or memory ran out."""
     if log.is_part:
         return [log]
     from chatsquash.session.parts import parts  # rarely needed
@@ -213,8 +213,9 @@ def _convert_in_workers(
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     lineages.look_ahead()
     queue: Queue[Log, Result] = Queue(batches(logs), 2 * workers + 2, _lose, first)
-    # Each process has its own journal.
-    pool = Pool(_prepare, options, lineages, writer and replace(writer, descriptor=None, size=0))
+    pool = Pool(
+        _prepare, options, lineages, writer and replace(writer, descriptor=None, size=0)
+    )  # each has its own journal
     for results in pool.run(queue, workers):
         for log, result in results:
             if isinstance(result, PackedOutcome) and writer:

@@ -1,6 +1,6 @@
-"""Send requests to the Hugging Face Hub, and convert errors to chatsquash exceptions.
+"""Requests to the Hugging Face Hub, with error messages of chatsquash.
 
-Hub responses are never quoted, apart from their status codes, because they can repeat private data.
+Responses of the Hub are never quoted, apart from their status codes, since they can repeat private data.
 
 The library receives open files rather than paths, so that it uploads exactly the bytes that were compared. It then
 uploads them with plain HTTP requests (LFS), and ``guarded_connection`` checks each of these.
@@ -28,7 +28,7 @@ from chatsquash.dataset.dataset import is_public
 from chatsquash.hub.public import Repository
 
 TITLE = "chatsquash push"
-"""The title of each commit, which identifies the files of an earlier push."""
+"""The title of each commit; files of an earlier push are recognised by it."""
 _PATHS_PER_REQUEST = 500
 """The maximum number of paths in a request."""
 _REASONS = {
@@ -139,7 +139,7 @@ class Hub:
             ]
 
     def last_pushed(self, names: list[str], commit: str | None) -> list[str]:
-        """Return the names of the files that were last changed by a chatsquash push."""
+        """Return the names of the files that were last changed by a push of chatsquash."""
         with self._translate_errors():
             infos = [
                 each
@@ -202,7 +202,7 @@ class Hub:
 
 
 def _status(problem: BaseException) -> int | None:
-    """Return the HTTP status code of an exception."""
+    """Return the HTTP status code that an exception is about."""
     status = getattr(getattr(problem, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
 
@@ -257,7 +257,7 @@ def _client(kind: Any, hooks: list[Callable[[Any], Any]], seconds: float | None)
 def _refuse(endpoint: str) -> Callable[[Any], None]:
     """Return a hook that blocks unencrypted requests and requests that would send the token to another host.
 
-    The hook is also called for redirected requests.
+    The hook also sees redirected requests.
     """
     home = urlsplit(endpoint)
 

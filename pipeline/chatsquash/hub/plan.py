@@ -35,7 +35,7 @@ class Plan(NamedTuple):
     unchanged: int
     """Number of files that the Hub already has."""
     not_compared: str = ""
-    """The reason why the folder could not be compared with the Hub; empty if it was."""
+    """Why the folder could not be compared with the Hub; empty if it was."""
 
     @property
     def size(self) -> int:

@@ -31,7 +31,7 @@ class PushOutcome(NamedTuple):
 
     message: str
     is_confirmed: bool = True
-    """Whether the user confirmed the upload."""
+    """``False`` if the user declined the upload."""
     plan: tuple[str, ...] = ()
     """The lines of the plan; set only by ``chatsquash.push``."""
 

@@ -30,11 +30,11 @@ class AgentFiles(Struct, frozen=True):
     """The files of an agent on this machine."""
 
     name: str
-    """The name in ``chatsquash formats``."""
+    """As in ``chatsquash formats``."""
     files: list[AgentFile]
-    """The files, without copies."""
+    """Each file once."""
     copies: list[AgentFile]
-    """Further copies of these files, written by an agent that compresses old files."""
+    """Second copies of these, written by an agent that compresses old files."""
 
     @property
     def size(self) -> int:
@@ -95,7 +95,7 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
 
 
 def _elsewhere(name: str) -> str:
-    """Describe where an agent stores files that are not searched for."""
+    """Return where an agent keeps files that are not searched for."""
     folders = documents.get_format(name).IN_PROJECTS
     return f"; its files are in projects ({', '.join(folders)}): pass them as LOGS" if folders else ""
 
@@ -155,7 +155,7 @@ def _day(seconds: float) -> str:
 
 
 def _deletion_notice(agent: AgentFiles, now: float) -> str:
-    """Describe the files that Claude Code's own clean-up will delete next."""
+    """Return which files Claude Code's own clean-up deletes next."""
     days = _period()
     files_of_agent = [*agent.files, *agent.copies]
     ages = [(now - each.changed) / _DAY for each in files_of_agent]

@@ -24,7 +24,7 @@ _DEEPEST = 24
 _MODELS = 3
 _TEXT = 34
 """The number of characters of a text that are shown."""
-_EXAMINED = 1000
+_LOOKED_AT = 1000
 """The number of characters of a text that are examined."""
 
 
@@ -66,7 +66,7 @@ def tree_lines(paths: list[LogPath], links: list[Link], models: Mapping[int, str
 
 
 def of_file(origin: Origin) -> str:
-    """Return a line about a conversation in an agent or client file."""
+    """Return a line about a conversation in the file of an agent or a client."""
     comes = f", from {quote(origin.parent)}" if origin.parent is not None else ""
     replies = origin.replies
     lines = sorted({reply.line for reply in replies if reply.line is not None})
@@ -106,7 +106,7 @@ def _rows(items: list[LogPath | Counter[str]], indent: str) -> list[_TreeRow]:
 
 
 def _before(path: LogPath, link: Link) -> Reply | None:
-    """Return the reply from which a conversation branches off, or whose call or summary starts it."""
+    """Return the reply that a conversation leaves, or whose call or summary it begins with."""
     if path.own[0].parent or (path.parent and path.parent.last.tree == path.last.tree):
         return path.own[0].parent
     if path.kind == "compacted":
@@ -146,7 +146,7 @@ def _excerpt(path: LogPath) -> str:
     reply = path.last.message
     answer = chat.text(reply) or " ".join(f"{chat.call_name(call)}()" for call in chat.calls(reply))
     texts = (without_reminders(prompt), answer)
-    return " … ".join(_cut(escape(" ".join(text[:_EXAMINED].split()))) for text in texts)
+    return " … ".join(_cut(escape(" ".join(text[:_LOOKED_AT].split()))) for text in texts)
 
 
 def _cut(text: str) -> str:

@@ -85,7 +85,7 @@ class _Inspection:
     verbose: bool
     by_line: dict[int, _EntryRow] = field(default_factory=dict)
     models: dict[int, str] = field(default_factory=dict)
-    """The model of each line."""
+    """The model named by each line."""
     seen: LogHead | None = None
     """The format detected from the log's first lines."""
     session: Session | None = None
@@ -193,7 +193,7 @@ def _inspected(
 
 
 def _select_session(inspected: Iterable[_Inspected], session: str) -> Iterator[_Inspected]:
-    """Yield the session with this id, otherwise the only one whose id begins with it; logs may share an id."""
+    """Yield the session with this id, otherwise the only one whose id begins with it; several logs may have one id."""
     candidates: dict[str, list[_Inspected]] = {}
     for each in inspected:
         id_ = each[2].session
@@ -317,7 +317,7 @@ def _short(role: str) -> str:
 def definitions(
     logs: Iterable[str], options: Options, unread: list[Finding] | None = None, session: str | None = None
 ) -> Iterator[str]:
-    """Yield the definitions and the system prompt of each session's record as a TOML table, without duplicates.
+    """Yield the definitions and the system prompt of each session's record as a table of TOML, equal ones once.
 
     Arguments and errors as in ``inspect``.
     """

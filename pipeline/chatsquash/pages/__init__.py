@@ -1,1 +1,1 @@
-"""Render text and records as HTML, and build the report page; the viewer and its server are in ``view``."""
+"""Render texts and records as HTML, and build the report page; the viewer and its server are in ``view``."""

@@ -81,6 +81,8 @@ def may_be_named(data: Bytes, at: int) -> bool:
     if _VALUE_FOLLOWS.match(data.lower, at):
         return True
     low = max(0, at - _LONGEST_FLAG)
+    if data.lower.rfind(b"-", low, at) < 0:  # the usual case; a single byte is found faster
+        return False
     return data.lower.rfind(b" -", low, at) >= 0 or data.lower.rfind(b'"-', low, at) >= 0
 
 

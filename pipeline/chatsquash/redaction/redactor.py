@@ -8,6 +8,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from xxhash import xxh3_128_digest
+
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.redaction.forms import merge_overlapping
@@ -15,6 +17,8 @@ from chatsquash.redaction.hits import Finder, Hit, Value, value_of
 from chatsquash.redaction.placeholders import Placeholders, blank_placeholders
 from chatsquash.redaction.texts import Texts, insert, text_at
 
+_MOST_CLEAN = 20_000
+"""The number of clean values that are remembered."""
 _PIECE, _OVERLAP = 1 << 14, 1 << 12
 """The length and overlap of the pieces in which a text is searched if the search for all of it fails."""
 _CALL = re.compile(r"(?<=<tool_call>)[^<]*+(?:<(?!/tool_call>)[^<]*+)*+(?=</tool_call>)")
@@ -48,6 +52,8 @@ class Redactor:
         self._known = known
         self._protected = protected
         """Returns spans that are replaced as a unit elsewhere, so that no part of them is replaced here."""
+        self._clean: dict[bytes, int] = {}
+        """Digests of values without hits, which other records often contain too, with their texts that were skipped."""
         self.passed_over = 0
         """The number of texts that were not searched in the last call: media, signatures and protocol ids."""
 
@@ -74,10 +80,23 @@ class Redactor:
 
         See ``Texts`` for ``every``.
         """
-        texts = Texts(values, every=every)
-        self.passed_over = texts.passed_over
+        digests = [xxh3_128_digest(jsonio.dumps(value)) + bytes([every]) for value in values]
+        new = {digest: value for digest, value in zip(digests, values, strict=True) if digest not in self._clean}
+        texts = Texts(new.values(), every=every)
+        hits_in_new = self._everywhere(texts.joined)
+        if not hits_in_new:
+            self._clean.update(zip(new, texts.passed_over_by_value, strict=True))
+            self.passed_over = sum(map(self._clean.__getitem__, digests))
+            if len(self._clean) > _MOST_CLEAN:
+                self._clean.clear()
+            return Counter()
+        # The detected values may also be in values that are clean by themselves.
+        if len(new) < len(values):
+            texts = Texts(values, every=every)
+            hits_in_new = self._everywhere(texts.joined)
+        self.passed_over = sum(texts.passed_over_by_value)
         counts: Counter[tuple[int, Value]] = Counter()
-        for at, _, hits in texts.by_place(merge_overlapping(texts.clipped(self._everywhere(texts.joined)))):
+        for at, _, hits in texts.by_place(merge_overlapping(texts.clipped(hits_in_new))):
             counts.update((at, value_of(hit)) for hit in hits)
         return counts
 
@@ -88,7 +107,7 @@ class Redactor:
             UnsearchedError: A text cannot be searched; nothing has been changed.
         """
         texts = Texts(values, every=True)
-        self.passed_over = texts.passed_over
+        self.passed_over = sum(texts.passed_over_by_value)
         counts: Counter[tuple[int, Value]] = Counter()
         replacements = []
         for at, place, hits in texts.by_place(merge_overlapping(texts.clipped(self._everywhere(texts.joined)))):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 from itertools import chain
 
 from chatsquash.redaction import commands, contexts, encodings, forms
@@ -70,13 +71,16 @@ class Secrets:
         data = Bytes(text)
         hits = [] if text.isascii() else [*contexts.native_hits(text, data)]
         done: set[int] = set()
+        names, possible = self._names, cache(partial(_may_begin, text))
         for at, word in self._words.places(data):
             if word == "@" and not _is_userinfo(data, at):
                 continue
-            if word in self._names and contexts.may_be_named(data, at):
-                hits += contexts.hits_by_name(self._names[word], text, at, done)
+            if word in names and contexts.may_be_named(data, at):
+                hits += contexts.hits_by_name(names[word], text, at, done)
             for rule in self._rules(word, text, at):
-                hits += contexts.hits(rule, text, at)
+                # Most texts contain none of the beginnings, so the places of the word need not be examined.
+                if not rule.before or possible(rule.begins):
+                    hits += contexts.hits(rule, text, at)
         joined_to, known_hits = 0, 0
         kinds_by_start: dict[int, str] = {}
         for start, end in data.runs():
@@ -193,7 +197,10 @@ def merge_overlapping(hits: Iterable[Hit]) -> list[Hit]:
     return separate
 
 
-# Userinfo is rare, so this check precedes the rules.
+def _may_begin(text: str, begins: tuple[str, ...]) -> bool:
+    return any(each in text for each in begins)
+
+
 def _is_userinfo(data: Bytes, at: int) -> bool:
     """Return whether an at sign may end the userinfo of a URL."""
     before = data.plain[at - 1 : at]

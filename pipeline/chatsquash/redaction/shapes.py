@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 
 from chatsquash.redaction import lookalikes
@@ -152,15 +152,10 @@ _DIGIT = re.compile(rb"[0-9](?:(?=[A-Za-z])|(?<=[A-Za-z].))")
 _CAPITAL = re.compile(rb"[A-Z](?:[a-z][A-Z]|[A-Z]{15})")
 """Patterns that do not occur in names: a digit next to a letter, and capitals in an order or number unlike words."""
 _NEEDLE = b"a" * SHORTEST
-# Searching for all words at once is slower per character but has less overhead.
-_SHORT = 1000
-"""The maximum length for searching for all words at once."""
 _PIVOTS = "-jqzkxw"
-"""The rare letters of words, for which searching is fast."""
-
-
-_Around = tuple[re.Pattern[bytes], list[tuple[int, str]]]
-"""A pattern of words, and for each of its groups the word and its offset before the match."""
+"""Letters that are rare enough to make searching for them in a word fast."""
+_WordSearch = Callable[[bytes], list[tuple[int, str]]]
+"""Returns the offset of each word in a text in lower case, in any order."""
 
 
 class Bytes:
@@ -185,49 +180,31 @@ class Bytes:
 
 
 class Words:
-    """Finds words in any case: those with a rare letter by searching for that letter, the others separately."""
+    """Finds words in any case, all at once if the package ``ahocorasick_rs`` is installed, otherwise one by one."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        by_length = sorted({word.lower() for word in words}, key=lambda word: (-len(word), word))
-        shortest = {word: next((each for each in reversed(by_length) if each in word), word) for word in by_length}
-        self._longer_words = {
-            shorter: [
-                (word.index(shorter), word, word.encode()) for word in by_length if shortest[word] == shorter != word
-            ]
-            for shorter in set(shortest.values())
-        }
-        by_length = [word for word in by_length if shortest[word] == word]
-        # Without groups, the engine skips positions at which no word can start.
-        self._at_once = re.compile(("|".join(map(re.escape, by_length)) or "(?!)").encode())
+        by_length = sorted({word.lower() for word in words}, key=lambda word: (len(word), word))
         with_space = [f" {word}" if word.startswith("-") else word for word in by_length]
         self._any = re.compile(("|".join(map(re.escape, with_space)) or "(?!)").encode())
-        by_pivot: dict[str, list[str]] = {}
+        # Words with a shorter word in them are only looked for where the shorter one is.
+        longer_words: dict[str, list[tuple[int, str, bytes]]] = {}
         for word in by_length:
-            by_pivot.setdefault(next((letter for letter in _PIVOTS if letter in word), ""), []).append(word)
-        self._others = [(word, word.encode()) for word in by_pivot.pop("", [])]
-        self._pivots = [_around(pivot, words) for pivot, words in by_pivot.items()]
+            shorter = next((each for each in longer_words if each in word), None)
+            if shorter is None:
+                longer_words[word] = []
+            else:
+                longer_words[shorter].append((word.index(shorter), word, word.encode()))
+        self._longer_words = longer_words
+        self._find = _multi_pattern_search(list(longer_words)) or _each_word_search(list(longer_words))
 
     def any_in(self, lower: bytes) -> bool:
         """Return whether a short text contains a word; flags must follow a space."""
         return bool(self._any.search(lower))
 
     def places(self, text: Bytes) -> list[tuple[int, str]]:
-        """Return the offset of each word in a text."""
+        """Return the offset of each word in a text, in order; words may overlap."""
         lower = text.lower
-        places: list[tuple[int, str]] = []
-        if len(lower) <= _SHORT:
-            each = self._at_once.search(lower)
-            while each:  # because words may overlap
-                places.append((each.start(), each[0].decode()))
-                each = self._at_once.search(lower, each.start() + 1)
-        else:
-            for pivot in self._pivots:
-                _add_around(places, lower, pivot)
-            for word, data in self._others:
-                at = lower.find(data)
-                while at >= 0:
-                    places.append((at, word))
-                    at = lower.find(data, at + 1)
+        places = self._find(lower)
         places += [
             (at - offset, longer)
             for at, word in places
@@ -235,18 +212,50 @@ class Words:
             for offset, longer, data in self._longer_words[word]
             if at >= offset and lower.startswith(data, at - offset)
         ]
+        places.sort()
         return places
 
 
-def _add_around(places: list[tuple[int, str]], lower: bytes, around: _Around) -> None:
-    pattern, words = around
-    for each in pattern.finditer(lower):
-        offset, word = words[(each.lastindex or 1) - 1]
-        places.append((each.start() - offset, word))
+def _multi_pattern_search(words: list[str]) -> _WordSearch | None:
+    """Return a search for all words at once; ``None`` if the package is not installed."""
+    try:
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
+    except ImportError:
+        return None
+    engine = BytesAhoCorasick([word.encode() for word in words], implementation=Implementation.DFA)
+
+    def find(lower: bytes) -> list[tuple[int, str]]:
+        return [(at, words[number]) for number, at, _ in engine.find_matches_as_indexes(lower, overlapping=True)]
+
+    return find
 
 
-def _around(pivot: str, words: list[str]) -> _Around:
-    """Compile the pattern of words, anchored at the rare letter that they share."""
+def _each_word_search(words: list[str]) -> _WordSearch:
+    """Return a search for one word after the other; words with a rare letter are found by that letter."""
+    by_pivot: dict[str, list[str]] = {}
+    for word in words:
+        by_pivot.setdefault(next((letter for letter in _PIVOTS if letter in word), ""), []).append(word)
+    others = [(word, word.encode()) for word in by_pivot.pop("", [])]
+    pivots = [_around(pivot, each) for pivot, each in by_pivot.items()]
+
+    def find(lower: bytes) -> list[tuple[int, str]]:
+        places: list[tuple[int, str]] = []
+        for pattern, offsets in pivots:
+            for match in pattern.finditer(lower):
+                offset, word = offsets[(match.lastindex or 1) - 1]
+                places.append((match.start() - offset, word))
+        for word, data in others:
+            at = lower.find(data)
+            while at >= 0:
+                places.append((at, word))
+                at = lower.find(data, at + 1)
+        return places
+
+    return find
+
+
+def _around(pivot: str, words: list[str]) -> tuple[re.Pattern[bytes], list[tuple[int, str]]]:
+    """Compile the pattern of words, anchored at the rare letter that they share, with each word and its offset."""
     offsets = [(word.index(pivot), word) for word in words]
     groups = [_group(word, at + len(pivot)) for at, word in offsets]
     after = {word[at + len(pivot) :][:1] for at, word in offsets}

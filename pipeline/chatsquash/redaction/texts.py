@@ -22,9 +22,9 @@ _STRUCTURE = frozenset(
         *("reasoning_content", "reasoning", "thinking", "tool_calls", "required", "enum", "input", "evidence"),
     )
 )
-"""The structural keys of records, which reveal nothing about their values."""
-_TEXT_KEYS = frozenset(("content", "reasoning_content", "arguments"))
-"""Keys of message texts, which are only texts unless they start like media."""
+"""Structural keys of records, which reveal nothing about their values."""
+_PLAIN_KEYS = frozenset(("content", "reasoning_content", "arguments", "description", "text"))
+"""Structural keys whose strings are only texts, unless they start like media."""
 _ARGUMENT_KEYS = frozenset(("arguments", "args", "input", "parameters", "input_schema", "inputSchema"))
 """Keys below which everything comes from the model or the user, including ids."""
 _IDS = frozenset(
@@ -113,12 +113,13 @@ class TextPlace(NamedTuple):
 class Texts:
     """The texts of JSON values: keys, strings and large integers, at any depth.
 
-    Media, opaque values of services and protocol ids are skipped and counted by ``passed_over``. With ``every``,
+    Media, opaque values of services and protocol ids are skipped; ``passed_over_by_value`` counts them. With ``every``,
     fractions and smaller numbers are included, which only a list can identify as private.
     """
 
     def __init__(self, values: Iterable[Json], *, every: bool = False) -> None:
-        self.passed_over = 0
+        self.passed_over_by_value: list[int] = []
+        self._passed_over = 0
         self._least = _SMALL if every else _LARGE
         self._every = every
         self._places: list[tuple[Any, Any, str]] = []
@@ -130,38 +131,59 @@ class Texts:
         """The number of places before those of each value."""
         for value in values:
             self._values.append(len(self._texts))
+            self._passed_over = 0
             self._walk(value)
+            self.passed_over_by_value.append(self._passed_over)
         self.joined = _BETWEEN.join([*self._texts, ""])
 
     def _walk(self, value: Json) -> None:
         inside: list[tuple[Any, bool]] = [(value, False)]
-        places, texts = self._places, self._texts
         while inside:  # without recursion; the order is irrelevant
             container, is_argument = inside.pop()
-            is_object = isinstance(container, dict)
-            members: Iterable[tuple[Any, Json]] = container.items() if is_object else enumerate(container)
-            for key, member in members:
-                if is_informative := is_object and key not in _STRUCTURE:
-                    self._add((container, key, "key"), key)
-                kind = type(member)
-                if kind is str:
-                    if key in _TEXT_KEYS and is_object and not member.startswith("data:"):  # the most frequent case
-                        places.append((container, key, "text"))
-                        texts.append(member)
-                    else:
-                        self._add_text(container, key, member, is_informative=is_informative, is_argument=is_argument)
-                elif kind is dict or kind is list:
-                    inside.append((member, is_argument or _is_argument(container, key)))
-                elif (kind is int and abs(member) >= self._least) or (self._every and kind is float):
-                    self._add((container, key, "number"), _digits(member), f'"{key}": ' if is_informative else "")
+            if isinstance(container, dict):
+                self._add_members(container, inside, is_argument=is_argument)
+            else:
+                self._add_items(container, inside, is_argument=is_argument)
 
-    def _add_text(self, container: Any, key: Any, text: str, *, is_informative: bool, is_argument: bool) -> None:
-        if key in _VOCABULARY and text in _VOCABULARY[key]:
-            return
+    def _add_members(self, container: dict[str, Any], inside: list[tuple[Any, bool]], *, is_argument: bool) -> None:
+        """Add the texts of an object; append the containers in it to ``inside``."""
+        places, texts = self._places, self._texts
+        for key, member in container.items():
+            if is_informative := key not in _STRUCTURE:
+                places.append((container, key, "key"))
+                texts.append(key)
+            kind = type(member)
+            if kind is str:
+                if key in _PLAIN_KEYS and not member.startswith("data:"):  # the most frequent case
+                    places.append((container, key, "text"))
+                    texts.append(member)
+                elif key not in _VOCABULARY or member not in _VOCABULARY[key]:
+                    self._add_text(container, key, member, is_informative=is_informative, is_argument=is_argument)
+            elif kind is dict or kind is list:
+                inside.append((member, is_argument or _is_argument(container, key)))
+            elif (kind is int and abs(member) >= self._least) or (self._every and kind is float):
+                self._add((container, key, "number"), _digits(member), f'"{key}": ' if is_informative else "")
+
+    def _add_items(self, container: list[Any], inside: list[tuple[Any, bool]], *, is_argument: bool) -> None:
+        """Add the texts of a list, like ``_add_members``."""
+        for at, item in enumerate(container):
+            kind = type(item)
+            if kind is str:
+                if item.startswith("data:") and _is_passed_over(container, at, item, is_argument=is_argument):
+                    self._passed_over += 1
+                else:
+                    self._places.append((container, at, "text"))
+                    self._texts.append(item)
+            elif kind is dict or kind is list:
+                inside.append((item, is_argument))
+            elif (kind is int and abs(item) >= self._least) or (self._every and kind is float):
+                self._add((container, at, "number"), _digits(item))
+
+    def _add_text(self, container: Any, key: str, text: str, *, is_informative: bool, is_argument: bool) -> None:
         is_special = key in _SPECIAL or text.startswith("data:")
         if is_special and _is_passed_over(container, key, text, is_argument=is_argument):
-            self.passed_over += 1
-        elif is_informative or (key == "value" and isinstance(container, dict)):
+            self._passed_over += 1
+        elif is_informative or key == "value":
             self._add((container, key, "text"), text, f'"{_name(container, key)}": "', '"')
         else:
             self._add((container, key, "text"), text)

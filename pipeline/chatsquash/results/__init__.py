@@ -1,1 +1,1 @@
-"""Read, check, count and rewrite existing datasets and outputs."""
+"""Reads, checks, counts and rewrites existing datasets and outputs."""

@@ -1,4 +1,4 @@
-"""Run the record checks on existing datasets."""
+"""Runs the record checks on existing datasets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from chatsquash.sources.open import open_file
 from chatsquash.storage.folder import Folder
 
 _FIRST = 8
-"""The number of rows at the start of a file that are examined; without a record in them, it may be a log."""
+"""A file without a record in this many first rows may be a log."""
 _SESSION = "session_id"
 """The column with the session id, as written by ``--metadata``."""
 
@@ -58,7 +58,7 @@ class Checks(NamedTuple):
     arguments: bool = False
     """Whether to validate arguments of calls against the definitions."""
     shape: Callable[[Json], Iterator[Violation]] | None = None
-    """Reports the parts of a row that a trainer cannot read."""
+    """Finds what a trainer cannot read in the value of a row."""
     private: Redactor | None = None
     """Finds secrets and personal data."""
     inlined: bool | None = None
@@ -101,7 +101,7 @@ def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
 
 
 def _refuse_log(dataset: str, file: Path) -> None:
-    """Raise ``UsageError`` for a file that begins with log entries instead of records."""
+    """Raise ``UsageError`` for a file that begins like a log instead of records."""
     if not file.is_file() or file.suffix.lower() == PARQUET or any(map(_is_record, islice(rows(str(file)), _FIRST))):
         return
     with open_file(file, UNBOUNDED) as log:
@@ -139,7 +139,7 @@ def _without_tools(path: str) -> dict[str, set[int]]:
                 row = jsonio.loads(line)
                 if row["row"] is not None and not documents.has_tools(row["format"]):
                     rows.setdefault(str(Path(path, row["file"])), set()).add(row["row"])
-    except (OSError, KeyError, *DAMAGE):  # without the table, the records are checked like any others
+    except (OSError, KeyError, *DAMAGE):  # without the table, records are checked as any others
         return {}
     return rows
 
@@ -168,7 +168,7 @@ class _Mask:
             yield from violations(value, counts)
 
     def redacted(self, text: str) -> str:
-        """Replace values in a string with their kinds; return an empty string if it cannot be searched."""
+        """Replace values in a text by their kinds; a text that cannot be searched becomes empty."""
         if not (self.redactor and text):
             return text
         try:
@@ -188,8 +188,9 @@ def _private(data: bytes, row_value: Json, mask: _Mask) -> Iterator[Violation]:
         return
     try:
         value = parse(data) if row_value is None else row_value
-        # The parser drops duplicate members, so the bytes are searched too.
-        if row_value is None and has_duplicate_members(data, value):
+        if row_value is None and has_duplicate_members(
+            data, value
+        ):  # the parser dropped members, so the bytes are searched too
             value = [value, data.decode("utf-8", "surrogatepass")]
         yield from mask.find(value)
     except NotARecordError:
@@ -279,5 +280,5 @@ def _record(native_record: StoredRecord, *, is_text: bool, checks_arguments: boo
 
 
 def definitions(tools: Json) -> list[Any]:
-    """Return the flattened definitions; empty if ``tools`` is not a list."""
+    """Return the flattened definitions; none if ``tools`` is not a list."""
     return list(map(flatten, tools if isinstance(tools, list) else []))

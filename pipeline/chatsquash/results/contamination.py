@@ -1,4 +1,4 @@
-"""Find records that overlap with evaluation sets, based on common sequences of words."""
+"""Finds records that overlap with evaluation sets: sequences of words that both contain."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from chatsquash.records.reading import message_texts, parse
 WORDS = 13
 """The length of a common sequence that counts as overlap, as in published contamination analyses."""
 _BATCH = 8 << 20
-"""Characters of text that are split into words in one batch."""
+"""Characters of text that are split into words at once."""
 _BLOCK = 7
-"""Words per block. Any ``WORDS`` consecutive words contain a complete block that begins at a multiple of this."""
+"""Words per block.  Any ``WORDS`` consecutive words contain a complete block that begins at a multiple of this."""
 _BITS = 64
-"""Bits of the Bloom filter per word of evaluation sets, enough to reject nearly all text without overlap."""
+"""Bits of the Bloom filter per word of evaluation sets, enough to reject nearly all texts without overlap."""
 _SHIFTS = (0, 17, 34)
 _PUNCTUATION = {code: None for code in range(128) if not chr(code).isalnum() and chr(code) not in " \t\n\v\f\r"}
 _PRIME = 0x9E3779B97F4A7C15
@@ -98,7 +98,7 @@ class Evaluation:
             yield stored_records.eval_overlap(self._place(int(places[0])), WORDS, messages, int(messages_with_match[0]))
 
     def _may_overlap(self, text: str) -> bool:
-        """Return whether a string may overlap with a row; strings with non-ASCII characters always may."""
+        """Return whether a text may overlap with a row; texts with non-ASCII characters always may."""
         if not text.isascii():
             return True
         words = text.lower().translate(_PUNCTUATION).split()

@@ -1,4 +1,4 @@
-"""Read a finished output completely, so that it can be merged with others."""
+"""Reads a finished output completely, so that it can be written again together with others."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Counts(Struct):
 
 
 class _Run(Struct):
-    """The members of ``run.json`` that a merge needs."""
+    """The members of ``run.json`` that merging needs."""
 
     counts: _Counts
     records_made: _RecordsMade
@@ -75,7 +75,7 @@ class FinishedResult:
     """A finished output, open for reading until ``close``."""
 
     def __init__(self, path: str) -> None:
-        """Open an output; raises ``UsageError`` if it is not an output, or was changed after it was written."""
+        """Open an output; raises ``UsageError`` if it is not one, or was changed since it was written."""
         refuse_remote(path)
         self.path = path
         if not outputs.is_result(Path(path)):
@@ -97,7 +97,7 @@ class FinishedResult:
         return bool(replacements) or any(each.get("path_digest") for each in self.run["inputs"])
 
     def close(self) -> None:
-        """Close the files of the output."""
+        """Close its files."""
         self._folder.close()
 
     def sessions(self, options: Options) -> Iterator[StoredSession | Finding]:
@@ -132,12 +132,12 @@ class FinishedResult:
 
 
 class _InputLogs:
-    """Adds the sizes and hashes of logs from ``run.json`` to sessions, which must be passed in order."""
+    """Adds the sizes and hashes of logs from ``run.json`` to sessions; they must come in order."""
 
     def __init__(self, inputs: list[dict[str, Any]], options: Options) -> None:
         self._inputs = iter(inputs)
         self._hashes = {}
-        if options.sessions_by == "chain":  # then the inputs in run.json are logs, not sessions
+        if options.sessions_by == "chain":  # here, the inputs in run.json are logs, not sessions
             self._hashes = {each["path"]: each["xxh3_128"] for each in inputs}
 
     def fill(self, session: StoredSession) -> StoredSession:
@@ -154,7 +154,7 @@ class _InputLogs:
 
 
 class _Contents:
-    """Adds records, images and pairs to sessions, which must be passed in order because files are read only once."""
+    """Adds records, images and pairs to sessions; they must come in order, since the files are read once."""
 
     def __init__(self, result: outputs.ResultFolder, options: Options) -> None:
         self._folder, self._options = result.folder, options

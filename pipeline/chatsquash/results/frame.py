@@ -1,4 +1,4 @@
-"""Read the session table of an output folder as a polars frame."""
+"""Reads the session table of an output folder as a polars frame."""
 
 from __future__ import annotations
 

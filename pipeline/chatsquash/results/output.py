@@ -1,4 +1,4 @@
-"""Read a finished output on demand, without following links: ``run.json``, reports and record files."""
+"""Reads a finished output on demand, without following links: ``run.json``, reports and record files."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def damage(folder: Folder, name: str) -> UsageError:
 
 
 def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a report; raises ``UsageError`` for a line without one of ``members``."""
+    """Yield the objects of a report; raises ``UsageError`` for a line without the given members."""
     for line in text_lines(folder, name):
         value = _load(folder, name, line)
         if not set(members) <= value.keys():
@@ -110,7 +110,7 @@ def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
 
 
 def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a CSV table; raises ``UsageError`` for a row without one of ``columns``."""
+    """Yield the rows of a CSV table; raises ``UsageError`` for a row without the given columns."""
     csv.field_size_limit(LONGEST)  # names of tools may be longer than the default limit
     try:
         for row in csv.DictReader(map(bytes.decode, text_lines(folder, name))):
@@ -214,7 +214,7 @@ class ResultFolder:
     """The output of a run in a folder."""
 
     def __init__(self, folder: Folder) -> None:
-        """Open the output in a folder; raises ``UsageError`` if it does not contain one."""
+        """Open the output in a folder; raises ``UsageError`` if it contains none."""
         self.folder = folder
         data = self._text()
         try:
@@ -232,7 +232,7 @@ class ResultFolder:
         return run_text(OutputSource(self.folder, self.folder.path))
 
     def inputs(self, paths: Collection[str]) -> dict[str, list[Input]]:
-        """Return the entries of logs in ``run.json``, by path; empty if another run has replaced it.
+        """Return the entries of logs in ``run.json``, by path; none if another run has replaced it.
 
         Raises ``UsageError`` if the entries are malformed.
         """
@@ -265,7 +265,7 @@ class ResultFolder:
         }
 
     def lines(self, name: str, *members: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a report like ``lines``; nothing if the run did not write it."""
+        """Yield the objects of a report like ``lines``; none if the run did not write it."""
         return lines(self.folder, name, *members) if name in self.outputs else iter(())
 
     def objects(self, name: str, kind: type[T]) -> Iterator[T]:
@@ -274,7 +274,7 @@ class ResultFolder:
             yield convert_value(self.folder, name, each, kind)
 
     def rows(self, name: str, *columns: str) -> Iterator[dict[str, str]]:
-        """Yield the rows of a table like ``rows``; nothing if the run did not write it."""
+        """Yield the rows of a table like ``rows``; none if the run did not write it."""
         return rows(self.folder, name, *columns) if name in self.outputs else iter(())
 
 

@@ -1,4 +1,4 @@
-"""Find presets and modifiers with which a template renders all content of a record, or most of many records."""
+"""Finds presets and modifiers with which a template renders all content of a record, or most of many records."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _REQUIRED_KIND: dict[str, Kind] = {
     "template-reasoning-lost": "reasoning",
     "template-system-lost": "system",
 }
-"""The kind of content that must remain if a code disappears, because dropping the content does not fix its loss."""
+"""The kind of content that must remain if a code disappears, since dropping the content does not fix its loss."""
 _NO_REMEDY = {
     "template-reasoning-lost": ("text",),
     "template-definition-lost": ("text",),
@@ -66,7 +66,7 @@ _NO_REMEDY = {
 
 
 def counts_as_found(code: str, options: Options, kinds: frozenset[Kind]) -> bool:
-    """Return whether a code still counts because options only hide the problem; ``kinds`` are those of the record."""
+    """Return whether a code still counts because options hide the problem, given the kinds of content in the record."""
     return options.preset in _NO_REMEDY.get(code, ()) or _REQUIRED_KIND.get(code, "") not in ("", *kinds)
 
 
@@ -75,7 +75,7 @@ class _Recent(NamedTuple):
 
     remedies: dict[str, Options]
     times: int
-    """The number of times in a row that they were the same."""
+    """How many times in a row they were the same."""
 
 
 _TRUSTED = 20
@@ -83,17 +83,17 @@ _MAX_RECENT = 1000
 
 
 class Remedies:
-    """Finds remedies by trying them: frequent remedies of similar conversations first, then the simplest."""
+    """Finds remedies by trying them, simplest first; frequent remedies of similar conversations are tried before."""
 
     def __init__(self, look: Callable[[dict[str, Any]], Look]) -> None:
         self._look = look
         self._recent: dict[object, _Recent] = {}
 
     def find(self, conversation: Conversation, wrong: Codes, like: object) -> dict[str, Options]:
-        """Return the first remedy of each code: options that remove the code and add no other serious one.
+        """Return the first remedy of each code: options that remove it and add no other serious one.
 
-        If the template raises and no other options help, any options that render are a remedy. ``like`` is a key that
-        similar conversations share.
+        If the template raises and nothing else helps, any options that render count.  ``like`` is a key that similar
+        conversations share.
         """
         recent = self._recent.get(like, _Recent({}, 0))
         if recent.remedies and recent.times >= _TRUSTED:
@@ -193,7 +193,7 @@ class Repair(NamedTuple):
 
 
 class _Cost(NamedTuple):
-    """The losses with some options; the most serious losses are compared first."""
+    """How much is lost, compared by the most serious losses first."""
 
     raising: int
     """Records that are not rendered, or that the preset cannot represent."""
@@ -202,12 +202,12 @@ class _Cost(NamedTuple):
 
     @property
     def severity(self) -> tuple[int, int]:
-        """The cost of serious losses only."""
+        """The cost without losses that are not errors."""
         return self.raising, self.errors
 
 
 class RepairSearch:
-    """Collects incomplete records, and finds the options that fix as many of their losses as possible."""
+    """Collects some incomplete records, and finds the options that fix as much as possible of all of them."""
 
     def __init__(self, look: Callable[[dict[str, Any]], Look]) -> None:
         self._look = look
@@ -249,7 +249,7 @@ class RepairSearch:
         return min(candidates, key=lambda options: (cost(options), len(changes(options))))
 
     def _remaining_codes(self, sample: Sample, options: Options) -> Codes:
-        """Return the codes that remain with options, including those of problems that the options only hide."""
+        """Return the codes that remain with options, including problems that they only hide."""
         remaining, kinds = self._judge(sample, options)
         return remaining | {code for code in sample.wrong if counts_as_found(code, options, kinds)}
 

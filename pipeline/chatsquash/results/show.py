@@ -1,4 +1,4 @@
-"""Find a record of a dataset by number, session or place."""
+"""Finds a record of a dataset by number, session or place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chatsquash.results.output import damage, lines
 from chatsquash.storage.folder import Folder
 
 MIN_ID_LENGTH = 7
-"""Minimum number of characters of an id that lists show."""
+"""Characters of an id that lists show at least."""
 _MAX_LISTED = 5
 """Sessions listed in an error."""
 _TYPES = {"session": str, "log": str, "file": str | None, "row": int | None, "offset": int | None}
@@ -64,7 +64,7 @@ def show(dataset: str, which: str) -> RecordView:
     Args:
         dataset: A dataset file, or an output folder.
         which: A number, counted from 1 over all files sorted by name; a place, ``FILE:ROW``; or a session id or its
-        beginning. A beginning that consists of digits needs at least ``MIN_ID_LENGTH`` of them.
+            beginning.  A beginning of only digits needs at least ``MIN_ID_LENGTH`` of them.
 
     Raises:
         UsageError: There is no such record, several sessions match, or the row is not a record.
@@ -86,11 +86,8 @@ def show(dataset: str, which: str) -> RecordView:
         if not with_record:
             why = matches[0]["left_out"] or matches[0]["filtered"]
             raise UsageError(f"{dataset}: session {quote(matches[0]['session'])} has no record ({why})")
-        place_of_record = Place(with_record[0]["file"], with_record[0]["row"], with_record[0]["offset"])
-        return _view(
-            DatasetRow(Path(dataset, place_of_record.file), place_of_record.row, read(folder, place_of_record)),
-            with_record,
-        )
+        stands = Place(with_record[0]["file"], with_record[0]["row"], with_record[0]["offset"])
+        return _view(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), with_record)
 
 
 def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
@@ -106,14 +103,14 @@ def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
 
 
 def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
-    """Split arguments into paths and a session id or its beginning: the last of several, unless it is a path."""
+    """Split arguments into paths and a session id or its beginning, if the last of several is not a path."""
     *others, last = arguments
     is_path = os.path.lexists(last) or any(sign in last for sign in "/\\*?[")
     return (arguments, None) if not others or is_path else (tuple(others), last)
 
 
 def _table(folder: Folder, matches: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-    """Yield the matching rows of the session table, if there is one; it may be very large."""
+    """Yield the matching rows of the session table, which may be very large; none without a table."""
     if folder.status(SESSIONS) is None:
         return
     for line in lines(folder, SESSIONS, *_TYPES, "left_out", "filtered"):

@@ -1,4 +1,4 @@
-"""Compute statistics of datasets: counts, turns, lengths, use of tools, duplicates."""
+"""Computes statistics of datasets: counts, turns, lengths, use of tools, duplicates."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def token_counter(tokenizer: str | None, template: str | None, **bounds: Any) ->
 
 
 class _Counting:
-    """Counts records one by one, keeping eight bytes of memory per record: the digest that detects duplicates."""
+    """Counts records one by one.  Memory grows by eight bytes per record, the digest that detects duplicates."""
 
     def __init__(self, tokens: Tokens | None) -> None:
         self.stats = Stats()
@@ -78,8 +78,9 @@ class _Counting:
         rows = frame(dataset)
         once = rows.filter(pl.col("record").is_null() | (pl.col("record") == 1))
         totals.sessions += len(once)
-        # Python's sum, because that of polars wraps at 64 bits.
-        totals.prompt_tokens += sum(once["usage_prompt_tokens"].drop_nulls())
+        totals.prompt_tokens += sum(
+            once["usage_prompt_tokens"].drop_nulls()
+        )  # Python's sum, since that of polars wraps at 64 bits
         totals.completion_tokens += sum(once["usage_completion_tokens"].drop_nulls())
         with_record = rows.filter(pl.col("record").is_not_null())
         exit_status = pl.when(pl.col("exit") == 0).then(pl.lit("0")).when(pl.col("exit") != 0).then(pl.lit("other"))

@@ -13,7 +13,7 @@ from chatsquash.core.text import escape, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _MAX_TOOLS = 20
-"""Tools in the text table; JSON contains all."""
+"""Tools in the text table; the JSON has all."""
 
 
 class Spread(NamedTuple):
@@ -41,7 +41,7 @@ class Long(NamedTuple):
 
 @dataclass(slots=True)
 class ToolCount:
-    """The number of records that define and call a tool."""
+    """How often a tool is defined and called."""
 
     defined_in: int = 0
     """Records that define it."""
@@ -158,8 +158,8 @@ def _overview(stats: Stats) -> Overview:
         lines = pluralize(stats.unreadable, "line that is not a record", "lines that are not records")
         headlines.append(Headline((f"{lines}:", "run chatsquash check"), "error"))
     if stats.records_refused:
-        headline = f"{pluralize(stats.records_refused, 'record')} rejected by the template,"
-        headlines.append(Headline((headline, "whose tokens are not counted"), "error"))
+        refused = f"{pluralize(stats.records_refused, 'record')} rejected by the template,"
+        headlines.append(Headline((refused, "whose tokens are not counted"), "error"))
     return Overview((*headlines,), (*_rows(stats),))
 
 

@@ -1,4 +1,4 @@
-"""Try a chat template on the records of datasets, and report losses and remedies."""
+"""Tries a chat template on the records of datasets and reports losses and remedies."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _SEARCH = 3
 
 
 class Trials:
-    """A template and the results of trying it on records."""
+    """A template with the results of trying it so far."""
 
     def __init__(self, path: str, trainer: str | None = None, **bounds: Any) -> None:
         """Load a template, or the one that ``trainer`` uses for its model; ``bounds`` as in ``template``."""
         self._trainer_template = _choose(path, trainer)
         self._template = template(path, self._trainer_template, **bounds)
         self._remedies = Remedies(self._look)
-        self._repair_search = RepairSearch(self._look)
+        self._mending = RepairSearch(self._look)
         self._name = self._trainer_template.description if self._trainer_template else path
         self.records = 0
         self.intact = 0
@@ -52,7 +52,7 @@ class Trials:
         """The time at which the current search for remedies must end."""
 
     def look(self, record: StoredRecord) -> Iterator[Violation]:
-        """Yield the losses of a record with remedies; rendering starts immediately, in the background."""
+        """Yield the losses of a record with remedies; rendering starts at once, in the background."""
         if self._template.given_up:
             self.passed_over += 1
             return iter(())
@@ -96,18 +96,18 @@ class Trials:
     def repair(self) -> Iterator[str]:
         """Yield the command line that fixes as much as possible; nothing if all records are intact."""
         self._deadline = monotonic() + _SEARCH * self._template.bounds.seconds
-        if not self._template.given_up and (repair := self._repair_search.find()):
+        if not self._template.given_up and (repair := self._mending.find()):
             yield repair_line(repair, as_flags)
 
     def _search(self, record: StoredRecord, trial: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
-        """Return the remedies of a record, and the remark for losses without a remedy."""
+        """Return the remedies of a record, and the remark for losses without one."""
         if trial.beyond:
             return {}, "no options were tried"
         began = monotonic()
         self._deadline = began + self._template.bounds.seconds
         conversation = Conversation(record.messages, definitions(record.tools))
         remedies = self._remedies.find(conversation, wrong, (wrong, trial.problem))
-        self._repair_search.note(conversation, wrong, trial.problem, remedies.values())
+        self._mending.note(conversation, wrong, trial.problem, remedies.values())
         if monotonic() < self._deadline:
             return remedies, "no preset or other option fixes it"
         self._template.count_slow(monotonic() - began)
@@ -148,7 +148,7 @@ def _choose(path: str, trainer: str | None) -> TrainerTemplate | None:
 
 
 def require_model(trainer: str) -> NoReturn:
-    """Raise ``UsageError`` for a trainer without a model, listing the models for which templates exist."""
+    """Raise ``UsageError`` for a trainer without a model, with the models that it has templates for."""
     from chatsquash.templates import trainers
 
     raise trainers.missing_template(trainer)

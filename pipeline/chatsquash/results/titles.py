@@ -21,7 +21,7 @@ _MESSAGES = 30
 
 
 def title(messages: list[Message]) -> str | None:
-    """Return the beginning of the first nonempty user message, on one line; ``None`` without one."""
+    """Return the beginning of the first nonempty user message, in one line; ``None`` without one."""
     prompts = (prompt_text(message) for message in messages if message["role"] == "user")
     text = next(filter(None, prompts), None)
     return None if text is None else one_line(text)
@@ -53,13 +53,13 @@ def _beginning(raw: msgspec.Raw) -> Json:
 
 
 def one_line(text: str) -> str:
-    """Return the beginning of a text on one line."""
+    """Return the beginning of a text in one line."""
     text = " ".join(text[:_MAX_SCANNED].split())
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def ending(row: dict[str, Any]) -> str | None:
-    """Return how the conversation of a record ended, based on the strongest evidence."""
+    """Return how the conversation of a record ended, by the strongest evidence."""
     if row["reward"] is not None:
         return f"reward {row['reward']:g}"
     if row["exit"] is not None:

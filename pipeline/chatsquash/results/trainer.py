@@ -1,4 +1,4 @@
-"""Check records against the requirements of a trainer: the schemas of the presets that it reads."""
+"""Checks records against the requirements of a trainer: the schemas of the presets that it reads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Requirements:
             self.readable += 1
 
     def _columns(self, value: Any, schema: dict[str, Any]) -> Any:
-        """Return the members of a record that the trainer reads; for services all, because they reject unknown ones."""
+        """Return the members of a record that the trainer reads; for services all, since they reject unknown ones."""
         if not isinstance(value, dict):
             return value
         shape = self._trainer.sample_shape

@@ -1,4 +1,4 @@
-"""Verify an output folder against its ``run.json``, and logs against their hashes at conversion."""
+"""Verifies an output folder against its ``run.json``, and logs against their hashes at conversion."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Verification:
     files: int = 0
     logs: int = 0
     problems: list[str] = field(default_factory=list)
-    """Each difference with its location, on one line."""
+    """Each difference with its location, in one line."""
 
 
 def verify(out: Path | str, *, logs: bool = False, known: KnownLogs | None = None) -> Verification:
@@ -147,7 +147,7 @@ def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, 
 
 
 def _count_written(counts: dict[str, Json]) -> int:
-    """Return the number of records; older versions counted only sessions, each of which has one record."""
+    """Return the number of records; older versions only counted sessions, each with one record."""
     written_counts = counts.get("conversations") or counts["sessions"]
     return int(written_counts["written"])
 
@@ -206,7 +206,7 @@ def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[str,
 
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
 _BOUNDS = ("max_line", "max_expansion", "max_expanded", "sessions_by")
-"""Options that determine how much of the logs was read and how lines were grouped into sessions."""
+"""Options that determine how far logs were read and how lines were grouped into sessions."""
 
 
 class KnownLogs(NamedTuple):
@@ -266,9 +266,9 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compariso
 
 
 def log_differences(path: str, expected: list[str], options: Options, limit: int | None = None) -> Iterator[str]:
-    """Yield the difference of a log from its hashes: the hash of the file, or those of its first ``limit`` sessions."""
+    """Yield the difference of a log from its hashes: that of the file, or those of its (first ``limit``) sessions."""
     log = Log(filesystem_path(path), path, Path(path).name, 0)
-    digests = list(filter(None, expected))  # empty if the log was also unreadable at conversion
+    digests = list(filter(None, expected))  # empty if it was unreadable at conversion, too
     try:
         with raw(log.path) as file:
             of_file = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
@@ -280,7 +280,7 @@ def log_differences(path: str, expected: list[str], options: Options, limit: int
 
 
 def filesystem_path(path: str) -> str:
-    """Return the actual path of a file; bytes that are not UTF-8 are escaped in ``run.json``."""
+    """Return a path as the file system has it; bytes that are not UTF-8 are escaped in ``run.json``."""
     if os.path.lexists(path):
         return path
     return _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), path)
@@ -292,7 +292,7 @@ def _parts(log: Log, options: Options) -> Iterator[str]:
         digests = [(xxh3_128(), part.spans or ()) for part in parts(log, options)]
         owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
         file.seek(0)
-        for line in lines(file, options.max_line):  # in one pass, because seeking back in a compressed log starts over
+        for line in lines(file, options.max_line):  # in one pass, since seeking back in a compressed log starts over
             if owner := owners.get(line.number):  # no owner if the log has grown
                 owner.update(line.buffer[line.start : line.stop])
     return (digest.hexdigest() for digest, _ in digests)

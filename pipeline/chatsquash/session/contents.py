@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from chatsquash.core import chat, jsonio, marks, reasoning
+from chatsquash.core.memo import Last
 from chatsquash.core.model import Json, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Contents, Outcome, Record
@@ -19,6 +20,8 @@ from chatsquash.redaction.placeholders import is_secret
 if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths
 
+parsed: Last[bytes, Any] = Last(jsonio.loads)
+"""Parses the line of a record; the value is shared with the search for secrets, so it must not be changed."""
 _Measure = Callable[[list[str]], int]
 """Returns the total length of strings, in tokens if a tokenizer is set, else in characters."""
 
@@ -43,7 +46,7 @@ class ContentsMeasure:
 
     def _contents(self, record: Record, model: str) -> Contents | None:
         try:
-            value = jsonio.loads(record.line)
+            value = parsed(record.line)
         except jsonio.TooLargeError:
             return None
         content = records.record(value)

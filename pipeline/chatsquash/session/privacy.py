@@ -26,6 +26,7 @@ from chatsquash.redaction.placeholders import is_secret, redaction
 from chatsquash.redaction.privacy import Pieces, Privacy, anonymize_path, kinds, remove_beginnings
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.session import private_texts
+from chatsquash.session.contents import parsed
 from chatsquash.session.log_findings import in_files
 from chatsquash.session.private_texts import may_be_kept, read_rejected_line
 from chatsquash.session.record_maker import prefix_of_line
@@ -109,7 +110,7 @@ class OutcomePrivacy:
         records, unsearched = list(outcome.records), outcome.privacy.unsearched_texts
         facts: list[tuple[Violation, str, int | None]] = []
         for at, record in enumerate(outcome.records):
-            pieces = Pieces(jsonio.loads(record.line))
+            pieces = Pieces(parsed(record.line))
             counts = detector.count(pieces.values)
             unsearched += 0 if self._redactor else detector.passed_over
             if counts:

@@ -54,7 +54,7 @@ class Template:
         Args:
             path: The template, as for ``source.read``.
             bounds: The limits for compiling it and for each record.
-            source: The content of the file, if it was already read.
+            source: The content of the file, if it was read already.
 
         Raises:
             UsageError: The file has no template, or it cannot be compiled within the limits.
@@ -74,7 +74,7 @@ class Template:
 
     @property
     def given_up(self) -> str:
-        """The reason why the template is no longer used; empty while it is used."""
+        """Why the template is no longer used; empty while it is."""
         if self._slow < _SLOW_RECORDS:
             return ""
         slow = f"{_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
@@ -111,7 +111,7 @@ class Template:
         self._is_pending = False
 
     def _begin(self, *request: Json) -> None:
-        if self._is_pending:  # its unread response would be mistaken for the next one
+        if self._is_pending:  # its unread response would be taken for the next one
             self.close()
         self._ensure_process().begin(jsonio.dumps([*request]))
         self._is_pending = True
@@ -172,7 +172,7 @@ class _OrderedText(Struct, Generic[T]):
 
 
 class LongestTexts(Struct, Generic[T]):
-    """The texts that are not prefixes of others, with their items.
+    """The texts that are not a prefix of another, each with its item.
 
     If no text is a prefix of another, a new text can only be a prefix of its successor in order, and only its
     predecessor can be a prefix of it; so each text is compared with two.
@@ -183,8 +183,8 @@ class LongestTexts(Struct, Generic[T]):
     def add(self, text: bytes, item: T, includes: Callable[[T, T], bool]) -> T | None:
         """Add a text.
 
-        If one text is a prefix of another, only the longer one is kept. ``includes(longer, shorter)`` returns whether
-        the item of the longer text includes that of the shorter.
+        If one text is a prefix of another, only the longer one stays. ``includes(longer, shorter)`` returns whether the
+        item of the longer text includes that of the shorter.
 
         Returns:
             The item of the shorter text if it is not included; otherwise ``None``.
@@ -212,15 +212,15 @@ class SampleRendering(NamedTuple):
     is_true: bool = False
     """Whether it starts with the prompt that the template renders at inference, and continues after it."""
     problem: str = ""
-    """The exception that the template raised; empty without one."""
+    """The exception that the template raised, if any."""
 
 
 class Inference(Struct):
-    """Renders the samples of a session, and collects those that are not prefixes of others."""
+    """Render the samples of a session, and collect those that are not a prefix of another."""
 
     template: Template
     tokenizer: Tokenizer | None = None
-    """If set, texts are compared by tokens instead of bytes."""
+    """If given, texts are compared by tokens instead of bytes."""
     longest: LongestTexts[Any] = field(default_factory=LongestTexts)
 
     def renderings(self, line: bytes, reply: int) -> SampleRendering:

@@ -51,7 +51,7 @@ def pack(path: str) -> bytes:
 
 
 def _missing(path: str, place: Path) -> str:
-    """Return the message for a missing tokenizer, with instructions."""
+    """Return the message for a missing tokenizer, with the way to get one."""
     if not place.is_dir():
         return f"{path}: no such file or folder; pass one, or a model in the Hugging Face cache such as org/model"
     if place != Path(path):
@@ -150,14 +150,14 @@ class RecordRenderer(Protocol):
 
     @property
     def given_up(self) -> str:
-        """The reason why the template is no longer used; empty while it is used."""
+        """Why the template is no longer used; empty while it is."""
 
     def render(self, messages: list[Message], tools: Json) -> TemplateOutput:
         """Render a record."""
 
 
 class Counter:
-    """Counts the tokens of records: those of their renderings, or without a template, those of their separate texts."""
+    """Counts the tokens of records: of their renderings, or without a template of each of their texts."""
 
     def __init__(self, tokenizer: Tokenizer, template: RecordRenderer | None = None) -> None:
         self._tokenizer, self._template = tokenizer, template

@@ -40,7 +40,7 @@ class Renderer:
     def __init__(self, path: str, source: TemplateSource | None = None) -> None:
         """Compile the template; raises ``UsageError`` if that is not possible.
 
-        ``source`` is the content of the file, if it was already read.
+        ``source`` is the content of the file, if it was read already.
         """
         self._source = source or read(path)
         self._compiled = {text: _compile(path, text) for text in self._source.templates.values()}

@@ -47,7 +47,7 @@ class Trainer(NamedTuple):
     folder: str
     """The folder of the templates in the package; empty if they are not files."""
     choose: Callable[[TemplateSource, Path], tuple[TemplateSource, str]] | None = None
-    """Returns the template that replaces the model's, and a remark; ``None`` if the model's is always used."""
+    """Returns the template to use instead of that of a model, and a remark; ``None`` if it is always the model's."""
     prepare: Callable[[StoredRecord], StoredRecord] | None = None
     clean: Callable[[str], str] | None = None
     """Changes that the trainer makes to the text of a template file."""

@@ -74,7 +74,7 @@ class MarkedPlace(NamedTuple):
     original: str
     """The text that the word was added to, or an adjacent name; used for the search if the copy cannot be rendered."""
     double_encodings: tuple[str, ...] = ()
-    """Strings that occur in the rendering only if the arguments were encoded twice."""
+    """Texts that only occur in the rendering if the arguments were encoded twice."""
     literal: str = ""
     """The Python literal of the object that contains the word; empty for a text."""
 
@@ -270,7 +270,7 @@ def _drop_nulls(value: Json) -> Json:
 Place = Callable[[Expectation, str], str]
 """Returns a word for an expected element, given the text that it is added to."""
 _MOST = 20
-"""The maximum number of marked parts per definition; templates treat all parts of a kind alike."""
+"""The number of marked parts per definition; templates treat all parts of a kind alike."""
 _SCHEMAS = ("items", "additionalProperties", "not")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _DEFINITIONS = ("$defs", "definitions")
@@ -329,7 +329,7 @@ class _Parts:
             copy["required"] = [names.get(name, name) if isinstance(name, str) else name for name in required]
 
     def _definition_schema(self, schema: Json, name: str) -> Json:
-        """Return a marked copy of a schema in ``$defs``, whose name is unchanged because of ``$ref``."""
+        """Return a marked copy of a schema in ``$defs``, whose name stays because of ``$ref``."""
         if not isinstance(schema, dict):
             return schema
         remaining = self._remaining
@@ -339,7 +339,7 @@ class _Parts:
         return copy
 
     def _word(self, kind: Kind, original: str) -> str:
-        """Return a word for a part, or an empty string after ``_MOST`` parts."""
+        """Return a word for a part, or an empty text after enough parts."""
         if not self._remaining:
             return ""
         self._remaining -= 1

@@ -1,5 +1,5 @@
-"""Convert conversations between formats, and report the losses.
+"""Converts conversations between formats and reports the losses.
 
 ``conversations`` is the API for single conversations (``load``, ``dump``, ``losses``); ``files`` translates files,
-folders and streams. The formats are in ``chatsquash.formats``; datasets are written by ``chatsquash.conversion``.
+folders and streams.  The formats are in ``chatsquash.formats``; datasets are written by ``chatsquash.conversion``.
 """

@@ -1,4 +1,4 @@
-"""Read a conversation from JSON values, write it in another format, and measure the losses."""
+"""Reads a conversation from JSON values, writes it in another format, and measures the losses."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def request(conversation: Conversation, format: str, foreign_reasoning: ForeignR
 
 
 def dump_all(branches: list[Conversation], format: str) -> Json:  # noqa: A002
-    """Write the branches of a history as one document; the format must support branches. Raises like ``dump``."""
+    """Write the branches of a history as one document; the format must support branches.  Raises like ``dump``."""
     for conversation in branches:
         _require_conversation(conversation)
     return _writer(format).dump_all(branches)
@@ -207,7 +207,7 @@ def supports_branches(format: str) -> bool:  # noqa: A002
 
 @cache
 def _writer(name: str) -> Any:
-    """Return a writable format; raise ``UsageError`` for an unknown name or a read-only format."""
+    """Return a writable format; raise ``UsageError`` for an unknown name or a format that is only read."""
     if name not in known_formats():
         if name != "openai":
             trainers.refuse_as_value("--to", name)
@@ -244,7 +244,7 @@ def losses_in(conversation: Conversation, document: Json, format: str) -> compar
 def losses_of_dump(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002
     """Return the losses of a document as ``dump`` returned it, one list per branch.
 
-    For plain conversations, the losses follow from the format's declaration; others are measured.
+    For plain conversations, they are known from the format's declaration; others are measured.
     """
     form = named_format(format)
     paths = plain.plain_losses(branches[0], form) if len(branches) == 1 else None
@@ -277,7 +277,7 @@ def measured_losses(branches: list[Conversation], document: Json, format: str) -
 
 
 def _may_be_marked(conversation: Conversation) -> bool:
-    """Return whether a conversation contains content that some formats can only express with a chatsquash mark."""
+    """Return whether a conversation contains something that some formats can only express by a mark of chatsquash."""
     leads = True
     for turn in turns_of(conversation):
         leads = leads and turn.role in PROMPTS
@@ -289,7 +289,7 @@ def _may_be_marked(conversation: Conversation) -> bool:
 
 
 def explain_mismatch(value: Json, form: str | None) -> str | None:
-    """Return why a value is not a conversation in a format, or in any format; ``None`` if it is one."""
+    """Return why a value is not a conversation of a format, or of any; ``None`` if it is one."""
     try:
         load_all([value], form)
     except UsageError as problem:

@@ -1,4 +1,4 @@
-"""Translate files, folders and streams of conversations to another format, and report the outcome."""
+"""Translates files, folders and streams of conversations to another format, and reports the outcome."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Translation:
     foreign_reasoning: ForeignReasoning | None = None
     """With ``sendable``: how to handle reasoning that the service has not signed."""
     anonymize: bool = False
-    """Replace e-mail addresses with pseudonyms."""
+    """Replace e-mail addresses by pseudonyms."""
     anonymize_key_file: str | None = None
     private: Options | None = None
     """Options for redaction, which may include e-mail addresses, with the key."""
@@ -196,7 +196,7 @@ class _DocumentNames:
         self._file = 0
         self._count = 0
         self._first: tuple[str, bytes] | None = None
-        """The first document of a file. It waits until a second one shows that it needs a number."""
+        """The first document of a file.  It waits until a second one shows that it needs a number."""
 
     def write(self, done: PieceResult) -> None:
         """Write the documents of a piece."""
@@ -227,8 +227,7 @@ class _DocumentNames:
 class _Failures:
     """Collects the pieces that cannot be read.
 
-    In a folder, they are only reported if another file is readable. An unreadable file that the user passed is an
-    error.
+    In a folder, they are only reported if another file is readable.  A file that the user named is an error.
     """
 
     def __init__(self) -> None:
@@ -239,7 +238,7 @@ class _Failures:
         self._empty = ""
 
     def add(self, done: PieceResult) -> None:
-        """Count the outcome of a piece; raises ``UsageError`` if it must be readable."""
+        """Count the outcome of a piece; raises ``UsageError`` if it had to be readable."""
         argument = done.piece.argument
         self._file_counts[argument] += 1
         self._empty = self._empty or done.nothing_to_send
@@ -260,12 +259,12 @@ class _Failures:
         for argument, folder_failures in self._failed.items():
             if len(folder_failures) == self._file_counts[argument]:
                 raise UsageError(folder_failures[-1])
-        messages = [*self._unreadable, *(failure for failures in self._failed.values() for failure in failures)]
-        if messages and lossless:
-            raise LossError(f"{messages[0]}; without --lossless the rest is written")
-        if messages and not report.written:
-            raise UsageError(messages[-1])
+        said = [*self._unreadable, *(failure for failures in self._failed.values() for failure in failures)]
+        if said and lossless:
+            raise LossError(f"{said[0]}; without --lossless the rest is written")
+        if said and not report.written:
+            raise UsageError(said[-1])
         if self._empty and not report.written:
             raise UsageError(self._empty)
-        report.ignored.update(messages)
-        report.complete = report.complete and not messages
+        report.ignored.update(said)
+        report.complete = report.complete and not said

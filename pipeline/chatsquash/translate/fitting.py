@@ -1,4 +1,4 @@
-"""Adapt tool names and call ids to a service, consistently in definitions, calls and results."""
+"""Adapts names of tools and ids of calls to a service, consistently in definitions, calls and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNKNOWN = "unknown"
 
 
 class NameMapping:
-    """Maps tool names and call ids to unique ones that a service accepts; results get those of their calls."""
+    """Maps names of tools and ids of calls to unique ones that a service accepts; results get those of their calls."""
 
     def __init__(self, service: Service, turns: list[Turn], tools: list[Tool], adaptations: Counter[str]) -> None:
         blocks = [block for turn in turns for block in turn.blocks]
@@ -85,7 +85,7 @@ class NameMapping:
 
 
 def _assign(names: Iterable[str], allowed: NameRule | None) -> dict[str, str]:
-    """Map each name to an accepted one: accepted names are unchanged, others become unique."""
+    """Map each name to an accepted one: accepted names stay as they are, others become unique."""
     known = dict.fromkeys(names)
     if allowed is None:
         return {}

@@ -1,4 +1,4 @@
-"""Read the conversation of a session log, or of a single exchange, with the reader of ``convert``."""
+"""Reads the conversation of a session log, or of a single exchange, with the reader of ``convert``."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _conversation_of(snapshot: Snapshot, *, has_private: bool) -> Conversation:
 
 
 def _wrap(tool: Tool) -> Tool:
-    """Return a tool definition in OpenAI's form; records contain flattened definitions."""
+    """Return a tool definition in OpenAI's form, as records contain it flattened."""
     is_flat = isinstance(tool, dict) and "name" in tool and "type" not in tool
     return {"type": "function", "function": tool} if is_flat else tool
 

@@ -1,4 +1,4 @@
-"""Compare a conversation with the result of writing it in a format and reading it back, to list the losses."""
+"""Compares a conversation with the result of writing it in a format and reading it back, to list the losses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_COMPARED = ("native", "made_up", "content")
 _WRAPPERS = ("more", "message", "function", "custom", "functionCall", "functionResponse", "inlineData", "fileData")
 """Native members that only wrap other members, which are compared one by one."""
 _PARAMETER_DEFAULTS: tuple[tuple[str, Json], ...] = (("type", "object"), ("properties", {}))
-"""Members of parameters that a format may add, because they mean the same as their absence."""
+"""Members of parameters that a format may add, since they mean the same as their absence."""
 
 
 class Losses(list[str]):
@@ -44,14 +44,14 @@ class Losses(list[str]):
 def differences(before: Conversation, after: Conversation, like: Conversation | None = None) -> list[str]:
     """Return the paths at which a conversation lost or changed content, in order.
 
-    Turns and blocks are matched first, so a missing one is a single path. A turn inserted before ``turns[3]`` is
-    ``turns[+3]``, a moved one is ``turns[3].place``. Additions without new information are not differences: members
+    Turns and blocks are matched first, so a missing one is a single path.  A turn inserted before ``turns[3]`` is
+    ``turns[+3]``, a moved one is ``turns[3].place``.  Additions without new information are not differences: members
     that only the provider uses, and the name of a result that its call has.
 
     Args:
         before: The conversation as written.
         after: The conversation as read.
-        like: Another reading of the same document. If it has as many turns as ``after`` following the leading
+        like: Another reading of the same document.  If it has as many turns as ``after`` following the leading
             prompts, its turns decide which turns match.
     """
     branch = [] if before.branch == after.branch else ["branch"]
@@ -127,7 +127,7 @@ _CallIndexes = tuple[_Calls, _Calls]
 
 
 def _turn_differences(before: tuple[Turn, ...], after: tuple[Turn, ...], like: Sequence[Turn]) -> Iterator[str]:
-    """Yield the differences of turns; leading prompts are compared as one, regardless of their number of turns."""
+    """Yield the differences of turns; leading prompts are compared as one, however many turns they are."""
     calls = _Calls(before), _Calls(after)
     leading, leading_count = _leading(before, like)
     leading_after = leading_count - max(len(like) - len(after), 0)
@@ -156,7 +156,7 @@ def _turn_differences(before: tuple[Turn, ...], after: tuple[Turn, ...], like: S
 def _leading(before: Sequence[Turn], like: Sequence[Turn]) -> tuple[Sequence[int], int]:
     """Return the indices of the leading prompts, and how many leading turns contain them after reading.
 
-    A prompt that follows dropped turns also counts as leading if its texts were read next.
+    A prompt that follows dropped turns is a leading one too if its texts were read next.
     """
     prompts = leading_prompts(like)
     blocks_after = [block for turn in prompts for block in turn.blocks]
@@ -214,7 +214,7 @@ def _differences_of_turn(path: str, before: Turn, after: Turn, calls: _CallIndex
 def _block_differences(
     holder: str, before: Sequence[Block], after: Sequence[Block], calls: _CallIndexes, paths: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Yield the differences of matching blocks; ``paths`` contains their paths if they come from several turns."""
+    """Yield the differences of matching blocks; ``paths`` names the blocks if they come from several turns."""
     paths = paths or [f"{holder}[{place}]" for place in range(len(before))]
     if (missing := _missing_places(before, after)) is not None:
         yield from (paths[at] for at in missing)
@@ -260,8 +260,9 @@ def _is_lost(field: str, before: Block, after: Block, calls: _CallIndexes) -> bo
         return _canonical(old) != _canonical(new)
     if old == new:
         return False
-    # White space and order are not significant in JSON.
-    if field == "arguments" and not getattr(before, "custom", False):
+    if field == "arguments" and not getattr(
+        before, "custom", False
+    ):  # white space and order are not significant in JSON
         return _canonical(jsonio.value(old or "{}", [old])) != _canonical(jsonio.value(new or "{}", [new]))
     if field == "id" and getattr(before, "made_up", False):
         return type(before) is Result and calls[0].places.get(old) != calls[1].places.get(new)

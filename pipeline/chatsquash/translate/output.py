@@ -29,14 +29,14 @@ class DocumentWriter(Protocol):
         """Add a document, which ends with a line feed."""
 
     def commit(self) -> None:
-        """Publish all documents; raises ``UsageError`` if this is impossible."""
+        """Publish all documents; raises ``UsageError`` if that is impossible."""
 
 
 @contextmanager
 def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> Iterator[DocumentWriter]:
     """Open the output of a translation, which is discarded unless committed.
 
-    Raises ``UsageError`` if a file already exists and ``force`` is not set.
+    Raises ``UsageError`` if a file exists already and ``force`` is not set.
     """
     if place == STREAM:
         if stdout is None:
@@ -51,7 +51,7 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
         refuse_existing(path, force=force)
         packer = packer_of(path)
     is_inside = not jsonl and os.path.lexists(path)
-    # A run that was interrupted before the folder existed has staged files next to it, under its real path.
+    # An interrupted run for which the folder did not exist yet has staged files next to it, under its real path.
     other_folder = Path(os.path.realpath(path)).parent if is_inside else None
     staging = StagedFiles(path if is_inside else path.parent, force=force, other_folder=other_folder)
     try:
@@ -106,7 +106,7 @@ class _File:
 
 
 class _Folder:
-    """A folder with a file for each document; a new folder appears in one step, with all its files."""
+    """A folder with a file for each document; a new folder appears at once, with all its files."""
 
     def __init__(self, path: Path, staging: StagedFiles, *, is_new: bool) -> None:
         self._path, self._staging, self._is_new = path, staging, is_new

@@ -1,4 +1,4 @@
-"""Match the turns and blocks of a conversation before and after it was written and read."""
+"""Matches the turns and blocks of a conversation before and after it was written and read."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _links_of(turn: Turn) -> Hashable:
 
 
 def _role(turn: Turn) -> Hashable:
-    """Return the role of a turn, treating developer and system as the same role."""
+    """Return the role of a turn, where developer and system are the same."""
     return "system" if turn.role in PROMPTS else turn.role
 
 
@@ -78,8 +78,8 @@ def _pair(
 ) -> Iterator[Pair]:
     """Match items by one key after another, and the remaining ones by position.
 
-    Each key is applied between the matches of the previous ones. Before the last key, items with the same mark are
-    matched at any position; these have moved.
+    Each key is applied between the matches of the previous ones.  Before the last key, items with the same mark are
+    matched wherever they are; these have moved.
     """
     matches: list[_Match] = [(-1, -1), (len(before), len(after))]
     *first, last = keys
@@ -135,7 +135,7 @@ def _nearest(before: Sequence[Hashable], places: dict[Hashable, list[int]], here
     """Return the next match, from the indices ``here`` before and ``j`` after.
 
     If two matches skip equally many items, the one that skips on both sides is preferred, then the one that skips
-    items before, because items are lost more often than added.
+    items before, since items are more often lost than added.
     """
     nearest: _Match | None = None
     least = (0, 0)

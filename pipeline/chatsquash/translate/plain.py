@@ -1,4 +1,4 @@
-"""Determine the losses of plain conversations from the declarations of a format, without reading the output again."""
+"""Losses of plain conversations, which are known from the declarations of a format without reading the output again."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _NEXT_ROLES = {
 
 
 def plain_losses(conversation: Conversation, form: AnyFormat) -> list[str] | None:
-    """Return the paths of a plain conversation that a format loses; ``None`` for any other conversation.
+    """Return the paths that a format loses of a plain conversation; ``None`` for any other conversation.
 
     A plain conversation has at most one system prompt, questions with a single text, replies with reasoning, a text and
-    calls in this order, and one result for each call. It has no content for which formats differ, such as signatures
+    calls in this order, and one result for each call.  It has no content for which formats differ, such as signatures
     and media.
     """
     if conversation.native or conversation.branch or not _is_preserved(form):

@@ -1,4 +1,4 @@
-"""Read the conversations of a piece of input, and record the ignored content."""
+"""Reads the conversations of a piece of input, and records the ignored content."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Source(NamedTuple):
     """The name of the session, if the log has one."""
     conversation: Conversation
     group: int
-    """A number that the branches of a history share; otherwise unique within the piece."""
+    """A number that the branches of a history share, unique within the piece otherwise."""
     ignored: Counter[str]
     """Content of the conversation that was not read, by description."""
     options: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Reader:
             raise UsageError(f"{division.format}: it contains no conversation")
 
     def _data(self, piece: Piece) -> bytes:
-        """Return the content of a file; if a compressed one is incomplete, the reason is counted."""
+        """Return the content of a file; the reason why a compressed one is incomplete is counted."""
         with open_file(piece.display_path) as file:
             data = b"".join(iter(lambda: file.read(_PIECE), b""))
             if isinstance(file, ExpandedFile) and file.problem:

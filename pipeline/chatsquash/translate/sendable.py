@@ -1,4 +1,4 @@
-"""Adapt conversations to services, which may reject content that their formats can express, and count the changes."""
+"""Adapts conversations to services, which may reject content that their formats can express, and counts the changes."""
 
 from __future__ import annotations
 
@@ -107,17 +107,17 @@ def service_of(form: Any) -> Service | None:
 
 
 def _reasoning_as_text(turn: Turn, service: Service, *, apart: bool = True) -> Turn:
-    """Return a turn whose reasoning is text unless the service signed it; ``apart`` separates it from the next text."""
+    """Return a turn whose reasoning is text unless the service signed it, ``apart`` from the next text if set."""
     blocks = list[Block]()
-    reasoning_text = None
+    spoken_text = None
     for block in turn.blocks:
         if type(block) is Reasoning and block.text.strip() and not service.accepts_reasoning(block):
-            reasoning_text = Text(block.text, apart=apart)
-            blocks.append(reasoning_text)
+            spoken_text = Text(block.text, apart=apart)
+            blocks.append(spoken_text)
         else:
-            follows = apart and type(block) is Text and reasoning_text is not None and blocks[-1] is reasoning_text
+            follows = apart and type(block) is Text and spoken_text is not None and blocks[-1] is spoken_text
             blocks.append(replace(block, apart=True) if follows else block)
-    return turn if reasoning_text is None else replace(turn, blocks=tuple(blocks))
+    return turn if spoken_text is None else replace(turn, blocks=tuple(blocks))
 
 
 def _without_foreign(turns: Iterable[Turn], service: Service) -> Iterator[Turn]:
@@ -145,7 +145,7 @@ def _drop_unsupported(turns: list[Turn], service: Service, adaptations: Counter[
 
 
 def _drop_empty(turns: list[Turn], form: Any, service: Service, adaptations: Counter[str]) -> list[Turn]:
-    """Return the turns that are not empty when written; unless this is obvious, the turn is written to check."""
+    """Return the turns that are not empty once written; unless it is obvious, the turn is written to find out."""
 
     def is_written(turn: Turn) -> bool:
         if any(isinstance(block, Text | Refusal | Call | Result) for block in turn.blocks):
@@ -160,7 +160,7 @@ def _drop_empty(turns: list[Turn], form: Any, service: Service, adaptations: Cou
 def _adapt_blocks(
     blocks: Blocks, service: Service, adaptations: Counter[str], *, may_call: bool = False
 ) -> tuple[Any, ...]:
-    """Return the blocks that the service accepts, including in results; with ``may_call``, the role may call tools."""
+    """Return the blocks that the service accepts, also in results; ``may_call``: whether the role may call tools."""
     result = list[Block]()
     for block in blocks:
         match block:

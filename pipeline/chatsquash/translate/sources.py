@@ -1,4 +1,4 @@
-"""Divide the input files, folders and streams into pieces that are translated one by one."""
+"""Divides the input files, folders and streams into pieces that are translated one by one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STREAM = "-"
 _HEAD_LINES, _HEAD_BYTES = 50, 1 << 24
 """Number and bytes of the first lines from which a file's format is detected."""
 _MAX_LINES, _MAX_BYTES = 256, 1 << 20
-"""Maximum number and bytes of lines in one piece."""
+"""Largest number and bytes of lines in one piece."""
 
 
 _BUFFER = 1 << 18
@@ -87,7 +87,7 @@ class Sources(Struct):
     def pieces(self, inputs: Iterable[str], stdin: BinaryIO | None) -> Iterator[Piece]:
         """Yield the pieces of files, folders, globs and standard input; raises ``UsageError`` if there is no input.
 
-        Only the records of a conversion's output are read. Ignored files in folders are counted.
+        Only the records of a conversion's output are read.  Ignored files in folders are counted.
         """
         for number, place in enumerate(inputs):
             refuse_remote(place)

@@ -1,4 +1,4 @@
-"""Translate pieces in one or several processes; the results are in the order of the pieces."""
+"""Translates pieces in one process or several; the results are in the order of the pieces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from chatsquash.translate.sendable import ForeignReasoning, NothingToSendError
 from chatsquash.translate.sources import Piece
 
 _QUEUED_PER_WORKER = 3
-"""Pieces per worker that may wait to be read or written; limited because results wait in memory."""
+"""Pieces per worker that may wait to be read or written, since results wait in memory."""
 
 
 class Task(Struct, frozen=True):
@@ -110,7 +110,7 @@ class PieceResult(Tally, kw_only=True):
     refusal: str = ""
     """The loss that forbids any output if ``lossless`` is set."""
     failure: str = ""
-    """The reason why the piece cannot be read or written."""
+    """Why the piece cannot be read or written."""
     is_unreadable: bool = False
     """Whether it failed because all its lines are unreadable."""
 
@@ -137,7 +137,7 @@ class Translator:
         done.truncated = reader.truncated
         if self._task.lossless and not done.refusal and (done.ignored or done.nothing_to_send):
             done.refusal = done.nothing_to_send or f"{piece.name}: ignored: {next(iter(done.ignored))}"
-        return self._redaction.hide(done, is_complete_file=piece.lines is None) if self._redaction else done
+        return self._redaction.hide(done, is_whole=piece.lines is None) if self._redaction else done
 
     def _group(self, sources: Iterable[Source]) -> Iterator[list[Source]]:
         """Yield conversations one by one, but branches of a history together if one document can contain them."""
@@ -185,14 +185,14 @@ class Translator:
         done.documents.append((name, spelled + b"\n"))
 
     def _report_unsearched(self, name: str, problem: UnsearchedError, done: PieceResult) -> None:
-        """Report a conversation that is not written because redaction could not search it."""
+        """Report a conversation that is not written, because redaction could not search it."""
         why = private.redaction_failed(str(problem))
         done.bad_lines.append(f"{name}: {why.text} [{why.code}]")
         if self._task.lossless:
             done.refusal = done.refusal or f"{name}: {why.text}"
 
     def _check_lossless(self, source: Source, losses_found: losses.Losses, done: PieceResult) -> None:
-        """Set the reason why nothing is written if ``lossless`` is set and something is lost."""
+        """Set the reason why nothing is written, if ``lossless`` is set and something is lost."""
         missing = [*source.ignored]
         count = len(missing) + len(losses_found) + len(losses_found.kept_for_chatsquash)
         if not self._task.lossless or not count or done.refusal:
@@ -203,7 +203,7 @@ class Translator:
 
 
 class _Redaction:
-    """Redacts conversations and the messages about them."""
+    """Redacts conversations and the texts reported about them."""
 
     def __init__(self, options: Options) -> None:
         self._privacy = Privacy(options)
@@ -213,10 +213,10 @@ class _Redaction:
     def redact(self, document: Json, name: str | None, counts: Counter[str]) -> tuple[Json, str | None]:
         """Redact a document and the name of its session, and count the values by kind.
 
-        A value detected in one of them is replaced in both. Raises ``UnsearchedError``.
+        A value detected in one of them is replaced in both.  Raises ``UnsearchedError``.
         """
         if self._privacy.redactor:
-            # A copy, because other documents may share parts of it.
+            # A copy, since other documents may share parts of it.
             values = [jsonio.loads(jsonio.dumps(document)), [name or ""]]
             for (at, value), count in self._privacy.replace(values).items():
                 self._values.add(value)
@@ -226,16 +226,19 @@ class _Redaction:
         counts.update(words(hit.kind) for hit in passwords)
         return document, name and self._privacy.anonymized(name).value
 
-    def hide(self, done: PieceResult, *, is_complete_file: bool) -> PieceResult:
-        """Redact the messages about a piece."""
+    def hide(self, done: PieceResult, *, is_whole: bool) -> PieceResult:
+        """Redact the texts reported about a piece.
+
+        Values detected in the documents are only replaced in the name if the piece is the complete file.  Otherwise the
+        pieces of one file would get different names.
+        """
         value_finder = self._privacy.value_finder(self._values)
         self._values.clear()
 
         def hide(text: str) -> str:
             return self._privacy.text(text, value_finder)
 
-        # Values detected in a part of a file are not replaced in the name: its parts would get different names.
-        name = self._privacy.text(done.piece.name, value_finder if is_complete_file else None)
+        name = self._privacy.text(done.piece.name, value_finder if is_whole else None)
         path, redacted_path = done.piece.display_path, hide(done.piece.display_path)
         done.piece = replace(done.piece, display_path=redacted_path, name=name)
 

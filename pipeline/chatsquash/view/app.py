@@ -61,7 +61,7 @@ Page = Callable[["Viewer", Request], Response]
 
 
 def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
-    """Return the application: the pages with access control, at most ``threads`` of them rendered concurrently."""
+    """Return the application: the pages with access control, at most ``threads`` of them rendered at once."""
     session = "/r/{tag}/s/{at}"
     pages: dict[str, Page] = {
         "/": _sessions,
@@ -117,7 +117,7 @@ def _session(viewer: Viewer, request: Request) -> Conversation:
 
 
 def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
-    """Wrap a page as an endpoint that turns errors into pages; it runs in a thread, because reading blocks."""
+    """Wrap a page as an endpoint that turns errors into pages; Starlette runs it in a thread, since reading blocks."""
 
     @wraps(page)
     def answer(request: Request) -> Response:
@@ -228,9 +228,9 @@ def _find(viewer: Viewer, request: Request) -> Response:
 
 
 def _facts(viewer: Viewer, request: Request) -> Response:
-    """Return the logged facts about the replies if the log exists and is small."""
+    """Return what the log records about the replies, if the log exists and is small."""
     conversation = _session(viewer, request)
-    session_log = _read_log(viewer, conversation) if viewer.logs.is_near(conversation.at) else None
+    session_log = _looked(viewer, conversation) if viewer.logs.is_near(conversation.at) else None
     if not isinstance(session_log, LoggedSession):
         return JSONResponse({})
     facts = reply_facts(conversation, session_log, viewer.logs.records(conversation.at, session_log))
@@ -276,17 +276,17 @@ def _template(viewer: Viewer, request: Request) -> Response:
 
 def _tree(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
-    return HTMLResponse(tree.tree(conversation, viewer.logs, _read_log(viewer, conversation)))
+    return HTMLResponse(tree.tree(conversation, viewer.logs, _looked(viewer, conversation)))
 
 
 def _log(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
     message, entry = _parameter(request, "m"), _parameter(request, "entry")
-    session_log = _read_log(viewer, conversation)
+    session_log = _looked(viewer, conversation)
     return HTMLResponse(log_pages.log_page(conversation, message, viewer.logs, session_log, entry))
 
 
-def _read_log(viewer: Viewer, conversation: Conversation) -> LoggedSession | NoLogError:
+def _looked(viewer: Viewer, conversation: Conversation) -> LoggedSession | NoLogError:
     try:
         return viewer.logs.look(conversation.at)
     except NoLogError as problem:

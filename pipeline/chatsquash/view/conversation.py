@@ -76,7 +76,7 @@ class Conversation:
         self.place: Place | None = result.place(at)
         self.data = result.records.read(self.place) if self.place else b""
         self.problem = ""
-        """The reason why the record can only be shown as JSON; empty if it can be shown as a conversation."""
+        """Why the record can only be shown as JSON; empty if it can be shown as a conversation."""
         self.record = StoredRecord([], None)
         if self.place:
             try:
@@ -149,8 +149,8 @@ class Conversation:
     @cached_property
     def prompts(self) -> list[int]:
         """The messages of the user."""
-        user_messages = (at for at, message in enumerate(self.record.messages) if message["role"] == "user")
-        return [self.number(at) for at in user_messages][:_MOST_PLACES]
+        said = (at for at, message in enumerate(self.record.messages) if message["role"] == "user")
+        return [self.number(at) for at in said][:_MOST_PLACES]
 
     def finding_numbers(self, *, errors: bool) -> list[int]:
         """Return the messages that have findings; with ``errors``, only those with errors and failed calls."""
@@ -160,7 +160,7 @@ class Conversation:
         return sorted({each["message"] for each in findings})[:_MOST_PLACES]
 
     def find(self, needle: Needle) -> tuple[list[tuple[int, int]], int]:
-        """Find a search text; return the matching messages with their numbers of matches, and the total."""
+        """Find a text; return the matching messages with their numbers of matches, and the total."""
         hits: dict[int, int] = {}
         for at, times in needle.counts(self.record.messages):
             hits[self.number(at)] = hits.get(self.number(at), 0) + times
@@ -169,8 +169,8 @@ class Conversation:
     def full_text(self, number: int) -> str:
         """Return all texts of a message of the file, separated by empty lines."""
         at = self.index(number)
-        parts = message_parts(self.record.messages[at]) if self.record.messages else ()
-        return "\n\n".join(f"{part.name} {part.text}" if part.kind == "call" else part.text for part in parts)
+        said = message_parts(self.record.messages[at]) if self.record.messages else ()
+        return "\n\n".join(f"{part.name} {part.text}" if part.kind == "call" else part.text for part in said)
 
     def length(self, at: int) -> int:
         """Return the number of characters of all texts of a message on the page."""
@@ -181,11 +181,11 @@ class Conversation:
     @cached_property
     def images(self) -> dict[int, str]:
         """The names of images by the ``id()`` of their part: derived from its data, or from the file it refers to."""
-        external_names = iter(self._image_names())
+        beside = iter(self._image_names())
         names: dict[int, str] = {}
         for part in self._media():
             if part == _IMAGE_PLACEHOLDER:
-                names[id(part)] = next(external_names, "")
+                names[id(part)] = next(beside, "")
                 continue
             with suppress(media.NoPictureError):
                 names[id(part)] = media.picture(part).name

@@ -31,7 +31,7 @@ class DiffStep(NamedTuple):
 
 
 def steps(before: list[Message], now: list[Message]) -> list[DiffStep]:
-    """Return the steps from one request to the other; replacing a message with one of the same role is a change."""
+    """Return the steps from one request to the other; replacing a message by one of the same role is a change."""
     keys = [[xxh3_64_intdigest(jsonio.dumps(message)) for message in messages] for messages in (before, now)]
     head = _common(keys[0], keys[1])
     tail = _common(keys[0][head:][::-1], keys[1][head:][::-1])
@@ -74,7 +74,7 @@ class _TooLongError(Exception):
 
 
 class _Bounded(SequenceMatcher[int]):
-    """A matcher with a limit on its work, because repeated messages make the algorithm cubic."""
+    """A matcher with a limit on its work, since repeated messages make the algorithm cubic."""
 
     def __init__(self, first: list[int], other: list[int]) -> None:
         super().__init__(None, first, other, autojunk=False)
@@ -121,5 +121,5 @@ def _replacement(was: list[Message], now: list[Message], begin: int, place: int)
 
 
 def _in_place(old: Message, new: Message, place: int) -> DiffStep:
-    is_same = jsonio.dumps(old) == jsonio.dumps(new)  # possible because not all messages were compared
+    is_same = jsonio.dumps(old) == jsonio.dumps(new)  # which may be where not all were compared
     return DiffStep("kept" if is_same else "changed", place, [old], [new])

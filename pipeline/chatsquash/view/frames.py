@@ -33,14 +33,14 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _ANCESTORS = 8
 """Levels of sub-agents that are followed to find the session that started them."""
 _PIECE = 1 << 20
-"""Bytes of a report parsed per batch."""
+"""Bytes of a report parsed at once."""
 
 
 def session_frame(folder: Folder) -> pl.DataFrame:
     """Read the session table, one row per line, in the same order.
 
-    ``nth`` is the number of the session, because a session may have several records. For sub-agents, ``caller`` is the
-    row of the conversation that started them and ``under`` the row of the session below which it is listed.
+    ``nth`` is the number of the session, since a session may have several records. For sub-agents, ``caller`` is the
+    row of the conversation that started it and ``under`` the row of the session below which it is listed.
 
     Raises:
         UsageError: The session table is missing or was not written by this version of chatsquash.
@@ -84,7 +84,7 @@ def _columns() -> Iterator[pl.Expr]:
 
 
 def _with_callers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Replace the ids of conversations with the columns ``caller`` and ``under``."""
+    """Replace the ids of conversations by the columns ``caller`` and ``under``."""
     import polars as pl
 
     children = frame.select("at", "log", "parent").drop_nulls("parent")
@@ -124,7 +124,7 @@ def finding_frame(folder: Folder) -> pl.DataFrame:
 
 
 def _cut(text: pl.Expr) -> pl.Expr:
-    """Shorten strings for display and filters; strings from a log may be arbitrarily long."""
+    """Shorten a text for display and filters; texts from a log have no limit."""
     import polars as pl
 
     return pl.when(text.str.len_chars() > _LONGEST).then(text.str.slice(0, _LONGEST - 1) + "…").otherwise(text)
@@ -138,8 +138,8 @@ def _key(*names: str) -> pl.Expr:
 
 
 def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Expr]) -> pl.DataFrame:
-    """Read columns of a report piece by piece, because its full text takes far more memory than the columns."""
-    import polars as pl  # slow to import
+    """Read columns of a report piece by piece, since its full text takes far more memory than the columns."""
+    import polars as pl  # which takes time
 
     try:
         with folder.open_file(name) as file:
@@ -156,7 +156,7 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
 
 
 def _parse(piece: bytes, schema: dict[str, Any]) -> pl.DataFrame:
-    """Parse the lines of a piece; raise ``ValueError`` unless each line is one row (row numbers are line numbers)."""
+    """Parse the lines of a piece; raise ``ValueError`` unless each line is one row, since rows stand for lines."""
     import polars as pl
 
     frame = pl.read_ndjson(piece, schema=schema)

@@ -22,7 +22,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""The content security policy of pages: only chatsquash files, and images served by this server."""
+"""The content security policy of pages: only files of chatsquash, and images served by this server."""
 DATA_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 """The content security policy of everything else."""
 _HEADERS = {
@@ -47,10 +47,10 @@ class Keys:
         self.start = start
         """The page that the first URL opens."""
         self.name = f"chatsquash-{secrets.token_hex(4)}"
-        """The name of the cookie; random, because browsers send cookies to all ports, and several viewers may run."""
+        """The name of the cookie; random, since browsers send cookies to all ports, and several viewers may run."""
 
     def is_token(self, token: str) -> bool:
-        """Return whether this is a token of the first URL; the single-use token is replaced after its use."""
+        """Return whether this is a token of the first URL; the single-use token is replaced once used."""
         if _is_equal(token, self.once):
             self.once = secrets.token_urlsafe(32)
             return True
@@ -58,7 +58,7 @@ class Keys:
 
     def is_cookie(self, header: str) -> bool:
         """Return whether a header contains the cookie."""
-        pairs = (each.partition("=") for each in header.split(";"))  # other cookies may have any form
+        pairs = (each.partition("=") for each in header.split(";"))  # of which others may be as they like
         return any(name.strip() == self.name and _is_equal(value.strip(), self.cookie) for name, _, value in pairs)
 
     @property
@@ -99,7 +99,7 @@ class Guard:
             return 403, tag("p", "403: this server only accepts requests to 127.0.0.1 or localhost.")
         if scope["method"] not in ("GET", "HEAD"):
             return 405, tag("p", "405: this server is read-only.")
-        if _token(scope):  # the link may be elsewhere, such as in a terminal in a browser
+        if _token(scope):  # which may come from a link elsewhere, such as a terminal in a browser
             return None
         is_foreign = headers.get("sec-fetch-site", "none") not in _OWN
         if is_foreign or not self._keys.is_cookie(headers.get("cookie", "")):
@@ -138,7 +138,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _token(scope: Scope) -> str:
-    """Return the token in a URL, or an empty string."""
+    """Return the token in a URL, or an empty text."""
     if scope["path"] != "/":
         return ""
     values: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])
@@ -202,7 +202,7 @@ class Connection(H11Protocol):
         self._waiting = self.loop.call_later(IDLE, self._look, self.cycle)
 
     def _look(self, before: RequestResponseCycle | None) -> None:
-        """Close the connection if no request has arrived and no response is pending."""
+        """Close the connection if no request arrived since, and no response is pending."""
         if self.cycle is before and (before is None or before.response_complete):
             self.transport.close()
         else:

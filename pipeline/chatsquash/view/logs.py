@@ -47,7 +47,7 @@ _NAMESAKES = 10_000
 _PATH = 1_000
 """Characters of a path in an error."""
 _RELATED = 50
-"""Parts of an agent session that are read."""
+"""Parts of an agent's session that are read."""
 RAW = 64 << 20
 """Bytes of the longest line of a log that is shown."""
 _SMALL = 20 << 20
@@ -64,7 +64,7 @@ class LoggedSession:
     outcome: Outcome
     rows: tuple[EntryRow, ...]
     messages: tuple[MessageRow, ...]
-    """The messages of an agent or client file, which contains no requests."""
+    """The messages of an agent's or a client's file, which contains no requests."""
     format: str
     """The evidence for the format, as text."""
     changed: bool
@@ -107,7 +107,7 @@ class SessionLogs:
 
     def look(self, at: int) -> LoggedSession:
         """Return the session of a row of the session table; raise ``NoLogError`` if it cannot be read."""
-        with self._lock:  # one at a time, because each may use a full core and much memory
+        with self._lock:  # one at a time: each may take all of a core and much memory
             if at not in self._last:
                 session_log = self._look(self._log(at), [at]).get(at)
                 if session_log is None:
@@ -123,7 +123,7 @@ class SessionLogs:
         if at in self._last:
             return True
         try:
-            return os.path.getsize(filesystem_path(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - accepts any name
+            return os.path.getsize(filesystem_path(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - which takes any name
         except (OSError, ValueError):
             return False
 
@@ -152,7 +152,7 @@ class SessionLogs:
         }
 
     def related(self, at: int) -> list[int]:
-        """Return the first rows of sessions with the same id and format, because agents split sessions into parts."""
+        """Return the first rows of sessions with the same id and format, since agents split sessions into parts."""
         frame = self._result.sessions
         row = frame.row(at, named=True)
         same = (frame["session"] == row["session"]) & (frame["format"].cast(str) == row["format"])
@@ -194,12 +194,12 @@ class SessionLogs:
     def _look(self, log: str | None, rows: list[int]) -> dict[int, LoggedSession]:
         """Return the sessions of rows of one log that the log still contains."""
         from chatsquash.dataset.option_rules import refuse_wrong
-        from chatsquash.session.chains import each_session  # slow to import
+        from chatsquash.session.chains import each_session  # which takes time to import
         from chatsquash.session.converter import Converter
 
         known = self._result.inputs([log])[log] if log else []
         path = _log_path(log, known)
-        work = partial(_read_session, Converter(self._options), {each.xxh3_128 for each in known})
+        work = partial(_looked, Converter(self._options), {each.xxh3_128 for each in known})
         refuse_wrong(self._options)
         names = self._result.sessions["session"]
         rows_by_key = {(names[at], self._before(at)): at for at in rows}
@@ -218,7 +218,7 @@ class SessionLogs:
         return session_log
 
     def _before(self, at: int) -> int:
-        """Return the number of sessions with the same name that precede a row's session in its log."""
+        """Return how many sessions with the same name precede that of a row in its log."""
         return next(number for number, rows in enumerate(self._namesakes(at)) if at in rows)
 
     def _namesakes(self, at: int) -> list[list[int]]:
@@ -252,13 +252,13 @@ def _log_path(log: str | None, known: list[Input]) -> str:
     if any(each.path_digest for each in known):
         raise NoLogError(f"the run replaced private parts of the path, so the log cannot be located: {short_path}")
     path = filesystem_path(log)
-    if not os.path.isfile(path):  # noqa: PTH113 - accepts any name
+    if not os.path.isfile(path):  # noqa: PTH113 - which takes any name
         hint = "if the path is relative, run chatsquash view in the folder where the conversion ran"
         raise NoLogError(f"the log does not exist: {short_path} ({hint})")
     return path
 
 
-def _read_session(converter: Converter, digests: set[str], log: Log) -> LoggedSession | None:
+def _looked(converter: Converter, digests: set[str], log: Log) -> LoggedSession | None:
     watch = EntryWatch()
     outcome = converter.convert(log, watch)
     if outcome is None:
@@ -289,7 +289,7 @@ class Viewer:
 
     def page_of(self, which: str) -> str:
         """Return the URL of a session by its id or a unique prefix; raise ``UsageError`` if it is unknown."""
-        from chatsquash.results.show import one_session  # rarely needed
+        from chatsquash.results.show import one_session  # which few runs need
 
         sessions = self._result.sessions
         id_ = one_session(sessions["session"].drop_nulls(), which, self.title)

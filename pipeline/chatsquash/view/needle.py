@@ -12,7 +12,7 @@ from chatsquash.core.model import Message
 from chatsquash.records.reading import message_parts
 
 LONGEST = 200
-"""Maximum length of a search text, in characters."""
+"""Length of a search text, in characters."""
 MAX_PER_MESSAGE = 10_000
 """Matches counted per message."""
 _TOTAL = 100_000
@@ -32,7 +32,7 @@ _VALUES = {
     "from": ("human", "gpt", "function_call", "observation"),
 }
 _JSON_MEMBERS = (b"arguments", b"custom")
-"""Members that are shown as JSON if they are not strings."""
+"""Members that are shown as JSON if they are not texts."""
 
 
 class Needle:
@@ -48,7 +48,7 @@ class Needle:
 
     @cached_property
     def spellings(self) -> list[str]:
-        """The strings that match."""
+        """The texts that match."""
         text = self.text
         if text != text.lower():
             return [text]
@@ -58,7 +58,7 @@ class Needle:
     def raw(self) -> list[bytes]:
         """The byte strings of which a line of JSON contains at least one if it contains the text.
 
-        Arguments of calls are JSON inside a string, so text in them is escaped twice, and possibly as ASCII.
+        Arguments of calls are JSON inside a text, so a text in them is escaped twice, and possibly as ASCII.
         """
         encodings: list[bytes] = []
         for text in self.spellings:
@@ -103,24 +103,24 @@ class Needle:
 
     def counts(self, messages: list[Message]) -> Iterator[tuple[int, int]]:
         """Yield the indices of matching messages with their numbers of matches, up to the limits."""
-        total = matching_messages = 0
+        total = said = 0
         for at, message in enumerate(messages):
-            if count := sum(1 for _ in islice(self._matches(message), MAX_PER_MESSAGE)):
+            if count := sum(1 for _ in islice(self._said(message), MAX_PER_MESSAGE)):
                 yield at, count
-                total, matching_messages = total + count, matching_messages + 1
-            if total >= _TOTAL or matching_messages >= _MESSAGES:
+                total, said = total + count, said + 1
+            if total >= _TOTAL or said >= _MESSAGES:
                 return
 
     def first(self, message: Message) -> tuple[str, int, int] | None:
         """Return the first matching text of a message with the start and end of the match."""
-        return next(self._matches(message), None)
+        return next(self._said(message), None)
 
-    def _matches(self, message: Message) -> Iterator[tuple[str, int, int]]:
+    def _said(self, message: Message) -> Iterator[tuple[str, int, int]]:
         for part in message_parts(message):
             for begin, end in self.places(part.text):
                 yield part.text, begin, end
 
 
 def _spelled(text: str) -> bytes:
-    """Return a string as JSON, without quotes."""
+    """Return a text as JSON, without quotes."""
     return jsonio.dumps(text)[1:-1]

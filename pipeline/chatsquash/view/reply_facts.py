@@ -15,7 +15,7 @@ _NAME = 60
 
 def reply_facts(conversation: Conversation, session_log: LoggedSession, rows: Rows) -> dict[int, ReplyFacts]:
     """Return the logged facts about the replies of a record, by the indices of their messages in the file."""
-    if conversation.facts.get("sample") is not None:  # messages of a sample have different positions
+    if conversation.facts.get("sample") is not None:  # whose messages have other places
         return {}
     return (
         _of_file(conversation, session_log) if session_log.messages else _of_requests(conversation, session_log, rows)
@@ -36,16 +36,12 @@ def _of_requests(conversation: Conversation, session_log: LoggedSession, rows: R
 
 
 def _of_file(conversation: Conversation, session_log: LoggedSession) -> dict[int, ReplyFacts]:
-    """Match the replies of an agent file in order if the record has the same number of replies."""
+    """Match the replies of an agent's file in order, if the record has the same number."""
     facts_of_replies = [row.facts for row in session_log.messages if row.role == "assistant"]
-    reply_indexes = [at for at, message in enumerate(conversation.record.messages) if message["role"] == "assistant"]
-    if len(facts_of_replies) != len(reply_indexes):
+    said = [at for at, message in enumerate(conversation.record.messages) if message["role"] == "assistant"]
+    if len(facts_of_replies) != len(said):
         return {}
-    return {
-        conversation.number(at): facts
-        for at, facts in zip(reply_indexes[:_MOST], facts_of_replies, strict=False)
-        if facts
-    }
+    return {conversation.number(at): facts for at, facts in zip(said[:_MOST], facts_of_replies, strict=False) if facts}
 
 
 def facts_text(facts: ReplyFacts) -> str:

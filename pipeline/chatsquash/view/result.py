@@ -57,7 +57,7 @@ class ViewerResult(ResultFolder):
         self.records = Records(self.folder)
 
     def is_replaced(self) -> bool:
-        """Return whether another run has written to the folder since it was opened."""
+        """Return whether another run has written to the folder since."""
         return identity(self.path) != self.identity
 
     # Read once, on first use, by any thread

@@ -128,14 +128,12 @@ def _counts(frame: pl.DataFrame) -> tuple[int, int]:
 
 
 def _conditions(result: ViewerResult, query: SessionQuery) -> Iterator[pl.Expr]:
-    import polars as pl  # slow to import
+    import polars as pl  # which takes time
 
     if query.text:
-        search_text = query.text.lower()
+        said = query.text.lower()
         columns = (pl.col(name).cast(pl.String).str.to_lowercase() for name in _TEXTS)
-        yield pl.any_horizontal(
-            column.str.contains(search_text, literal=True).fill_null(value=False) for column in columns
-        )
+        yield pl.any_horizontal(column.str.contains(said, literal=True).fill_null(value=False) for column in columns)
     for name in ("format", "model", "outcome"):
         if value := getattr(query, name):
             yield pl.col(name).cast(pl.String) == value

@@ -40,7 +40,7 @@ HOST = "127.0.0.1"
 _PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "markdown_it": "markdown-it-py"}
 """Required packages by module."""
 _GRACE = 1
-"""Seconds for responses to finish after the server is stopped."""
+"""Seconds that responses have to finish once the server is stopped."""
 _THREADS = 8
 """Pages that are rendered at the same time."""
 _MEMORY = "dirty_decay_ms:300,muzzy_decay_ms:0"
@@ -76,7 +76,7 @@ def view(  # noqa: PLR0913 - each is one of the command
         say: Called with each line for the terminal.
         watch: The progress display of the conversion.
     """
-    from chatsquash.results.show import with_session  # rarely needed
+    from chatsquash.results.show import with_session  # which few runs need
 
     refuse_without_packages()
     os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
@@ -103,7 +103,7 @@ def result_of(arguments: tuple[str, ...]) -> Path | None:
     """Return the output folder among the arguments; ``None`` if they are logs.
 
     Raises:
-        UsageError: The session table of the folder is missing, or there are arguments in addition to the folder.
+        UsageError: The session table of the folder is missing, or there are other arguments besides the folder.
     """
     from chatsquash.dataset.session_table import SESSIONS
     from chatsquash.results.output import Lines, is_output, is_result
@@ -168,7 +168,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
 
 @contextmanager
 def _exit_at_end() -> Iterator[None]:
-    """Exit the process after cleanup even if a page is still being rendered, because threads cannot be stopped."""
+    """Exit the process after cleanup even if a page is still being rendered, since threads cannot be stopped."""
     before = {*threading.enumerate()}
     try:
         yield
@@ -182,7 +182,7 @@ def _exit(before: set[Thread], code: int) -> None:
     if all(each.daemon or each in before for each in threading.enumerate()):
         return
     for stream in (sys.stdout, sys.stderr):
-        if stream:  # a process may be started without standard streams
+        if stream:  # a process may be started without
             with suppress(OSError, ValueError):
                 stream.flush()
     os._exit(code)
@@ -334,8 +334,9 @@ def clear() -> None:
                     descriptor = lock(folder, _LOCK)
                     shutil.rmtree(path, ignore_errors=True)
                     unlock(descriptor)
-                elif time() - status.st_mtime > _OLD:
-                    # A younger folder may belong to a viewer that is starting or stopping.
+                elif (
+                    time() - status.st_mtime > _OLD
+                ):  # a younger one may belong to a viewer that is starting or stopping
                     shutil.rmtree(path, ignore_errors=True)
             finally:
                 folder.close()

@@ -55,7 +55,7 @@ class EntryRow(NamedTuple):
     added_count: int
     tools: int
     reply: str
-    """A description of the reply with its size; empty without a reply."""
+    """A description of the reply with its size; empty if there is none."""
     finish: str | None
     model: str | None
     roles: str
@@ -77,7 +77,7 @@ class EntryRow(NamedTuple):
 
 
 class MessageRow(NamedTuple):
-    """A message of an agent or client file, with its line."""
+    """A message of an agent's or a client's file, with its line."""
 
     number: int
     line: int | None
@@ -195,7 +195,7 @@ def _messages(entry: Entry, origin: Origin) -> Iterator[MessageRow]:
 
 
 class RequestReadError(Exception):
-    """Raised to stop reading a log after the requested entry has been read."""
+    """Raised to stop reading a log once the requested entry has been read."""
 
 
 class Seeker:
@@ -221,7 +221,7 @@ class Seeker:
         return items
 
     def settle(self, seen: LogHead | None, session: Session) -> None:
-        """Do nothing, because only entries are needed."""
+        """Do nothing: only entries are of interest."""
 
 
 def _request(entry: Entry, before: Entry | None) -> LoggedRequest:

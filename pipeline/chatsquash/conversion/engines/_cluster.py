@@ -1,4 +1,4 @@
-"""Connect to a Ray cluster, or start one; the only module that imports Ray."""
+"""Connects to a Ray cluster, or starts one; the only module that imports Ray."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import error_text
 
 _STORE = 80_000_000
-"""Bytes of shared memory for values between tasks: the minimum that Ray accepts, because tasks exchange none."""
+"""Bytes of shared memory for values between tasks: the minimum that Ray accepts, since tasks exchange none."""
 _PATIENCE = 20.0
-"""Seconds for which the head node may be unreachable, for example while it is restarted."""
+"""Seconds for which the head node may be unreachable, since it can be restarted."""
 _CONNECT_TIMEOUT = 2.0
 """Timeout of a connection to the head node, in seconds."""
 _VARIABLES = {
@@ -69,7 +69,7 @@ def connect(address: str | None, cores: int) -> Iterator[Any]:
             handler = signal.getsignal(signal.SIGTERM)
             try:
                 _start(ray, address, cores, folder)
-                signal.signal(signal.SIGTERM, handler)  # Ray installed its own handler
+                signal.signal(signal.SIGTERM, handler)  # Ray installs its own
                 yield ray
             finally:
                 ray.shutdown()
@@ -114,7 +114,7 @@ def _start(ray: Any, address: str | None, cores: int, folder: str | None) -> Non
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Raise ``UsageError`` if nothing listens at an address, because Ray would wait."""
+    """Raise ``UsageError`` if nothing listens at an address, since Ray would wait."""
     try:
         _connect(address)
     except (OSError, ValueError) as problem:
@@ -139,7 +139,7 @@ def _silence() -> None:
 
 
 class Head:
-    """Checks the head node of a cluster; if it is unreachable, Ray waits for a minute and then ends the process."""
+    """Checks the head node of a cluster; if it is gone, Ray waits for a minute and then ends the process."""
 
     def __init__(self, ray: Any) -> None:
         self.address = str(ray.get_runtime_context().gcs_address)

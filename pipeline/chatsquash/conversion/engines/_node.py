@@ -137,7 +137,7 @@ def visible_logs(listing: Listing, paths: list[str]) -> tuple[tuple[str, int], .
 
 
 def _size(path: str) -> int:
-    """Return the bytes of a log; 0 for a log in a store, of which only readability is checked."""
+    """Return the bytes of a log; 0 for a log in a store, which only has to be readable."""
     if not is_remote(path):
         return Path(path).stat().st_size
     with open_file(path):

@@ -1,4 +1,4 @@
-"""Run a conversion on this machine, with as many processes as the options allow."""
+"""Runs a conversion on this machine, with as many processes as the options allow."""
 
 from __future__ import annotations
 

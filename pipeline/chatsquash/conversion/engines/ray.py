@@ -1,4 +1,4 @@
-"""Run a conversion on a Ray cluster, with one task per shard; the shards are the same as without Ray."""
+"""Runs a conversion on a Ray cluster, with one task per shard; the shards are the same as without Ray."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CHECK_TIMEOUT = 180.0
 _INTERVAL = 2.0
 """Seconds between checks of the cluster."""
 _MAX_LINE = 200
-"""Maximum length of a Ray error in a message."""
+"""Maximum number of characters of an error of Ray in a message."""
 _CANCEL_TIMEOUT = 10.0
 """Seconds in which cancelled tasks must end."""
 
@@ -211,7 +211,7 @@ class Tasks:
         self._watch.observe(size, self._size)
 
     def _cancel(self) -> None:
-        """Cancel all tasks, first so that they can clean up, then by force."""
+        """Cancel all tasks, first in a way that lets them clean up, then by force."""
         remaining = list(self._under_way)
         try:
             for force in (False, True):
@@ -224,12 +224,12 @@ class Tasks:
 
 
 def _error(problem: _node.Problem) -> ChatsquashError:
-    """Convert a problem that a node reported to an exception of its original class."""
+    """Return the problem that a node reported as an exception of its original class."""
     kind: type[ChatsquashError] = getattr(errors, problem["kind"], ChatsquashError)
     return kind(problem["text"])
 
 
 def _line(problem: BaseException) -> str:
-    """Return one line of a Ray exception: the last line of a traceback, otherwise the first line."""
+    """Return one line of an exception of Ray: the last line of a traceback, otherwise the first line."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
     return escape(lines[-1 if "Traceback" in lines[0] or "ray::" in lines[0] else 0][:_MAX_LINE])

@@ -1,4 +1,4 @@
-"""Convert one shard: read its logs, and write a part and a marker.
+"""Converts one shard: reads its logs, and writes a part and a marker.
 
 A shard can be converted on any machine, repeatedly, and by several processes at the same time.
 """
@@ -180,7 +180,7 @@ def _note_jobs(rows: Iterator[Job], jobs: array[int]) -> Iterator[Job]:
 
 
 class _Copies:
-    """Expanded copies of compressed logs, because single lines cannot be read from compressed ones."""
+    """Expanded copies of compressed logs, since single lines cannot be read from compressed ones."""
 
     def __init__(self, options: Options, work: Folder) -> None:
         self._options, self._work = options, work

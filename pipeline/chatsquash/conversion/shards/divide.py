@@ -1,4 +1,4 @@
-"""Divide logs into shards of about the same size; every session is in a single shard."""
+"""Divides logs into shards of about the same size; every session is in a single shard."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _find(
         raise UsageError(f"--join cannot be used with shards, {hint}")
     refuse_wrong(options)
     discovery = find(logs, place_of(output), options)
-    # Display paths omit signatures, so the two differ for a signed URL.
+    # Paths are shown without signatures, so the two differ.
     if log := next((each for each in discovery.logs if each.path != each.display_path), None):
         hint = "pass it without the signature"
         raise UsageError(f"{log.display_path}: listings cannot contain signed URLs; {hint}")

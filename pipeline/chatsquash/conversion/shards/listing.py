@@ -59,7 +59,7 @@ class Listing(Struct):
     passed_over: int = 0
     findings: list[Finding] = []
     result: str | None = None
-    """The 128-bit XXH3 hash of the ``run.json`` that existed when the listing was written."""
+    """The 128-bit XXH3 hash of the ``run.json`` that existed."""
     digest: str = ""
     """The hash of this listing; empty unless it was read from a file."""
 

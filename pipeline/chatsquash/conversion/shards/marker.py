@@ -111,7 +111,7 @@ def is_complete(place: Place, marker: Marker) -> bool:
 
 
 def write(place: Place, shard: Shard, marker: Marker, fits: Callable[[Marker], bool]) -> Marker:
-    """Write the marker of a shard unless one that ``fits`` exists; return the valid marker."""
+    """Write the marker of a shard unless one that ``fits`` exists; return the marker that counts."""
     while True:
         with suppress(FileExistsError):
             place.create(shard.marker, dump_line(marker))

@@ -1,4 +1,4 @@
-"""Merge converted shards into one dataset, which is identical to that of a single run."""
+"""Merges converted shards into one dataset, which equals that of a single run."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
         run.close(listing.discovery(), started)
         run.write_named()
         output.commit()
-        # Only after the commit, so that a merge that is killed before this line can be repeated.
+        # Only after the commit: a merge that is killed before this line can be repeated.
         place.clear()
         output.clear(output.journal)
     except OSError as problem:
@@ -194,7 +194,7 @@ class Merging:
                 self._last_path = log.display_path
                 self.logs.append(log)
             self._rejected = self._rejected_files[shard], rejected
-            with_lines = self.fill(outcome)  # always read, because this checks the hashes
+            with_lines = self.fill(outcome)  # in any case, since this checks the hashes
             yield log, with_lines if self._needs_lines else outcome  # without them, lines are copied between files
 
     def _read_parts(self) -> Iterator[tuple[Log, Outcome, int, list[RejectedPlace]]]:

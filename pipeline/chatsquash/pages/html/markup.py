@@ -89,7 +89,7 @@ def tag(name: str, /, *children: Child, **attributes: Any) -> Html:
 
 
 def together(children: Iterable[Child]) -> Html:
-    """Concatenate strings and elements."""
+    """Concatenate texts and elements."""
     return Html(
         "".join(text(str(child)) if type(child) is not Html else child for child in children if child is not None)
     )

@@ -58,8 +58,8 @@ def medium(part: Json) -> Html:
 
 
 def _plain(kind: str, text: str) -> Html:
-    """Render text verbatim, with ``kind`` as its class."""
-    # HTML ignores a line feed at the start of <pre>. Without this one, a leading line feed of the text would be lost.
+    """Render a text verbatim, with ``kind`` as its class."""
+    # HTML ignores a line feed at the start of <pre>; without it, one of the text would be lost.
     return tag("pre", Html("\n"), text, class_=kind, dir="auto")
 
 
@@ -68,7 +68,7 @@ class Showing:
     """Options for rendering a record."""
 
     place: str = ""
-    """Location of the complete record, as ``FILE:ROW``; shown where text is cut."""
+    """Location of the complete record, as ``FILE:ROW``; named where text is cut."""
     prefix: str = "m"
     """Prefix of message ids: ``m3`` is the message with index 3 in the file."""
     text: int | None = 2048
@@ -193,7 +193,7 @@ def _number(record: StoredRecord, at: int) -> int:
 
 
 def _id(record: StoredRecord, at: int, showing: Showing) -> str | None:
-    """Return the id of a message; if several come from one message in the file, only the first has an id."""
+    """Return the id of a message; of several that are one message in the file, only the first has one."""
     number = _number(record, at)
     is_first = at == 0 or _number(record, at - 1) != number
     return f"{showing.prefix}{number}" if is_first else None
@@ -283,7 +283,7 @@ def _notes(number: int, showing: Showing) -> Iterator[Html]:
 
 
 def _body(kind: str, text: str, showing: Showing) -> Iterator[Html]:
-    """Yield text up to its limit, and a note with the size of the rest."""
+    """Yield a text up to its limit, and a note with the size of the rest."""
     beginning, remaining = cut(text, showing.text)
     yield showing.body(kind, beginning)
     if remaining:

@@ -55,7 +55,7 @@ def refuse(output: str | PathLike[str]) -> None:
 def report(output: str | PathLike[str], observe: Observer | None = None) -> Path:
     """Write ``report.html`` into an output folder, readable only by its owner, and return its path.
 
-    The page depends only on the folder and on the logs that are listed in ``run.json``.
+    The page depends only on the folder and on the logs that are named in ``run.json``.
 
     Args:
         output: The output folder of a finished run.
@@ -166,7 +166,7 @@ def _size_of(result: ResultFolder, images: list[Json], at: int) -> int | None:
 
 
 def describe_part(part: Json) -> Html:
-    """Render a non-text part as its size, even if it is in a separate file."""
+    """Render a non-text part as its size, also if it is in a separate file."""
     if isinstance(part, dict) and isinstance(part.get(_SIZE), int):
         return tag("p", f"image, {size(part[_SIZE])}", class_="medium")
     return medium(part)

@@ -207,7 +207,7 @@ class Period(NamedTuple):
         return next((last for last in self._gaps() if last is not None), None)
 
     def _gaps(self) -> Iterator[int | None]:
-        """Yield for each period after the first the last period of the gap before it, or ``None``."""
+        """For each period after the first, the last one of the gap before it, or ``None``."""
         for before, at in pairwise(self.known):
             yield at - 1 if at - before - 1 > _SHORT_GAP else None
 
@@ -253,7 +253,7 @@ def days(times: pl.Series) -> list[str]:
 
 
 def is_day(day: str) -> bool:
-    """Return whether a string is an ISO date."""
+    """Return whether a text is an ISO date."""
     try:
         date.fromisoformat(day)
     except ValueError:

@@ -198,7 +198,7 @@ _DEFAULTS = {("opacity", "1"), ("stroke-width", "1"), ("font-style", "normal")}
 def sanitize(svg: str, sizes: Mapping[str, str], label: str) -> Html:
     """Convert an SVG from Vega to safe HTML.
 
-    Declarations in ``style`` become attributes. Elements and attributes that charts do not need are removed, as are
+    Declarations in ``style`` become attributes.  Elements and attributes that charts do not need are removed, as are
     values that could load something.
 
     Args:
@@ -206,7 +206,7 @@ def sanitize(svg: str, sizes: Mapping[str, str], label: str) -> Html:
         sizes: Replacements of font sizes.
         label: The accessible name of the image.
     """
-    root = ET.fromstring(svg)  # noqa: S314 - written by vl-convert, which escapes its input
+    root = ET.fromstring(svg)  # noqa: S314 - written by vl-convert, which escapes what it is given
     width, height = (re.sub(r"[^\d.]", "", root.get(name, "")) for name in ("width", "height"))
     box = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
     return tag("svg", *_inside(root, sizes), role="img", aria_label=label, **box)

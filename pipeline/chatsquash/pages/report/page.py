@@ -20,7 +20,7 @@ _KEYS = {
 
 
 def page(content: Content) -> bytes:
-    """Render the page; the same content always produces the same bytes."""
+    """Render the page; the same content always gives the same bytes."""
     code = source("chatsquash.pages.report", "page.js")
     sheet = source("chatsquash.pages.html", "base.css") + source("chatsquash.pages.report", "page.css")
     head = tag(

@@ -52,7 +52,7 @@ class Pick(NamedTuple):
 def pick_sessions(table: pl.DataFrame, secrets: Counter[Key]) -> list[Pick]:
     """Select sessions by lost replies, errors, secrets and length in turn, then ten at random.
 
-    A session lists every reason that applies to it. If a reason has too few sessions, the others get more.
+    A session lists every reason that applies to it.  If a reason has too few sessions, the others get more.
     """
     import polars as pl
 
@@ -88,7 +88,7 @@ def pick_sessions(table: pl.DataFrame, secrets: Counter[Key]) -> list[Pick]:
 
 
 def _rank() -> pl.Expr:
-    """Rank the records of a session: the main conversation first, then other records, then rows without a record."""
+    """Rank the records of a session: the main conversation first, then other records, then none."""
     import polars as pl
 
     is_main = pl.col("kind").is_null() | (pl.col("kind") == "main")
@@ -209,7 +209,7 @@ def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame
     """Read the session table and add the columns ``characters`` and ``replies_elsewhere``.
 
     ``characters`` is the length of the record, and ``replies_elsewhere`` counts replies in another session's record,
-    which are subtracted from ``replies_lost``. Raises ``UsageError`` for a damaged table.
+    which are subtracted from ``replies_lost``.  Raises ``UsageError`` for a damaged table.
     """
     import polars as pl
 

@@ -263,7 +263,7 @@ class Figure(NamedTuple):
     details: str = ""
     """Breakdown of the value."""
     severity: str = ""
-    """Severity of the counted findings; empty for other figures."""
+    """Severity of the findings it counts, if any."""
 
 
 @dataclass(frozen=True, slots=True)

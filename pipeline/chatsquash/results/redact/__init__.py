@@ -1,1 +1,1 @@
-"""Redact existing datasets: secrets and personal data are replaced with placeholders."""
+"""Redacts existing datasets: secrets and personal data are replaced by placeholders."""

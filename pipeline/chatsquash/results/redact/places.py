@@ -1,4 +1,4 @@
-"""Map the input files of a run to the names of their output files."""
+"""Maps the input files of a run to the names of their output files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chatsquash.storage.commit import RUN
 _REPORTS = "reports"
 """The folder of an output that contains no records."""
 Hide = Callable[[str], str]
-"""Redacts a string."""
+"""Redacts a text."""
 
 
 class FilePlacement(NamedTuple):
@@ -44,7 +44,7 @@ class Places(NamedTuple):
 
 
 def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
-    """Return the files for paths, folders and globs; raises ``UsageError`` for impossible or conflicting paths."""
+    """Return the files of paths, folders and globs; raises ``UsageError`` for impossible or conflicting paths."""
     refuse_remote(output)
     others: Counter[str] = Counter()
     sources = [each for source in inputs for each in _find(source, others)]
@@ -64,7 +64,7 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
 
 
 def rename(files: list[FilePlacement], hide: Hide) -> list[FilePlacement]:
-    """Redact file names again with values detected since then; raises ``UsageError`` if two become equal."""
+    """Redact file names again with values detected meanwhile; raises ``UsageError`` if two become equal."""
     placements = [each._replace(name=_redact_name(each.name, hide)) for each in files]
     _refuse_collisions(placements)
     return placements

@@ -1,4 +1,4 @@
-"""Replace or count the secrets and personal data of a record, and sum them up over all records."""
+"""Replaces or counts the secrets and personal data of a record, and sums them up over all records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chatsquash.redaction.redactor import Redactor
 from chatsquash.results.redact.places import Hide
 
 _UNSET = (None, 0, 1)
-"""The values of a flag; a member with other values is not a flag. (False and True equal 0 and 1.)"""
+"""The values of a flag; a member with other values is not a flag.  (False and True equal 0 and 1.)"""
 _ADVICE = "chatsquash redact replaces"
 
 
@@ -48,7 +48,7 @@ class RedactedRecord(NamedTuple):
 def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) -> RedactedRecord:
     """Redact a record or any JSON value; raises ``UnsearchedError``.
 
-    The value is modified in place. ``known`` also replaces values detected in other records of the session.
+    The value is modified in place.  ``known`` also replaces values detected in other records of the session.
     """
     pieces = _pieces(value)
     hits = privacy.replace(pieces.values)
@@ -80,7 +80,7 @@ def violations(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Viol
 
 
 def has_duplicate_members(data: bytes, value: Json) -> bool:
-    """Return whether parsing JSON drops members; parsers keep only the last of equal names."""
+    """Return whether JSON has members that its parsed value has not: parsers only return the last of equal names."""
     if jsonio.dumps(value) == data.strip():
         return False
     is_hidden = False
@@ -101,7 +101,7 @@ def _pieces(value: Json) -> Pieces:
 
 
 _ALONE = "text"
-"""The member name for searching a value that is not an object; it must not match any detector."""
+"""The member name under which a value other than an object is searched; it must match no detector."""
 
 
 def _join_pieces(value: Json, pieces: Pieces) -> Json:
@@ -110,7 +110,7 @@ def _join_pieces(value: Json, pieces: Pieces) -> Json:
 
 
 def _unflag(pieces: Pieces, masked: list[int]) -> list[int]:
-    """Set the flags of replies so that they are not trained on; if the record has no flags, return the replies."""
+    """Set the flags of replies so that they are not trained on; return the replies of a record without flags."""
     replies = [at for at in masked if pieces.replies([at])]
     if not replies:
         return []
@@ -177,7 +177,7 @@ class RedactionSummary:
             self.hashes.update([entry.digest] if entry.digest else [])
 
     def report(self, hide: Hide) -> bytes:
-        """Return ``reports/redactions.csv``: a row for each value, with the digits of its placeholder."""
+        """Return ``reports/redactions.csv``: a row for each value, identified by the digits of its placeholder."""
         return self._table.csv(hide)
 
     def overview(self) -> Overview:

@@ -1,4 +1,4 @@
-"""Rewrite existing datasets with placeholders instead of secrets and personal data."""
+"""Rewrites existing datasets with placeholders instead of secrets and personal data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Watch(NamedTuple):
     report: Callable[[Finding], None]
     """Called with each finding."""
     observe: Callable[[int, int], None] | None = None
-    """Called after each file with its size and the size of all files, in bytes."""
+    """Called after each file with its bytes and with the bytes of all files."""
 
 
 def redact(
@@ -57,12 +57,12 @@ def redact(
     Args:
         inputs: Dataset files, folders and globs.
         output: A folder or a file.
-        options: The options that select values to replace.
+        options: What to replace.
         watch: Callbacks for findings and progress.
         force: Replace existing files.
 
     Raises:
-        UsageError: A file cannot be read or written, or the options select no values.
+        UsageError: A file cannot be read or written, or nothing is to be replaced.
     """
     if not (options.replaces or options.anonymize):
         raise UsageError("nothing to replace: choose with --redact, for example --redact secrets,emails")
@@ -141,7 +141,7 @@ class _Run:
                 self._watch.observe(size, sum(sizes))
 
     def finish(self, staging: StagedFiles) -> list[str]:
-        """Write the report; return the names of all files, redacted again with the values detected in records."""
+        """Write the report and return the names of all files, redacted again with the values detected in records."""
         value_finder = self._privacy.value_finder(self.done.values)
 
         def hide(text: str) -> str:
@@ -169,7 +169,7 @@ class _Run:
         file.write(packer.flush())
 
     def _line(self, source: Path, number: int, data: bytes) -> bytes | None:
-        """Redact a line; return ``None`` if it cannot be searched."""
+        """Redact a line; ``None`` if it cannot be searched."""
         try:
             value = parse(data)
         except NotARecordError as problem:
@@ -188,7 +188,7 @@ class _Run:
         return line
 
     def _row(self, source: Path, table: ParquetTable, row: Row) -> Cells | None:
-        """Redact the cells of a row; return ``None`` if it cannot be searched or does not fit the columns."""
+        """Redact the cells of a row; ``None`` if it cannot be searched or the result does not fit the columns."""
         done = self._replace(source, row.number, row.value)
         if done is None:
             return None
@@ -240,7 +240,7 @@ _SESSION_DECODER = msgspec.json.Decoder(_SessionName)
 
 
 class SessionValues:
-    """The values detected in sessions with several records, for replacing them in all records of a session."""
+    """The values detected in sessions with several records, so that they are replaced in all of them."""
 
     def __init__(self, redactor: Redactor, placeholders: Placeholders, files: Iterable[Path]) -> None:
         self._redactor, self._placeholders = redactor, placeholders
@@ -262,7 +262,7 @@ class SessionValues:
             self._hits.setdefault(name, set()).update(hit._replace(start=0, end=0) for hit in hits)
 
     def redactor_of(self, value: Any) -> Redactor | None:
-        """Return a redactor for the values detected in the session of a record; ``None`` if no value was."""
+        """Return a redactor for the values detected in the session of a record; ``None`` without any."""
         name = value.get(SESSION) if isinstance(value, dict) else None
         if not isinstance(name, str) or name not in self._hits:
             return None
@@ -290,7 +290,7 @@ def _sessions(file: Path) -> Iterator[str]:
             try:
                 session_id = _SESSION_DECODER.decode(row.data).session_id
             except (msgspec.MsgspecError, ValueError, RecursionError):
-                continue  # not an object, or only valid for another parser; such records are searched one by one
+                continue  # not an object, or only valid for another parser: such records are searched one by one
             if isinstance(session_id, str):
                 yield session_id
 

@@ -1,4 +1,4 @@
-"""Read Parquet files as rows to search, and write the redacted rows."""
+"""Reads Parquet files as rows to search, and writes the redacted rows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from chatsquash.results.redact.places import Hide
 from chatsquash.results.redact.record import has_duplicate_members
 
 _FIRST_BATCH, _MAX_BATCH = 64, 8192
-"""Rows per batch: in the first batch, and at most."""
+"""Rows in memory at once: in the first batch, and at most."""
 _BATCH = 32 << 20
-"""Approximate bytes per batch."""
+"""Approximate bytes in memory at once."""
 Cells = dict[str, Any]
 
 
@@ -31,11 +31,11 @@ class Row(NamedTuple):
     cells: Cells
     """The cells as stored."""
     value: Cells
-    """The cells, with lists of JSON strings parsed to objects. Bytes and times are unchanged."""
+    """The cells with lists of JSON texts parsed to objects.  Bytes and times are unchanged."""
     texts: dict[str, list[str]]
-    """The parsed lists as JSON strings, without members that a later one with the same name overrides."""
+    """The parsed lists as texts, without members that a later one of the same name overrides."""
     is_same: bool
-    """Whether these strings are equal to the stored ones."""
+    """Whether these texts equal the stored ones."""
 
 
 def rows(path: Path) -> Iterator[Row]:
@@ -46,7 +46,7 @@ def rows(path: Path) -> Iterator[Row]:
 
 
 def column(path: Path, name: str) -> list[Any]:
-    """Return the cells of a column; empty if the column does not exist. Raises like ``rows``."""
+    """Return the cells of a column; empty without such a column.  Raises like ``rows``."""
     import polars as pl
 
     try:
@@ -60,7 +60,7 @@ class ParquetTable:
     """Rewrites the rows of a file in batches.
 
     Columns keep their names and types, with two exceptions: names are redacted, and columns restricted to certain
-    strings, such as enums, become plain text columns. Raises ``UsageError`` for an unreadable file.
+    texts, such as enums, become plain text columns.  Raises ``UsageError`` for an unreadable file.
     """
 
     def __init__(self, path: Path, hide: Hide) -> None:
@@ -88,7 +88,7 @@ class ParquetTable:
     def write(self, file: BinaryIO, folder: Path, change: Callable[[Row], Cells | None]) -> None:
         """Write the result of ``change`` for each row; rows for which it returns ``None`` are dropped.
 
-        Batches are stored in temporary files in ``folder`` first. A row counts as unchanged if ``change`` returns the
+        Batches are stored in temporary files in ``folder`` first.  A row counts as unchanged if ``change`` returns the
         same object.
         """
         sizes, parts = array("Q"), list[Path]()
@@ -178,7 +178,7 @@ def _row(number: int, cells: Cells) -> Row:
 
 
 def _objects(cell: Any) -> list[Json]:
-    """Return the objects in a list of JSON strings; empty for any other cell."""
+    """Return the objects in a list of JSON texts; empty for any other cell."""
     if not isinstance(cell, list) or not all(isinstance(text, str) and text.startswith("{") for text in cell):
         return []
     objects = list(map(jsonio.value, cell))
@@ -186,7 +186,7 @@ def _objects(cell: Any) -> list[Json]:
 
 
 def _as_texts(texts: list[str], objects: list[Json]) -> list[str]:
-    """Return objects as JSON strings; unchanged ones keep their original spelling."""
+    """Return objects as texts; unchanged ones keep their original text."""
     pairs = zip(texts, objects, strict=True)
     return [text if jsonio.value(text) == each else jsonio.dumps(each).decode() for text, each in pairs]
 
@@ -202,7 +202,7 @@ def _polars() -> Any:
 
 
 def _general_type(dtype: Any, hide: Hide) -> Any:
-    """Return a type without restricted strings and with redacted member names."""
+    """Return a type without restricted texts, with redacted member names."""
     pl = _polars()
     if isinstance(dtype, pl.Struct):
         names = [hide(field.name) for field in dtype.fields]
@@ -225,7 +225,7 @@ def _is_restricted(dtype: Any) -> bool:
 
 
 def _may_change(dtype: Any) -> bool:
-    """Return whether a type contains strings or integers, which may be redacted."""
+    """Return whether a type contains texts or integers, which may be redacted."""
     pl = _polars()
     return _has(dtype, pl.String) or _has(dtype, pl.datatypes.IntegerType)
 

@@ -15,10 +15,10 @@ from chatsquash.pages.html.record import cut, size
 from chatsquash.records.reading import MessagePart, message_parts
 
 _MAX_COLOURED = 70_000
-"""Characters of the longest text that is highlighted; longer text is not highlighted."""
+"""Characters of the longest text that is highlighted; longer ones are shown as they are."""
 _SPANS = 20_000
 """Highlighted words per text."""
-_EXAMINED = 20_000
+_LOOKED_AT = 20_000
 """A diff must start within this many characters."""
 _BREAKS = 5_000
 """Escaped line feeds in JSON that are shown as line breaks."""
@@ -53,7 +53,7 @@ _JSON = re.compile(
 
 
 def body(kind: str, said: str) -> Html:
-    """Render text of a message; ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
+    """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
     inside = together(_inside(kind, said)) if len(said) <= _MAX_COLOURED else text(said)
     return tag("pre", Html("\n"), inside, class_=kind, dir="auto")
 
@@ -72,7 +72,7 @@ def diff(lines: str) -> Html:
 
 def has_bare_diff(said: str) -> bool:
     """Return whether a text has a diff outside of code fences; Markdown would turn its lines into lists."""
-    return bool(_DIFF.search(_FENCE.sub("", said[:_EXAMINED])))
+    return bool(_DIFF.search(_FENCE.sub("", said[:_LOOKED_AT])))
 
 
 def fenced(info: str, content: str) -> Html:
@@ -87,7 +87,7 @@ def _inside(kind: str, said: str) -> Iterator[Html]:
         yield from _json(spelled)
     elif kind in ("said", "thought"):
         yield from _prose(said)
-    elif _DIFF.search(said[:_EXAMINED]):
+    elif _DIFF.search(said[:_LOOKED_AT]):
         yield from _diff(said)
     else:
         yield text(said)
@@ -106,7 +106,7 @@ def _prose(said: str) -> Iterator[Html]:
 
 def _unfenced(said: str) -> Iterator[Html]:
     """Highlight the lines of a diff in a text without fences."""
-    match = _DIFF.search(said[:_EXAMINED])
+    match = _DIFF.search(said[:_LOOKED_AT])
     if not match:
         yield text(said)
         return
@@ -146,7 +146,7 @@ def _highlight(words: Iterator[re.Match[str]], code: str) -> Iterator[Html]:
 
 def _json(code: str) -> Iterator[Html]:
     """Highlight JSON, with a line break after each escaped line feed inside a text."""
-    # The style sheet breaks the lines, so that search and copying still use the original text.
+    # The style sheet breaks the lines, so that search and copying still see the original text.
     at = breaks = 0
     for match in islice(_JSON.finditer(code), _SPANS):
         yield text(code[at : match.start()])
@@ -261,7 +261,7 @@ _BACKTICKS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 
 def markdown(messages: list[Message], title: str) -> str:
-    """Return a conversation as Markdown; everything except text is in fences longer than any in the content."""
+    """Return a conversation as Markdown; everything but texts is fenced, with fences longer than any in the content."""
     return "\n\n".join([f"# {_line(title)}", *(block for message in messages for block in _message(message))]) + "\n"
 
 

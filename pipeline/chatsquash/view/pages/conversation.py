@@ -23,7 +23,7 @@ from chatsquash.view.pages.texts import MAX_SEARCHED, PageTexts, in_red, secrets
 TEXT = 16_000
 """Bytes of a text shown on a page; the full text has its own URL."""
 _LEAST = 500
-"""Bytes of a text in messages beyond the size limit of a page."""
+"""The same for messages beyond the size limit of a page."""
 _ARTICLE = 500_000
 """Characters of HTML after which the rest of a message is omitted."""
 _PAGE = 2_500_000
@@ -119,7 +119,7 @@ def _opening(conversation: Conversation) -> Html:
     tokens = f"{pluralize(row['tokens'], 'token')}" if row["tokens"] is not None else None
     turns = f"{pluralize(row['turns'], 'turn')}" if row["turns"] is not None else None
     values = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
-    # Each value has its own direction, because it may be in a right-to-left script.
+    # Each value has its own direction, since it may be in a right-to-left script.
     return comma_list([tag("span", escape(str(each)), dir="auto") for each in values if each])
 
 
@@ -240,9 +240,7 @@ def section(conversation: Conversation, window: Window, agents: Sequence[SubAgen
         return tag("section", note, code.json(text), class_="conversation")
     whole = (
         [
-            _full_text_link(conversation, window.record.places[at])
-            if _is_large(conversation, window.start + at)
-            else None
+            _whole(conversation, window.record.places[at]) if _is_large(conversation, window.start + at) else None
             for at in range(len(window.record.messages))
         ]
         if window.record.places
@@ -273,7 +271,7 @@ def _is_large(conversation: Conversation, at: int) -> bool:
     return conversation.length(at) > TEXT // 4 or len(message_calls(conversation.record.messages[at])) > _CALLS
 
 
-def _full_text_link(conversation: Conversation, number: int) -> Html:
+def _whole(conversation: Conversation, number: int) -> Html:
     return tag("a", "all text of this message", href=url(conversation.result, "s", conversation.at, "text", number))
 
 
@@ -316,15 +314,15 @@ def pages(conversation: Conversation, window: Window) -> Html | None:
     if window.start == 0 and window.stop >= total:
         return None
     before = conversation.number(max(0, window.start - WINDOW)) if window.start else None
-    next_number = conversation.number(window.stop) if window.stop < total else None
+    behind = conversation.number(window.stop) if window.stop < total else None
     position = f"messages {window.start + 1:,} to {window.stop:,} of {total:,}"
     links = [
         tag("a", "Earlier messages", href=session_url(conversation, m=before), rel="prev")
         if before is not None
         else None,
         position,
-        tag("a", "Later messages", href=session_url(conversation, m=next_number), rel="next")
-        if next_number is not None
+        tag("a", "Later messages", href=session_url(conversation, m=behind), rel="next")
+        if behind is not None
         else None,
     ]
     return tag("nav", spaced(*links), class_="pages", aria_label="Messages before and after")

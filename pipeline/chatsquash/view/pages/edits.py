@@ -1,4 +1,4 @@
-"""Calls that edit files, as diffs; detected by their arguments, regardless of the tool name."""
+"""Calls that edit files, as diffs; detected by their arguments, whatever the name of the tool."""
 
 from __future__ import annotations
 

@@ -64,9 +64,9 @@ def _header(result: ViewerResult | None) -> Html:
 
 
 def short(text: object, most: int = _SHORT) -> str:
-    """Shorten a name or path, keeping its end, which is more informative than its beginning."""
+    """Shorten a name or path to its end, which says more than its beginning."""
     whole = str(text)
-    end = escape(whole[-2 * most :])  # little more than this is shown
+    end = escape(whole[-2 * most :])  # of which hardly more is shown
     return end if len(end) <= most and len(whole) <= most else f"…{end[1 - most :]}"
 
 
@@ -87,7 +87,7 @@ def table(heads: list[Html], rows: list[list[Child]], names: list[str], **attrib
 
 
 def span(seconds: int | None) -> str:
-    """Format a duration in its two largest units; return an empty string if it is unknown."""
+    """Format a duration in its two largest units; return an empty text if it is unknown."""
     if seconds is None or seconds < 0:
         return ""
     minutes, hours, days = seconds // 60, seconds // 3_600, seconds // 86_400

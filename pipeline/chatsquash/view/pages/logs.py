@@ -91,8 +91,8 @@ def _log_facts(session_log: LoggedSession) -> Iterator[Html]:
 def _more(conversation: Conversation, first: int, count: int) -> Html:
     links: list[Child] = []
     for said, to in (("Earlier entries", first - ENTRIES), ("Later entries", first + ENTRIES)):
-        has_entries = 0 <= to < count or (to < 0 < first)
-        links.append(tag("a", said, href=session_url(conversation, "log", entry=max(0, to))) if has_entries else None)
+        is_there = 0 <= to < count or (to < 0 < first)
+        links.append(tag("a", said, href=session_url(conversation, "log", entry=max(0, to))) if is_there else None)
     position = f"{min(first + 1, count):,} to {min(first + ENTRIES, count):,} of {count:,}"
     return tag("nav", spaced(links[0], position, links[1]), class_="pages", aria_label="Entries before and after")
 
@@ -158,7 +158,7 @@ def _sentences(row: EntryRow) -> Iterator[str]:
 
 
 def time(at: int | None) -> str:
-    """Format a time of a log in UTC; return an empty string if it is unknown."""
+    """Format a time of a log in UTC; return an empty text if there is none."""
     return "" if at is None else stamp(at)[:-1].replace("T", " ")
 
 
@@ -189,12 +189,12 @@ def _texts(messages: list[Message]) -> Iterator[str]:
 
 def _links(conversation: Conversation, session_log: LoggedSession, entry: LoggedRequest, now: str) -> Html:
     """Render the links to the other pages of a request, and to the same page of the requests before and after it."""
-    next_line = next((row.line for row in session_log.rows if row.line > entry.line and row.is_read), None)
+    behind = next((row.line for row in session_log.rows if row.line > entry.line and row.is_read), None)
     links: list[Child] = [tag("a", "All entries", href=session_url(conversation, "log"))]
     for name, said in (("", "The request"), ("difference", "What it changes")):
         to = session_url(conversation, "log", entry.line, *filter(None, (name,)))
         links.append(tag("span", said, aria_current="page") if name == now else tag("a", said, href=to))
-    for at, said, rel in ((entry.line_before, "Previous request", "prev"), (next_line, "Next request", "next")):
+    for at, said, rel in ((entry.line_before, "Previous request", "prev"), (behind, "Next request", "next")):
         to = session_url(conversation, "log", at, *filter(None, (now,)))
         links.append(tag("a", said, href=to, rel=rel) if at is not None else None)
     return tag("nav", *links, class_="tabs", aria_label="Pages of this request")
@@ -322,7 +322,7 @@ def _row(rows: Rows, reply: ReplyOutcome) -> int | None:
 
 
 def _place(conversation: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple[str, str | None]:
-    """Return the record and message that contain a reply, or the outcome of that record, and its URL."""
+    """Return the message of the record that contains a reply, or the fate of that record; and its URL."""
     at = _row(rows, reply)
     if at is None:
         return "a record that was skipped in favour of another", None
@@ -332,8 +332,7 @@ def _place(conversation: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple
             conversation.result, "s", at, **conversation.link_parameters
         )
     place = "this record" if at == conversation.at else escape(f"{row['file']}:{row['row']}")
-    # A sample has different message positions.
-    is_sample = conversation.result.session_lines[at].get("sample") is not None
+    is_sample = conversation.result.session_lines[at].get("sample") is not None  # which begins elsewhere
     if reply.message is None or is_sample:
         return place, url(conversation.result, "s", at, **conversation.link_parameters)
     return f"{place}, message {reply.message:,}", url(

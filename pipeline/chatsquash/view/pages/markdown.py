@@ -1,4 +1,4 @@
-"""Markdown rendering: HTML is built from the tokens of the parser, so that HTML in a text never reaches a page."""
+"""Markdown rendering: HTML is built from the tokens of the parser, so no HTML of a text reaches a page."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _HEADING = re.compile("h[1-6]")
 
 
 def rendered(said: str) -> Html | None:
-    """Render a text as Markdown; return ``None`` if it must be shown unchanged.
+    """Render a text as Markdown; return ``None`` if it must be shown as it is.
 
-    Links lead only to http, https and mailto URLs, images are not loaded, and HTML is shown as text.
+    Links lead to http, https and mailto only, images are not loaded, and HTML is shown as text.
     """
-    if "\0" in said or code.has_bare_diff(said):  # the parser replaces null characters, and diffs look like lists
+    if "\0" in said or code.has_bare_diff(said):  # the parser replaces the one, and the other looks like lists
         return None
     if _count_cells(said) > _MOST_CELLS:
         return None
@@ -62,7 +62,7 @@ def _count_cells(said: str) -> int:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # slow to import
+    from markdown_it import MarkdownIt  # which takes time to import
 
     options: dict[str, Any] = {"html": False, "breaks": True, "maxNesting": _DEEPEST}
     parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])

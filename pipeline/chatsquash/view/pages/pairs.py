@@ -53,11 +53,11 @@ def pair(result: ViewerResult, current: Pair) -> Html:
 
 
 def _links(result: ViewerResult, current: Pair) -> Html:
-    before, after = current.number - 1, current.number + 1 if current.has_next else 0
+    before, behind = current.number - 1, current.number + 1 if current.has_next else 0
     links: list[Child] = [
         tag("a", "Previous pair", href=url(result, "pairs", before), rel="prev") if before else None,
         f"{current.number:,} of {current.total:,}" if current.total >= current.number else f"pair {current.number:,}",
-        tag("a", "Next pair", href=url(result, "pairs", after), rel="next") if after else None,
+        tag("a", "Next pair", href=url(result, "pairs", behind), rel="next") if behind else None,
     ]
     return tag("nav", spaced(*links), class_="pages", aria_label="Pairs")
 
@@ -112,7 +112,7 @@ def _prompt(value: dict[str, Any], messages: list[Message] | str, place: str) ->
 
 
 def _articles(messages: list[Message] | str, name: str, place: str, first: int) -> list[Html]:
-    """Render messages, numbered starting at ``first``."""
+    """Render messages, numbered from ``first`` on."""
     if isinstance(messages, str):
         return [tag("p", escape(messages))]
     showing = Showing(place=escape(place), text=16_000, prefix=f"{name}-", body=code.body)

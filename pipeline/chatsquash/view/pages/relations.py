@@ -84,13 +84,13 @@ def calls_of(conversation: Conversation, titles: list[str]) -> dict[str, int]:
     """Return the messages that call sub-agents, by title; a call has the prompt of its sub-agent as an argument."""
     known_titles = {*titles} - {""}
     messages_by_title: dict[str, int] = {}
-    for at, said in _argument_texts(conversation.record.messages) if known_titles else ():
+    for at, said in _said_to_tools(conversation.record.messages) if known_titles else ():
         if said in known_titles:
             messages_by_title.setdefault(said, conversation.number(at))
     return messages_by_title
 
 
-def _argument_texts(messages: list[Message]) -> Iterator[tuple[int, str]]:
+def _said_to_tools(messages: list[Message]) -> Iterator[tuple[int, str]]:
     """Yield the texts in the arguments of calls as titles, with the indices of their messages."""
     remaining = _ARGUMENTS
     for at, message in enumerate(messages):

@@ -76,7 +76,7 @@ def lines(result: ViewerResult, query: str) -> Generator[bytes]:
 
 
 def _checked_hits(result: ViewerResult, needle: Needle) -> Iterator[Hit | Progress]:
-    """Yield hits; raise ``ReplacedError`` if another run has replaced the result."""
+    """Yield hits; raise ``ReplacedError`` once another run has replaced the result."""
     for each in hits(result, needle) if needle else ():
         if result.is_replaced():
             raise ReplacedError
@@ -115,7 +115,7 @@ def _row(result: ViewerResult, hit: Hit) -> int | None:
 
 
 _CHUNK = 1 << 20
-"""Bytes that are searched per read."""
+"""Bytes that are searched at once."""
 _STEP_BYTES = 32 << 20
 """Bytes between reports of progress."""
 _ROWS = 256
@@ -185,7 +185,7 @@ def _candidates(file: io.FileIO, needles: list[bytes]) -> Iterator[tuple[int, by
     buffer = bytearray(_CHUNK)
     origin = length = 0
     while True:
-        if length == len(buffer):  # a line does not fit
+        if length == len(buffer):  # a line is longer
             buffer += bytes(min(len(buffer), LONGEST))
         with memoryview(buffer) as view:
             count = file.readinto(view[length:])
@@ -205,7 +205,7 @@ def _candidates(file: io.FileIO, needles: list[bytes]) -> Iterator[tuple[int, by
 
 def _may_contain(data: bytes, screen: str) -> bool:
     """Return whether bytes may match a pattern; polars is faster than a Python search for each spelling."""
-    import polars as pl  # slow to import
+    import polars as pl  # which takes time
 
     text = pl.Series([data], dtype=pl.Binary).cast(pl.String, strict=False)
     return text.str.contains(screen)[0] is not False  # null: not UTF-8
@@ -238,7 +238,7 @@ def _parquet(result: ViewerResult, name: str, needle: Needle, progress: Progress
 def _match_in(line: bytes, needle: Needle) -> tuple[int, int, str, str, str, str | None] | None:
     """Return the first match in a record with its context, the number of matches, and the title.
 
-    ``None`` means that only JSON syntax matches.
+    ``None`` means that only the JSON syntax matches, not a text.
     """
     try:
         conversation = native(record(parse(line)))

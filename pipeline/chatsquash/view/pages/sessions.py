@@ -105,7 +105,7 @@ def _of(counts: tuple[int, int], one: str) -> str:
 
 
 def _omissions(result: ViewerResult) -> Html | None:
-    """Render the omissions and losses of the run according to its counts, with links if the list can show them."""
+    """Render what the run skipped or lost according to its counts, with links where the list can show it."""
     parts = [*_omission_items(result)]
     return tag("p", "Skipped by the run: ", comma_list(parts), ".", class_="quiet", id="left-out") if parts else None
 
@@ -114,8 +114,8 @@ def _omission_items(result: ViewerResult) -> Iterator[Child]:
     codes = {code for code, _ in result.facets["finding"]}
     outcomes = {outcome for outcome, _ in result.facets["outcome"]}
     why: list[Child]
-    for omission in list_omissions(result.counts):
-        counts = {code: count for code, count in omission.why.items() if count}
+    for lack in list_omissions(result.counts):
+        counts = {code: count for code, count in lack.why.items() if count}
         why = [
             _filter(
                 f"{count:,} {short(code)}" if len(counts) > 1 else short(code),
@@ -125,7 +125,7 @@ def _omission_items(result: ViewerResult) -> Iterator[Child]:
             )
             for code, count in islice(counts.items(), _REASONS)
         ]
-        yield together([f"{omission.what} (", comma_list(why), ")"])
+        yield together([f"{lack.what} (", comma_list(why), ")"])
     if lost_replies := result.counts["replies"]["lost"]:
         many = pluralize(sum(lost_replies.values()), "logged reply", "logged replies")
         yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost_replies)})"])

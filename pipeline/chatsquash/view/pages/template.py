@@ -93,12 +93,12 @@ class Rendering(NamedTuple):
 
     text: str
     problem: str
-    """The reason why the record could not be rendered; empty if it was."""
+    """Why the record could not be rendered; empty if it was."""
     spans: list[TrainedSpan]
     untrue: list[int]
     """The replies to be trained on that do not follow the prompt which the model saw."""
     unseen: int
-    """The number of replies that were not checked, because that takes too long."""
+    """The number of replies that were not checked, since that takes too long."""
     tokens: int | None
     """The number of tokens; ``None`` if the model has no tokenizer."""
     trained: int | None
@@ -109,8 +109,8 @@ class Model:
     """The template of a model, and its tokenizer if it has one; renders one record at a time."""
 
     def __init__(self, path: str) -> None:
-        """Load the template; raise ``UsageError`` if no template exists at this path."""
-        from chatsquash.results.template import template  # rarely needed
+        """Load the template; raise ``UsageError`` if there is none at this path."""
+        from chatsquash.results.template import template  # which few runs need
         from chatsquash.templates.counting import Tokenizer, of_template, pack
 
         self.path = path

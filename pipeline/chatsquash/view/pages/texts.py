@@ -31,7 +31,7 @@ class PageTexts:
         self._remaining = _RENDERED if renders else 0
 
     def body(self, kind: str, said: str) -> Html:
-        """Render text of a message; ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
+        """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
         if kind in ("said", "thought") and len(said) <= self._remaining:
             self._remaining -= len(said)
             return rendered(said) or code.body(kind, said)
@@ -55,14 +55,14 @@ def secrets_in(texts: Iterable[str]) -> list[str]:
 
 @cache
 def _redactor() -> Redactor:
-    from chatsquash.redaction.secrets import Secrets  # slow to compile
+    from chatsquash.redaction.secrets import Secrets  # which takes time to compile
 
     return Redactor([Secrets().find])
 
 
 @lru_cache(maxsize=256)
 def _secrets(said: str) -> frozenset[str]:
-    """Return the secrets of a text, split into lines, because a page may show each line separately."""
+    """Return the secrets of a text, split into lines, since a page may show each line separately."""
     try:
         hits = _redactor().find(said)
     except UnsearchedError:

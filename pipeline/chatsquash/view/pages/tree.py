@@ -32,7 +32,7 @@ _KINDS = {
 
 
 class LogPart(NamedTuple):
-    """The part of a session in one log, or in one conversation of an agent file."""
+    """The part of a session in one log, or in one conversation of an agent's file."""
 
     at: int
     """A row of the session table about this part."""
@@ -62,7 +62,7 @@ def nodes(part: LogPart) -> list[Node]:
 
 
 def parts(logs: SessionLogs, at: int, session_log: LoggedSession) -> list[LogPart]:
-    """Return the parts of a session; an agent session may span several files, and several parts of one file."""
+    """Return the parts of a session; an agent's session may span several files, and several parts of one file."""
     log_parts = [LogPart(at, session_log, logs.records(at, session_log))]
     others = (
         [each for each in logs.related(at) if each not in log_parts[0].rows.values()] if session_log.messages else []
