@@ -188,7 +188,7 @@ def test_errors_say_where_what_and_what_to_do(command, arguments, err):
     ("convert logs --workers x", "--workers: 'x' is not a whole number; see chatsquash convert --help"),
     ("convert logs --min-turns -1", "--min-turns: -1 is not in the range x>=0; see chatsquash convert --help"),
     ("convert", "LOGS is missing; pass folders, files, globs or URLs, as in chatsquash convert logs"),
-    ("check", "DATASETS is missing; run chatsquash check --help"),
+    ("check", "DATASETS is missing; see chatsquash check --help"),
     ("nope", "no such command 'nope'; see chatsquash --help"),
 )
 def test_errors_of_usage_look_like_all_others(command, arguments, error):

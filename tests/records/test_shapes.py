@@ -148,7 +148,7 @@ MISTRAL = [
     Row("mistral", "text before calls goes, too", talk(A, B, assistant("", call(SHORT)), result("r", SHORT), B), [A, assistant("", called("{}", SHORT)), answered("r", SHORT), B], "text next to calls 1"),
     Row("mistral", "texts of the assistant in a row become one", talk(A, B, B), [A, assistant("b\n\nb")], "consecutive assistant messages merged 1"),
     Row("mistral", "reasoning goes", talk(A, assistant("b", reasoning_content="hm")), [A, B], "reasoning 1"),
-    Row("mistral", "the user is first", talk(SYSTEM, B, A, B), "unsupported-shape", "no message of the user is first"),
+    Row("mistral", "the user is first", talk(SYSTEM, B, A, B), "unsupported-shape", "the first message is not from the user"),
     Row("mistral", "an empty turn of the assistant", talk(A, assistant(""), A, B), "unsupported-shape", "an assistant message is empty"),
 ]  # fmt: skip
 

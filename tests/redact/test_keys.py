@@ -109,7 +109,7 @@ def test_where_no_key_can_be_made_one_must_be_named(home):
     (home.parents[1]).touch()
     with pytest.raises(UsageError) as caught:
         load_key()
-    reason = "the key cannot be made (Not a directory); name one with --anonymize-key-file"
+    reason = "the key cannot be created (Not a directory); pass one with --anonymize-key-file"
     assert str(caught.value) == f"{home}: {reason}"
 
 
@@ -118,7 +118,7 @@ def test_a_file_system_without_links_is_told(home, monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(UsageError, match=r"cannot be made \(Operation not permitted\); name one with"):
+    with pytest.raises(UsageError, match=r"cannot be created \(Operation not permitted\); pass one with"):
         load_key()
     assert list(home.parent.iterdir()) == []
 

@@ -86,7 +86,7 @@ def _without_settings(context: click.Context) -> click.Context:
 
 def settings_options() -> list[click.Option]:
     """Return the options ``--profile`` and ``--show-config``."""
-    profile = "Use the settings of this profile of chatsquash.toml first."
+    profile = "Use the settings of this profile in chatsquash.toml first."
     shows = "Show the value of every option and where it comes from, then exit."
     return [
         Option(["--profile", _PROFILE], metavar="NAME", help=profile),

@@ -37,7 +37,7 @@ TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "b
 def run_output(run: Any) -> Any:
     """Add the options for the output of a run: summary, progress and exit code."""
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
-    quiet = option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
+    quiet = option("--quiet", "-q", is_flag=True, help="Do not print progress or a summary.")
     verbose = option("--verbose", "-v", is_flag=True, help="List all findings, and the roles of sessions with errors.")
     codes = fail_on("instead of for skipped sessions and lines")
     progress = option(

@@ -97,7 +97,7 @@ def _split_codes(codes: Sequence[str]) -> Iterator[str]:
 
 def fail_on(otherwise: str) -> Callable[[_Run], _Run]:
     """Add ``--fail-on``; ``otherwise`` ends its help with the default that the option replaces."""
-    description = f"Exit with 3 if one of these findings is made (error: any error), {otherwise}."
+    description = f"Exit with 3 if one of these findings is reported (error: any error), {otherwise}."
     return option("--fail-on", multiple=True, type=Codes("error", ","), metavar="CODE,...", help=description)
 
 

@@ -37,7 +37,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
 
     With the id of a session, or its beginning, only that session is shown.
 
-    Exits with 3 if a log, an archive or a member of an archive cannot be read in full.
+    Exits with 3 if a log, an archive or a member of an archive cannot be read completely.
     """
     from chatsquash.core.options import Options
     from chatsquash.core.text import printable_json

@@ -24,7 +24,7 @@ from chatsquash.cli.printing import print_overview
 @privacy.replacing_options
 @options("write_known")
 @option("--force", is_flag=True, help="Replace existing files.")
-@option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
+@option("--quiet", "-q", is_flag=True, help="Do not print progress or a summary.")
 def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **values: Any) -> int:
     """Copy datasets (JSONL or Parquet) with placeholders for secrets and personal data.
 

@@ -15,6 +15,6 @@ def report(output: str) -> None:
     """Write OUT/report.html: figures, charts, findings and the sessions most worth a look, in one file.
 
     The report loads no other resources and needs no server. Only its owner can read the file, and push does not upload
-    it. If the logs in run.json still exist, it also shows text from them. Needs the extra report.
+    it. If the logs in run.json still exist, it also shows text from them. Requires the extra report.
     """
     write_report(output)

@@ -23,7 +23,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 def shards(logs: tuple[str, ...], *, count: int, **values: Any) -> None:
     """Divide session logs into shards that several machines convert with these options.
 
-    All machines need LOGS and the output folder under the same paths. Afterwards, run chatsquash convert --shard K/N
+    LOGS and the output folder must have the same paths on all machines. Afterwards, run chatsquash convert --shard K/N
     for each K from 1 to N, and then chatsquash merge.
     """
     from chatsquash.conversion.shards.divide import divide

@@ -61,7 +61,7 @@ def _written_formats() -> tuple[str, ...]:
     help="Number of processes.  [default: one per core]",
 )
 @option("--force", is_flag=True, help="Replace existing files.")
-@option("--quiet", "-q", is_flag=True, help="Print no progress, no losses and no summary.")
+@option("--quiet", "-q", is_flag=True, help="Do not print progress, losses or a summary.")
 def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: bool, **values: Any) -> int:
     """Translate conversations (histories, records, sessions) from one format to another.
 

@@ -19,8 +19,8 @@ from chatsquash.cli.command_line import is_typed
 def verify(output: str, log_paths: tuple[str, ...], *, logs: bool, key_file: str | None, as_json: bool) -> int:
     """Compare an output folder, or its URL, with its run.json: the hash of every file, counts and sums.
 
-    Prints each difference, and exits with 3 if there is one. If the run replaced the paths of logs, --logs needs the
-    same LOGS as convert.
+    Prints each difference, and exits with 3 if there is one. If the run replaced the paths of logs, --logs requires
+    the same LOGS as convert.
     """
     from chatsquash.core.text import escape, pluralize, printable_json
     from chatsquash.dataset.store import place_of

@@ -22,7 +22,7 @@ def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | 
 
     Serves on loopback only, to holders of the token in the printed URL, until Ctrl-C. LOGS are converted to a private
     folder that is deleted at the end. With the id of a session, or its beginning, the URL opens the page of that
-    session. Needs the extra view.
+    session. Requires the extra view.
     """
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options

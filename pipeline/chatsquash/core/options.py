@@ -76,7 +76,7 @@ class Options(RecordOptions):
     )
     force: bool = _run(False, "Write to a folder that contains other files. They are not changed.")
     replace: bool = _run(
-        False, "Replace the output in the folder, even if it is of other logs or this run writes no records."
+        False, "Replace the output in the folder, even if it is from other logs or this run writes no records."
     )
     follow_links: bool = option(False, "Follow symbolic links to folders.", group="links", decides="output")
     since: str | None = _day(None, "Only convert sessions from this day on (YYYY-MM-DD).", metavar="DATE")
@@ -89,7 +89,7 @@ class Options(RecordOptions):
     trainer: str | None = _dataset(
         None,
         "Write the format of this trainer, and its configuration to OUT/trainer: trl, axolotl, unsloth, ms-swift, "
-        "oumi, llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
+        "oumi, llama-factory, torchtune, verl, nemo, openai, together or fireworks. Your own options take precedence.",
         metavar="TRAINER[=MODEL]",
         flag_name="--for",
         decides="output",
@@ -115,7 +115,7 @@ class Options(RecordOptions):
     )
     seed: int = _dataset(
         0,
-        "Seed of --split. Another seed assigns other sessions to each split.",
+        "Seed of --split. A different seed assigns different sessions to each split.",
         needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
     metadata: bool = _dataset(
@@ -140,7 +140,7 @@ class Options(RecordOptions):
         usually="exact in a dataset folder, otherwise keep",
     )
     drop_duplicates: bool | None = option(
-        None, "Same as --duplicates exact; --no-drop-duplicates is --duplicates keep.", group="alike"
+        None, "Same as --duplicates exact; --no-drop-duplicates is the same as --duplicates keep.", group="alike"
     )
     max_line: int = _limit(256 << 20, "Skip lines with more bytes.", metavar="SIZE")
     max_nesting: int = _limit(

@@ -114,7 +114,7 @@ class RecordOptions(ShapeOptions):
     template: bytes | None = _sample(
         None,
         "The model's chat template: a file, the model's folder, or its name if it is in the local Hugging Face cache. "
-        "--samples auto needs it, and --tokenizer counts what it renders.",
+        "--samples auto requires it, and --tokenizer counts the text that it renders.",
         metavar="MODEL",
         content=True,
         needs=(Need("samples", none_of("auto"), "auto"),),
@@ -176,7 +176,7 @@ class RecordOptions(ShapeOptions):
     )
     deny: bytes | None = _privacy(
         None,
-        "Always replace the values in this file. Its lines are as for --allow.",
+        "Always replace the values in this file. Lines have the same format as for --allow.",
         metavar="FILE",
         content=True,
     )

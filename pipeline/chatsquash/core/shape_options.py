@@ -67,7 +67,7 @@ class ShapeOptions:
     )
     preset: Preset = _shape(
         "chat",
-        "Shape of the records. chat is the specified default, each other preset suits a family of trainers.",
+        "Shape of the records. chat is the default; each other preset suits a family of trainers.",
         choices_of=("chatsquash.records.presets",),
     )
     system: System = _shape("keep", "Keep or drop system messages.")

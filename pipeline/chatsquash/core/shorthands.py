@@ -32,7 +32,7 @@ SHORTHANDS = {
     ),
     "success": Shorthand(
         "Only write conversations that are known to have ended well: a reward of at least 1, otherwise exit code 0 of "
-        "the last tests or build, otherwise thanks of the user.",
+        "the last tests or build, otherwise thanks from the user.",
         {"where": SUCCESS},
     ),
     "final_answers": Shorthand("Write one sample per conversation: its last reply.", {"samples": "last"}),

@@ -43,7 +43,7 @@ def refuse_pattern(regex: str, place: str) -> None:
         lines = str(problem).splitlines()
         why = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), lines[0])
         hint = "look-around and backreferences are not supported"
-        raise UsageError(f"{place}: the pattern is refused ({why}); {hint}") from None
+        raise UsageError(f"{place}: the pattern is invalid ({why}); {hint}") from None
 
 
 def spans(regex: str, text: str) -> list[tuple[int, int]]:

@@ -103,7 +103,7 @@ class Privacy:
             hidden = ""
         hidden = anonymize_path(hidden, self.anonymizer) if self.anonymizer else hidden
         if hidden != text and self._key is None:
-            hint = "name the key of the run with --anonymize-key-file"
+            hint = "pass the key of the run with --anonymize-key-file"
             raise UsageError(f"a path or an option contains a private value, and replacing it requires a key; {hint}")
         return hidden
 

@@ -207,8 +207,8 @@ def load_key(path: str | None = None) -> bytes:
     try:
         return _read(own) if own.exists() else _make(own)
     except OSError as problem:
-        hint = "name one with --anonymize-key-file"
-        raise UsageError(f"{own}: the key cannot be made ({problem.strerror}); {hint}") from None
+        hint = "pass one with --anonymize-key-file"
+        raise UsageError(f"{own}: the key cannot be created ({problem.strerror}); {hint}") from None
 
 
 def _read(path: Path) -> bytes:

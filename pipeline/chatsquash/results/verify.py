@@ -221,7 +221,7 @@ class KnownLogs(NamedTuple):
             return {}
         if fingerprint(self.key) != fingerprint_of_run:
             raise UsageError(
-                f"the key is not that of the run, {fingerprint_of_run}: name that one with --anonymize-key-file"
+                f"the key is not the key of the run, {fingerprint_of_run}; pass that key with --anonymize-key-file"
             )
         discovery = discover(list(self.logs), Options(anonymize=False), is_readable)
         return {path_digest(self.key, printable(log.display_path)): log.display_path for log in discovery.logs}

@@ -33,9 +33,7 @@ class EngineSettings:
         metavar="ADDRESS",
         usually="one on this machine, for this run",
     )
-    merge: bool = _engine(
-        True, "Write the dataset at the end. --no-merge leaves the results of the shards as they are."
-    )
+    merge: bool = _engine(True, "Write the dataset at the end. --no-merge keeps the results of the shards instead.")
 
 
 class EngineReport(Protocol):

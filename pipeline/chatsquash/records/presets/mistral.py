@@ -48,7 +48,7 @@ def _record(plain: PlainConversation) -> dict[str, Any]:
     turns = list(_joined_turns(wire.messages(plain.turns, plain.notes), plain.notes))
     first = next(turn for turn in turns if turn["role"] != "system")
     if first["role"] != "user":
-        raise CannotHoldError(shapes.unsupported_shape("no message of the user is first", None))
+        raise CannotHoldError(shapes.unsupported_shape("the first message is not from the user", None))
     if any(turn["role"] == "assistant" and not (turn["content"] or turn.get("tool_calls")) for turn in turns):
         raise CannotHoldError(shapes.unsupported_shape("an assistant message is empty", None))
     short = short_ids(call["id"] for turn in turns for call in turn.get("tool_calls", ()))

@@ -74,7 +74,7 @@ def refuse_existing(folder: Path, names: Iterable[str]) -> None:
     """Raise ``UsageError`` if one of the names exists."""
     for name in names:
         if os.path.lexists(folder / name):
-            raise UsageError(f"{folder / name}: is there already; --force replaces it")
+            raise UsageError(f"{folder / name}: already exists; --force replaces it")
 
 
 def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
@@ -89,7 +89,7 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
         paths = [Path(each) for each in sorted(glob.glob(place, recursive=True))]
         fitting = [each for each in paths if each.is_file() and is_dataset(each)]
         if not fitting:
-            raise UsageError(f"{place}: no dataset has such a name")
+            raise UsageError(f"{place}: no dataset matches")
         folder = _fixed_folder(place)
         yield from (FilePlacement(each, each.relative_to(folder).as_posix()) for each in fitting)
     elif not path.is_file():

@@ -221,9 +221,9 @@ def _raise_for_status(status: int) -> None:
     if status in (401, 403):
         raise PermissionError(EACCES, "access was denied")
     if status in _PASSING:
-        raise _PassingError(EIO, f"the server said {status}")
+        raise _PassingError(EIO, f"the server returned {status}")
     if status >= 300:
-        raise OSError(ENOTSUP, f"the server said {status}")
+        raise OSError(ENOTSUP, f"the server returned {status}")
 
 
 def _size(headers: Any, read: int) -> int:
