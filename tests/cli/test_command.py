@@ -200,7 +200,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
         raise OSError(28, "No space left on device", "out/x")
 
     monkeypatch.setattr("chatsquash.core.platform.sync", full)
-    go_on = "1 session done, nothing new was written; run the same command with --resume to continue"
+    go_on = "1 session done, but nothing new was written; run the same command with --resume to continue"
     assert command("convert", "logs") == (1, "", f"error: out/x: No space left on device; {go_on}\n")
     assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
 

@@ -376,7 +376,7 @@ def test_an_interrupt_says_within_a_second_what_was_done_and_how_to_go_on(here, 
         os.killpg(process.pid, signal.SIGINT)
         _, shown = process.communicate(timeout=60)
         took = time.monotonic() - at
-    go_on = "2 sessions done, nothing new was written; run the same command with --resume to continue"
+    go_on = "2 sessions done, but nothing new was written; run the same command with --resume to continue"
     assert (process.returncode, shown.strip()) == (130, f"interrupted; {go_on}")
     assert took < 1
     ran = run("convert", "logs", "--resume", "--json")

@@ -179,7 +179,7 @@ def resumed(**fields) -> Options:
 def test_a_run_goes_on_with_what_an_interrupted_one_finished(here, read):
     problem = interrupted(4)
     assert problem.__notes__ == [
-        "4 sessions done, nothing new was written; run the same command with --resume to continue"
+        "4 sessions done, but nothing new was written; run the same command with --resume to continue"
     ]
     assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
     del read[:]
@@ -257,7 +257,7 @@ def test_a_failure_among_the_renames_leaves_the_result_before_it_and_what_was_co
         patch.setattr(Folder, "_move", fail)
         with pytest.raises(OSError) as caught:
             convert("logs", "out", KEEP)
-    go_on = "7 sessions done, nothing new was written; run the same command with --resume to continue"
+    go_on = "7 sessions done, but nothing new was written; run the same command with --resume to continue"
     assert caught.value.__notes__ == [go_on]
     assert {path: path.read_bytes() for path in before} == before
     assert convert("logs", "out", resumed()).reused == 7

@@ -125,7 +125,7 @@ def test_the_command_says_it_and_how_to_go_on_and_ends_with_1(here, command, mon
     assert err == (
         f"error: logs/b.jsonl.gz: cannot be expanded into {here}/out/.chatsquash/expanded "
         f"({os.strerror(errno.EDQUOT)}), which is not the log's fault: free some resources or raise the limit, then run the "
-        "same command again; 1 session done, nothing new was written; run the same command with --resume to continue\n"
+        "same command again; 1 session done, but nothing new was written; run the same command with --resume to continue\n"
     )
     assert command("convert", "logs", "--sessions-by", "id", "--quiet", "--resume").code == 0
     assert sessions_of() == ["before", "x8", "y8", "z8"]

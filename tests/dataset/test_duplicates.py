@@ -117,14 +117,14 @@ def test_of_beginnings_of_beginnings_the_longest_stays_and_stands_for_all():
     assert {number: "beginning" in text for number, text in gone.items()} == {
         0: True, 2: True, 3: False, 4: True, 5: True,
     }  # fmt: skip
-    assert all("of that of 1, " in text or ", that of 1, " in text for text in gone.values())
+    assert all("the record of 1, " in text for text in gone.values())
 
 
 def test_of_longest_ones_the_first_stands_for_a_beginning():
     forks = [line(user("a")), line(user("a"), user("b")), line(user("a"), user("c"))]
     kept, gone = left(forks, duplicates="prefix")
     assert (kept, list(gone)) == ([1, 2], [0])
-    assert "that of 1," in gone[0]
+    assert "the record of 1," in gone[0]
 
 
 def test_a_beginning_stays_whose_replies_are_trained_on_nowhere_else():
@@ -162,7 +162,7 @@ def test_no_two_records_that_stay_stand_for_each_other_and_what_stands_for_one_s
     kept, gone = left(lines, duplicates=rule)
     assert left([lines[number] for number in kept], duplicates=rule)[1] == {}
     for number, text in gone.items():
-        (other,) = (at for at in kept if f"that of {at}, " in text)
+        (other,) = (at for at in kept if f"the record of {at}, " in text)
         assert left([lines[other], lines[number]], duplicates=rule)[0] == [0]
     if rule == "prefix":
         read = [conversations[number] for number in kept]
@@ -258,7 +258,9 @@ def test_what_goes_is_counted_and_told_with_what_stands_for_it(here, rule, kept)
     assert len(gone) == len(told) == 24 - kept
     assert {row["log"] for row in report("sessions.jsonl") if row["left_out"] == "duplicate-record"} == gone
     for each in told:
-        (other,) = (path for path in map(str, Path("logs").rglob("*.jsonl")) if f"that of {path}, " in each["text"])
+        (other,) = (
+            path for path in map(str, Path("logs").rglob("*.jsonl")) if f"the record of {path}, " in each["text"]
+        )
         assert other not in gone
     run = json.loads(Path("out/run.json").read_text("utf-8"))
     assert run["counts"]["sessions"]["duplicates"] == 24 - kept

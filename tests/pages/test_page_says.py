@@ -91,7 +91,7 @@ def test_a_reply_for_which_another_record_stands_is_not_lost(tmp_path):
     assert "2 replies logged, 0 lost. In another session's record: 1." in page
     assert reasons(page) == ["", "no record"]
     assert 'class="key red"' not in page
-    assert "its reply is not in any record of this session: its record duplicates another one" in page
+    assert "its reply is not in any record of this session: its record duplicates another record" in page
 
 
 def named_line(model):
