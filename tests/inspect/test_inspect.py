@@ -384,7 +384,7 @@ def test_the_session_that_is_named_is_shown_alone(here, command, named, lines):
 @pytest.mark.parametrize(
     ("named", "why"),
     [
-        ("s", "several sessions begin with 's': 's1', 's10'; give more of the id"),
+        ("s", "several sessions begin with 's': 's1', 's10'; pass a longer part of the id"),
         ("x", "no session begins with 'x', and there is no such file"),
     ],
 )

@@ -38,7 +38,7 @@ def test_a_record_is_named_by_number_session_or_place(out, which, text):
     "which, problem",
     ("4", "no record 4; it has 3"),
     ("0", "no record 0; it has 3"),
-    ("s", r"several sessions begin with 's': 's1', 's2'; give more of the id"),
+    ("s", r"several sessions begin with 's': 's1', 's2'; pass a longer part of the id"),
     ("t", "no record 't'; pass a number, FILE:ROW or a session id"),
 )
 def test_what_names_no_record_is_an_error(out, which, problem):

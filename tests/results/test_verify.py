@@ -178,8 +178,8 @@ def test_a_log_whose_name_is_no_text_is_found(out):
 
 @cases("spoil, problem",
     ("nothing", lambda: Path("out/run.json").unlink(), "out/run.json: cannot be read, no run was finished there"),
-    ("no JSON", lambda: Path("out/run.json").write_text("{"), "out/run.json: is not valid JSON: convert again"),
-    ("no object", lambda: Path("out/run.json").write_text("[]"), "out/run.json: is not an object: convert again"),
+    ("no JSON", lambda: Path("out/run.json").write_text("{"), "out/run.json: not valid JSON; convert again"),
+    ("no object", lambda: Path("out/run.json").write_text("[]"), "out/run.json: not a JSON object; convert again"),
     ("another's", lambda: Path("out/run.json").write_text('{"outputs": []}'), "out/run.json: not a run.json of chatsquash"),
     ("a name that leads out", lambda: edit(lambda run: run["outputs"][0].update(path="../logs/a.jsonl")), "out/run.json: not a run.json of"),
 )  # fmt: skip

@@ -83,11 +83,11 @@ def test_a_folder_whose_files_have_no_default_is_told(tmp_path):
 WRONG = [
     ({}, "", "no chat template in this folder; looked for chat_template.jinja, chat_template.json, tokenizer_config.json"),
     ({}, "a.jinja", "cannot be read (No such file or directory)"),
-    ({"a__json": "{"}, "a.json", "is not valid JSON; a bare template has the suffix .jinja"),
-    ({"a__json": "[]"}, "a.json", "is not a JSON object"),
+    ({"a__json": "{"}, "a.json", "not valid JSON; a bare template has the suffix .jinja"),
+    ({"a__json": "[]"}, "a.json", "not a JSON object"),
     ({"a__json": "{}"}, "a.json", "has no chat_template; newer models store it in a separate file, chat_template.jinja"),
     ({"a__json": {"chat_template": {"rag": "x"}}}, "a.json", "has no template named default; it has rag"),
-    ({"a__jinja": "{% for %}"}, "a.jinja", "is not a template (line 1: Expected an expression, got 'end of statement block')"),
+    ({"a__jinja": "{% for %}"}, "a.jinja", "not a template (line 1: Expected an expression, got 'end of statement block')"),
 ]  # fmt: skip
 
 
@@ -100,5 +100,5 @@ def test_what_is_no_template_is_told(tmp_path, files, name, message):
 
 def test_a_template_that_is_no_text_is_told(tmp_path):
     (tmp_path / "a.jinja").write_bytes(b"\xff")
-    with pytest.raises(UsageError, match="is not valid UTF-8"):
+    with pytest.raises(UsageError, match="not valid UTF-8"):
         read(str(tmp_path / "a.jinja"))

@@ -79,9 +79,9 @@ def manifest(out: OutputSource) -> dict[str, Json]:
     try:
         run = orjson.loads(run_text(out))
     except ValueError:
-        raise UsageError(f"{out / RUN}: is not valid JSON: convert again") from None
+        raise UsageError(f"{out / RUN}: not valid JSON; convert again") from None
     if not isinstance(run, dict):
-        raise UsageError(f"{out / RUN}: is not an object: convert again")
+        raise UsageError(f"{out / RUN}: not a JSON object; convert again")
     return run
 
 

@@ -151,7 +151,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{file}: is not valid UTF-8") from None
+        raise UsageError(f"{file}: not valid UTF-8") from None
     except OSError as problem:
         raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
@@ -160,9 +160,9 @@ def _object(file: Path, text: str) -> dict[str, Any]:
     try:
         value = jsonio.loads(text)
     except (ValueError, RecursionError):
-        raise UsageError(f"{file}: is not valid JSON; a bare template has the suffix .jinja") from None
+        raise UsageError(f"{file}: not valid JSON; a bare template has the suffix .jinja") from None
     if not isinstance(value, dict):
-        raise UsageError(f"{file}: is not a JSON object")
+        raise UsageError(f"{file}: not a JSON object")
     return value
 
 
