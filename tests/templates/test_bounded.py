@@ -81,12 +81,12 @@ def test_a_rendering_that_nobody_could_train_on_is_none(monkeypatch):
 
 
 @cases("text, message",
-    ("a tag out of place", "{% break %}", "is not a template (SyntaxError: 'break' outside loop"),
-    ("a tag that is wrong", "a\nb {% for %}", "is not a template (line 2: Expected an expression, got 'end of statement block')"),
-    ("a test that is not there", "{{ 1 is nothing_like_it }}", "is not a template (line 1: No test named 'nothing_like_it'.)"),
-    ("blocks too deep", "{% if 1 %}" * 300 + "{% endif %}" * 300, "is not a template ("),
-    ("an expression too deep", "{{ " + "-" * 50_000 + "1 }}", "is not a template ("),
-    ("names that are none", "{{ a.b\x00 }}", "is not a template (line 1: "),
+    ("a tag out of place", "{% break %}", "not a template (SyntaxError: 'break' outside loop"),
+    ("a tag that is wrong", "a\nb {% for %}", "not a template (line 2: Expected an expression, got 'end of statement block')"),
+    ("a test that is not there", "{{ 1 is nothing_like_it }}", "not a template (line 1: No test named 'nothing_like_it'.)"),
+    ("blocks too deep", "{% if 1 %}" * 300 + "{% endif %}" * 300, "not a template ("),
+    ("an expression too deep", "{{ " + "-" * 50_000 + "1 }}", "not a template ("),
+    ("names that are none", "{{ a.b\x00 }}", "not a template (line 1: "),
     ("bytes that are no text", "\udcff", "not valid UTF-8"),
 )  # fmt: skip
 def test_what_does_not_compile_is_told(tmp_path, text, message):

@@ -80,7 +80,7 @@ def _compile(path: str, source: str) -> Template:
     except OUT_OF_MEMORY:
         raise
     except Exception as problem:  # noqa: BLE001 - jinja2 passes on errors of Python's compiler
-        raise UsageError(f"{path}: is not a template ({_describe(problem)})") from None
+        raise UsageError(f"{path}: not a template ({_describe(problem)})") from None
 
 
 def _describe(problem: Exception) -> str:
