@@ -63,7 +63,7 @@ PATTERNS = {
     "lie": _pattern(r"\b(?:lies?|lying|lay)\b", "is, is located"),
     "leave out": _pattern(r"\b(?:leaves?|left|leaving)(?: \w+)? out\b", "skip, exclude, omit"),
     "is none": _pattern(
-        r"\b(?:is|are|was|were|has|have|had|with|gives?|for|but|by) none\b(?! of)|\bnone to\b"
+        r"(?<!there )\b(?:is|are|was|were) none\b(?! of)|\b(?:with|gives?|for|but|by) none\b(?! of)|\bnone to\b"
         r"|(?<!there )\b(?:is|are|was|were) no (?!longer|more\b|less|need|different|better|worse|way|match|such)\w+",
         "is not a, is not, has no",
     ),
@@ -109,8 +109,12 @@ _IDIOMS = frozenset(
     "truncated".split()
 )
 """Participles that Python code uses as names in general."""
-_COUNTS = frozenset("carried cleaned copied joined lost refused replaced rewritten withheld written".split())
+_COUNTS = frozenset(
+    "carried cleaned copied found joined logged lost refused replaced rewritten withheld written".split()
+)
 """Participles that the output has as members, so that attributes and arguments have their names."""
+_FOREIGN = frozenset("bound checked named packed".split())
+"""Participles that libraries have as arguments and attributes."""
 PARTICIPLES = (house.PARTICIPLES | {"kept"}) - _IDIOMS
 
 _NO_PROSE = re.compile(r"<!--.*?-->|^\s*```.*?^\s*```$|^\s*<[^\n]*>$|\A---\n.*?\n---\n", re.MULTILINE | re.DOTALL)
@@ -224,7 +228,7 @@ def identifier_hits(path: Path) -> Iterator[Hit]:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 banned = PARTICIPLES - _COUNTS
             case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
-                banned = PARTICIPLES - _COUNTS
+                banned = PARTICIPLES - _COUNTS - _FOREIGN
             case _:
                 continue
         if name.strip("_").lower() in banned:

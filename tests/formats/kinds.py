@@ -176,7 +176,7 @@ _TURNS: dict[str, list[Turn]] = {
     "refusal": [asks(), says(Refusal("I cannot help with that."))],
     "custom tool call": [asks(), says(Call("call_abc", "shell", "ls -l | wc", custom=True)), answers(gives("3")), says()],
     "hosted call": [asks(), says(_SEARCH, HostedResult("srv_abc", "web_search", _FOUND, provider="anthropic"), "It is sunny.")],
-    "hosted call alone": [asks(), says("I search.", _SEARCH)],
+    "unanswered hosted call": [asks(), says("I search.", _SEARCH)],
     "source": [asks(), says("It is sunny.", Source("https://example.com/paris", "Paris"))],
     "native members": [turn("user", Text("How is the weather in Paris?", native=_CACHED)), says()],
 }  # fmt: skip

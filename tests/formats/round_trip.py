@@ -75,7 +75,7 @@ AT_LEAST = {
     "refusal": "xxxxxxxxx",
     "custom tool call": "=xxxxxxxx",
     "hosted call": "x=xxx==x~",
-    "hosted call alone": "x=xxx==x~",
+    "unanswered hosted call": "x=xxx==x~",
     "source": "xxxxx==xx",
     "native members": "~=~~~=~~~",
 }
@@ -174,7 +174,7 @@ LABELS = {
     "refusal": "refusals",
     "custom tool call": "calls to custom tools",
     "hosted call": "calls to hosted tools",
-    "hosted call alone": "calls to hosted tools",
+    "unanswered hosted call": "calls to hosted tools",
     "source": "sources",
     "native members": "provider-specific members",
 }

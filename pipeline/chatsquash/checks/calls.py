@@ -67,15 +67,15 @@ def tool_call_id(view: View) -> Iterator[Fact]:
 @check("error", looks=("undeclared calls",))
 def undeclared_tool(view: View) -> Iterator[Fact]:
     """Reported when a called tool is not defined in `tools`; reported once per tool name."""
-    called = view.once(exchanges).calls
-    undeclared = {call.name for call in called} - view.tool_names
+    calls = view.once(exchanges).calls
+    undeclared = {call.name for call in calls} - view.tool_names
     seen: dict[str, list[int]] = {}
-    for call in called if undeclared else ():
+    for call in calls if undeclared else ():
         if call.name is not None and call.name in undeclared:
             seen.setdefault(call.name, []).append(call.at)
     for name, places in seen.items():
-        calls = pluralize(len(places), "call")
-        yield Fact(f"{calls} of {quote(name)}, which is not defined in tools: log its definition", places[0])
+        count = pluralize(len(places), "call")
+        yield Fact(f"{count} of {quote(name)}, which is not defined in tools: log its definition", places[0])
 
 
 @check("warning", looks=("odd arguments",))

@@ -100,34 +100,34 @@ def repeated_conversation() -> Fact:
 
 
 @rule("warning", kind="replies")
-def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
+def replies_lost(total: int, in_records: int, lost_counts: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
     """Reported when some replies of a session are not in any of its records.
 
     The finding contains their number, the reasons, and the options that keep them.
     """
-    missing = sum(lost.values())
-    most_first = dict(sorted(lost.items(), key=lambda each: -each[1]))
+    missing = sum(lost_counts.values())
+    most_first = dict(sorted(lost_counts.items(), key=lambda each: -each[1]))
     keeps = ", ".join(f"{how} keeps {count:,}" for how, count in ways.items())
     reasons = ", ".join(count_losses(most_first)) + (f" ({keeps})" if keeps else "")
     rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {reasons}"
-    return Fact(f"{in_records:,} of {pluralize(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
+    return Fact(f"{in_records:,} of {pluralize(total, 'logged reply', 'logged replies')} are in the records; {rest}")
 
 
 @rule("error", kind="replies")
-def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fact:
+def unrelated_conversations(conversations: int, total: int, count: int) -> Fact:
     """Reported when a file contains several unrelated conversations, and most replies are not in any record.
 
     None of them is a side request, a sub-agent, a compaction or a retry of another one, and the record has less than
     half of the replies. It is written, and the exit code indicates that data is missing.
     """
     seen = f"{conversations:,} conversations without a session_id that do not continue each other"
-    return Fact(f"{seen}; the record has {carried:,} of {logged:,} replies: --complete keeps all of them")
+    return Fact(f"{seen}; the record has {count:,} of {total:,} replies: --complete keeps all of them")
 
 
 @rule("info", kind="replies")
-def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
+def reasoning_lost(total: int, reasoned: int, count: int) -> Fact:
     """Reported when the client dropped reasoning from the history, so no record contains it."""
-    seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} of them in the records"
+    seen = f"{reasoned:,} of {pluralize(total, 'reply', 'replies')} had reasoning, {count:,} of them in the records"
     return Fact(f"{seen}; --restore reasoning restores all reasoning in the log")
 
 

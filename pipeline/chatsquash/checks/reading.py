@@ -20,7 +20,7 @@ def bad_entry(reason: str) -> Fact:
     return Fact(f"entry skipped: {escape(reason)}; see reports/rejected.jsonl")
 
 
-@rule("error", kept="warning")
+@rule("error", kept_severity="warning")
 def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bool) -> Fact:
     """Reported when a file has more than one `session_id`, so it is skipped.
 
@@ -33,7 +33,7 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
     return Fact(f"{seen}: --sessions-by id separates them (--on-invalid keep --sessions-by file joins them)")
 
 
-@rule("error", kept="warning")
+@rule("error", kept_severity="warning")
 def timestamp_order(earlier_line: int, keep: bool) -> Fact:
     """Reported when an entry is earlier than the previous one, so the session is skipped.
 

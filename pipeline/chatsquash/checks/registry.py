@@ -1,7 +1,7 @@
 """The declaration of rules, and the view of a record that they check: the record, and its messages in columns.
 
 The columns are computed once per record. Nearly all records have calls of the usual form, followed by the results in
-order, so most rules can be decided from the columns alone.
+order, so most rules can be decided from the columns.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class View:
     def __init__(
         self,
         conversation: Conversation,
-        logged: list[Message] | None = None,
+        logged_messages: list[Message] | None = None,
         redefined: Redefined | None = None,
     ) -> None:
         self.tools = conversation.tools
@@ -97,7 +97,7 @@ class View:
         """The record's messages."""
         self.columns = columns(self.messages)
         """The record's messages by columns."""
-        self.logged_messages = logged
+        self.logged_messages = logged_messages
         """Its messages before calls were inlined, if available."""
         self.redefined = redefined
         """Its tools that were defined more than once, if known."""
@@ -127,14 +127,14 @@ def register(
     function: Callable[..., Any],
     kind: Kind,
     severity: Severity,
-    kept: Severity | None = None,
+    kept_severity: Severity | None = None,
     looks: tuple[Feature, ...] = (),
 ) -> Rule:
     """Register a function as a rule."""
     code = function.__name__.replace("_", "-")
     doc = function.__doc__ or ""
     place = function.__code__.co_firstlineno
-    known = Rule(code, severity, kept, kind, doc, function, function.__module__, place, looks)
+    known = Rule(code, severity, kept_severity, kind, doc, function, function.__module__, place, looks)
     RULES.append(known)
     return known
 
@@ -152,18 +152,18 @@ def check(
 
 
 def rule(
-    severity: Severity, kept: Severity | None = None, kind: Kind = "log"
+    severity: Severity, kept_severity: Severity | None = None, kind: Kind = "log"
 ) -> Callable[[Callable[P, Fact]], Callable[P, Violation]]:
     """Declare a rule that the reader or a stage applies; calling the function returns the finding.
 
     Args:
         severity: The severity of the findings.
-        kept: The severity if `--on-invalid keep` converts the session anyway.
+        kept_severity: The severity if `--on-invalid keep` converts the session anyway.
         kind: When the rule runs.
     """
 
     def declare(function: Callable[P, Fact]) -> Callable[P, Violation]:
-        known = register(function, kind, severity, kept)
+        known = register(function, kind, severity, kept_severity)
 
         @wraps(function)
         def make_violation(*args: P.args, **kwargs: P.kwargs) -> Violation:
@@ -221,8 +221,8 @@ def columns(messages: list[Message]) -> Columns:
     ids = [messages[at].get("tool_call_id") for at in results]
     contents = [messages[at].get("content") for at in results]
     last = messages[-1] if messages else None
-    matched = are_matched(calls, results, ids, len(messages) - 1)
-    return Columns(roles, kinds, last, keys, calls, results, contents, ids, matched)
+    is_matched = are_matched(calls, results, ids, len(messages) - 1)
+    return Columns(roles, kinds, last, keys, calls, results, contents, ids, is_matched)
 
 
 _role, _function, _call_id, _name, _arguments = map(itemgetter, ("role", "function", "id", "name", "arguments"))

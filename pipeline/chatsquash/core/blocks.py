@@ -38,7 +38,7 @@ class Reasoning(Struct, frozen=True, omit_defaults=True, gc=False, tag="reasonin
 
     text: str = ""
     signer: str = ""
-    """The provider that signed or encrypted the reasoning and can alone use it; empty if unknown."""
+    """The provider that signed or encrypted the reasoning and is the only one that can use it; empty if unknown."""
     signature: str = ""
     """The proof that the model wrote the text."""
     encrypted: str = ""

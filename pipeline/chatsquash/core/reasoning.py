@@ -40,7 +40,7 @@ class ReasoningParts(NamedTuple):
     source: str
     """The member that contains the text, or an empty string."""
     blocks: list[_Object]
-    """The blocks, unless they contain nothing but the text."""
+    """The blocks, unless they only contain the text."""
     unknown: list[Json]
     """Items among the blocks that are not blocks."""
 

@@ -213,11 +213,11 @@ class ReplyDataset(Dataset):
         row = self.rows.iloc[index]
         prompt, completion = list(row["prompt"]), list(row["completion"])
         before = self.tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
-        whole = self.tokenizer.apply_chat_template(prompt + completion, tokenize=False)
-        if not whole.startswith(before):
+        full = self.tokenizer.apply_chat_template(prompt + completion, tokenize=False)
+        if not full.startswith(before):
             raise ValueError(f"row {index}: the template renders the prompt differently before its completion")
         context = self.tokenizer.encode(before, add_special_tokens=False)
-        reply = self.tokenizer.encode(whole[len(before) :], add_special_tokens=False)
+        reply = self.tokenizer.encode(full[len(before) :], add_special_tokens=False)
         if len(context) + len(reply) > self.longest:
             raise ValueError(f"row {index}: longer than data.max_length, see --max-tokens")
         tokens = torch.tensor(context + reply)

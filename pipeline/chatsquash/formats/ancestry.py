@@ -65,7 +65,7 @@ def of_objects(values: Iterable[Json]) -> Ancestry:
         elif not keys and prompt is None:
             prompt = _content(value) if _is_prompt(value) else None
         elif not keys and prompt is not None and (call := _call_id(value)):
-            # Without a time and an id, the prompt alone would be equal in unrelated sessions.
+            # Without a time and an id, the prompts would be equal in unrelated sessions.
             keys = (_number(prompt, len(_IDS) + 1, call),)
             break
     return (

@@ -90,7 +90,7 @@ class RepeatedMembers(Struct):
             self._system = _Member(names, name, raw, SYSTEM) if len(raw) > _SHORT else None
 
     def verify(self, exchange: Exchange, repeats: list[_Repeat]) -> Exchange | None:
-        """Return the exchange in a line without markers; ``None`` if a marker is not in the place of its member."""
+        """Return the exchange in a line without markers; ``None`` if a marker does not replace its member."""
         for member, _ in repeats:
             if exchange.first(member.names) != member.marker:
                 return None

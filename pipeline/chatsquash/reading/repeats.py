@@ -98,7 +98,7 @@ class Array(Struct):
         start = bounds[index][0]
         shift = at - start
         low, high = index, self.count
-        # Usually one message, all messages, or all but the last one are equal; these are tried before bisecting.
+        # Usually one message, all messages, or all except the last one are equal; these are tried before bisecting.
         likely = [high - 1, high, index + 1]
         while low < high:
             probe = likely.pop() if likely else (low + high + 1) // 2

@@ -28,8 +28,8 @@ def record(value: Json) -> StoredRecord:
         raise NotARecordError(f"the line is {json_type(value)}")
     if "messages" not in value:
         readers = (preset.read for preset in _presets() if preset.read)
-        if stored := next((stored for read in readers if (stored := read(value))), None):
-            return stored
+        if stored_record := next((stored_record for read in readers if (stored_record := read(value))), None):
+            return stored_record
     messages: Json = _join_completion(value) if "completion" in value else value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
@@ -47,10 +47,10 @@ def _join_completion(value: dict[str, Any]) -> Json:
     return value.get("messages")
 
 
-def native(stored: StoredRecord) -> StoredRecord:
+def native(stored_record: StoredRecord) -> StoredRecord:
     """Return a record with native calls and results, converted from text if its preset writes them as text."""
     readers = (preset.native for preset in _presets() if preset.native)
-    return next((record for read in readers if (record := read(stored.messages))), stored)
+    return next((record for read in readers if (record := read(stored_record.messages))), stored_record)
 
 
 @cache

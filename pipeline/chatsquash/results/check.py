@@ -61,7 +61,7 @@ class Checks(NamedTuple):
     """Finds what a trainer cannot read in the value of a row."""
     private: Redactor | None = None
     """Finds secrets and personal data."""
-    inlined: bool | None = None
+    has_inlined_calls: bool | None = None
     """Whether calls are in the text; ``None``: detected per record."""
 
 
@@ -80,7 +80,7 @@ def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
     """
     if checks.arguments:
         schemas.refuse_missing()
-    without_tools, checks = _without_tools(path), checks._replace(inlined=_is_inlined(path))
+    without_tools, checks = _without_tools(path), checks._replace(has_inlined_calls=_is_inlined(path))
     for file in files(path):
         _refuse_log(path, file)
         is_empty = True
@@ -220,7 +220,7 @@ def _row(data: bytes, checks: Checks, *, without_tools: bool) -> Iterator[Violat
     extra = checks.further(row_record) if checks.further else ()
     native_record = native(row_record)
     expected = OF_TOOLS if without_tools and not native_record.tools else ()
-    is_text = is_inlined(native_record.messages) if checks.inlined is None else checks.inlined
+    is_text = is_inlined(native_record.messages) if checks.has_inlined_calls is None else checks.has_inlined_calls
     for violation in _record(native_record, is_text=is_text, checks_arguments=checks.arguments):
         if violation.code in expected:
             continue

@@ -158,8 +158,8 @@ def _overview(stats: Stats) -> Overview:
         lines = pluralize(stats.unreadable, "line that is not a record", "lines that are not records")
         headlines.append(Headline((f"{lines}:", "run chatsquash check"), "error"))
     if stats.records_refused:
-        refused = f"{pluralize(stats.records_refused, 'record')} rejected by the template,"
-        headlines.append(Headline((refused, "whose tokens are not counted"), "error"))
+        rejections = f"{pluralize(stats.records_refused, 'record')} rejected by the template,"
+        headlines.append(Headline((rejections, "whose tokens are not counted"), "error"))
     return Overview((*headlines,), (*_rows(stats),))
 
 

@@ -70,7 +70,7 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        # Python reports a lack of file descriptors as ImportError; in that case, this call raises OSError.
+        # Python reports missing file descriptors as ImportError; in that case, this call raises OSError.
         os.close(os.open(os.devnull, os.O_RDONLY))
         raise
 

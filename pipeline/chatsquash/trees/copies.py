@@ -94,7 +94,7 @@ def _on_path(path: FilePath, contents: dict[int, bytes]) -> Iterator[SampledRepl
 
 def _content(message: Message) -> bytes:
     """Return a digest of the text and calls of a message."""
-    # Copies may lack the reasoning.
+    # The reasoning may be missing in copies.
     content = {name: message.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
     return xxh3_128_digest(jsonio.dumps(content, sort_keys=True))
 

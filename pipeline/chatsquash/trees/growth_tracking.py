@@ -124,7 +124,7 @@ class GrowthTracker(Struct):
     def grown_marks(self, entry: Entry) -> list[Mark] | None:
         """Return the marks of the assistant messages of a session that only grew, if several models wrote them.
 
-        ``entry`` is the entry behind the record.
+        ``entry`` is the entry of the record.
         """
         models = {each.count: each.model for each in self.growing_requests}
         if len({*models.values()}) < 2:

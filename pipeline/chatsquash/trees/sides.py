@@ -195,7 +195,7 @@ class Sides:
         return max(lengths) > 1 or self._has_less_room(first, self._firsts[other.tree])
 
     def _similar_prompts(self, first: Reply) -> Iterator[Reply]:
-        """Yield replies to a prompt that a first request repeats: alone, with added lines, in a text or truncated."""
+        """Yield replies to a prompt that a first request repeats: unchanged, extended, truncated or in a text."""
         user = next(first.users(), None)
         if user is None:
             return

@@ -1,4 +1,4 @@
-"""The logs behind a result: entries, the outcome of each reply, and single requests, read again from the log."""
+"""The logs of a result: entries, the outcome of each reply, and single requests, read again from the log."""
 
 from __future__ import annotations
 

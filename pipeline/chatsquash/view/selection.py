@@ -115,7 +115,7 @@ def _matches(result: ViewerResult, query: SessionQuery) -> pl.DataFrame:
 
 
 def _listed_rows(matches: pl.DataFrame) -> pl.Series:
-    """Return the listed rows: all but sub-agents that are collapsed below one of these rows."""
+    """Return the listed rows: all except sub-agents that are collapsed below one of these rows."""
     under = matches["under"]
     if under.null_count() == matches.height:
         return matches["at"]

@@ -103,7 +103,7 @@ def result_of(arguments: tuple[str, ...]) -> Path | None:
     """Return the output folder among the arguments; ``None`` if they are logs.
 
     Raises:
-        UsageError: The session table of the folder is missing, or there are other arguments besides the folder.
+        UsageError: The session table of the folder is missing, or there are arguments in addition to the folder.
     """
     from chatsquash.dataset.session_table import SESSIONS
     from chatsquash.results.output import Lines, is_output, is_result

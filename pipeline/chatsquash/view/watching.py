@@ -24,7 +24,7 @@ OUTCOMES = {
     "superseded": "a later entry became the record",
     "cut": "an earlier entry became the record",
     "cleaned": "removed by cleaning",
-    "left out": "the session was skipped",
+    "skipped": "the session was skipped",
 }
 """The outcomes of entries, with their explanations."""
 _SAYS = {"Ac": "has text", "At": "calls {}", "Act": "has text and calls {}", "A": "is empty"}
@@ -141,7 +141,7 @@ class EntryWatch:
         if line not in self.remaining_lines:
             return "cleaned"
         if self.selected is None:
-            return "left out"
+            return "skipped"
         return "selected" if line == self.selected else "superseded" if line < self.selected else "cut"
 
 

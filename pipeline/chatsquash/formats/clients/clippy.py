@@ -105,7 +105,7 @@ def _without_mark(message: Object) -> Object:
     return {key: value for key, value in message.items() if key != KEY} if message["role"] == "tool" else message
 
 
-LOSES = "video, result image, result file, approval, hosted call, hosted call alone"
+LOSES = "video, result image, result file, approval, hosted call, unanswered hosted call"
 BLURS = """
 instructions, text after call, file id of Anthropic, result json obj, result json list, denied result, reasoning of
 two blocks, reasoning between, anthropic signature, anthropic redacted, openai encrypted, native members

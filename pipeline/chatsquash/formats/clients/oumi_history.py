@@ -19,7 +19,7 @@ id of Anthropic, tool call, text+call, no-arg call, args malformed, args non-obj
 unicode/big, text after call, parallel calls, results reordered, sequential calls, same tool twice, empty result,
 result json obj, result json list, result json-looking text, result image, result file, result parts, is_error, denied
 result, approval, orphan result, unanswered call, user after result, reasoning+call, reasoning between, gemini call
-sig, refusal, custom tool call, hosted call, hosted call alone, source
+sig, refusal, custom tool call, hosted call, unanswered hosted call, source
 """
 BLURS = """
 instructions, text part bounds, reasoning of two blocks, anthropic signature, anthropic redacted, openai encrypted,

@@ -219,7 +219,7 @@ def _value(block: Result) -> Json:
 LOSES = """
 developer role, developer mid, image data, image between text, image url, audio, video, pdf, file id of OpenAI, file
 id of Anthropic, result image, result file, approval, reasoning, reasoning+call, reasoning of two blocks, reasoning
-between, anthropic signature, openai encrypted, refusal, custom tool call, hosted call, hosted call alone, source
+between, anthropic signature, openai encrypted, refusal, custom tool call, hosted call, unanswered hosted call, source
 """
 BLURS = """
 instructions, text part bounds, text after call, result json list, result parts, is_error, denied result, anthropic

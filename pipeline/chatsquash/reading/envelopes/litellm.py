@@ -34,7 +34,7 @@ def fits(line: Members) -> bool:
 
 
 def unwrap(line: Members) -> Members:
-    """Return the request with its parameters, from the proxied request if the logger left out the turns."""
+    """Return the request with its parameters, from the proxied request if the logger omitted the turns."""
     return present(
         request=join_members(_with_plain_ids(_request(line), _REFERS)),
         response=_response(line),
@@ -77,7 +77,7 @@ def _with_plain_ids(body: Members, name: str) -> Members:
 
 
 def _body(line: Members) -> Members:
-    """Return the body of the proxied request, which is logged alone or with its address and headers."""
+    """Return the body of the proxied request, which is logged by itself or with its address and headers."""
     proxied = object_members(unquoted(line.get("proxy_server_request")))
     return object_members(unquoted(proxied["body"])) if "body" in proxied else proxied
 

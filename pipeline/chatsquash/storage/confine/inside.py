@@ -94,10 +94,10 @@ def _requests() -> Iterator[memoryview]:
     while len(head := source.read(8)) == 8:
         request = bytearray(int.from_bytes(head))
         with memoryview(request) as view:
-            received = 0
-            while received < len(request) and (count := source.readinto(view[received:])):
-                received += count
-            if received < len(request):
+            size = 0
+            while size < len(request) and (count := source.readinto(view[size:])):
+                size += count
+            if size < len(request):
                 return
             yield view
 

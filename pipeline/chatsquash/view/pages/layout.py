@@ -64,7 +64,7 @@ def _header(result: ViewerResult | None) -> Html:
 
 
 def short(text: object, most: int = _SHORT) -> str:
-    """Shorten a name or path to its end, which says more than its beginning."""
+    """Shorten a name or path to its end, which is more informative than its beginning."""
     whole = str(text)
     end = escape(whole[-2 * most :])  # of which hardly more is shown
     return end if len(end) <= most and len(whole) <= most else f"…{end[1 - most :]}"

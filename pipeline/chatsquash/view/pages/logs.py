@@ -45,9 +45,11 @@ def log_page(
 ) -> Html:
     """Return the page of a record next to its log."""
     window = conversation.window(message)
-    left = tag("div", toolbar(conversation), section(conversation, window), pages(conversation, window), class_="side")
+    parts = (toolbar(conversation), section(conversation, window), pages(conversation, window))
+    record_side = tag("div", *parts, class_="side")
     right = tag("div", *_log(conversation, logs, session_log, first), class_="side log", id="log")
-    body = [*head(conversation, "log"), tag("div", with_secrets(conversation, window, [left]), right, class_="sides")]
+    sides = tag("div", with_secrets(conversation, window, [record_side]), right, class_="sides")
+    body = [*head(conversation, "log"), sides]
     data = attributes(conversation, window) | {"data_base": url(conversation.result, "s", conversation.at, "log")}
     return page(
         short(conversation.row["session"] or "session", 40),
@@ -129,7 +131,7 @@ def _entry(
     links: list[Child] = []
     if row.is_read:
         to = session_url(conversation, "log", row.line), session_url(conversation, "log", row.line, "difference")
-        links += [tag("a", "the request", href=to[0]), tag("a", "what it changes", href=to[1])]
+        links += [tag("a", "the request", href=to[0]), tag("a", "its changes", href=to[1])]
         summary += [
             f"{' '.join(_sentences(row))} ",
             tag("span", f"{row.outcome}: {OUTCOMES[row.outcome]}", class_="fate"),
@@ -191,7 +193,7 @@ def _links(conversation: Conversation, session_log: LoggedSession, entry: Logged
     """Render the links to the other pages of a request, and to the same page of the requests before and after it."""
     behind = next((row.line for row in session_log.rows if row.line > entry.line and row.is_read), None)
     links: list[Child] = [tag("a", "All entries", href=session_url(conversation, "log"))]
-    for name, said in (("", "The request"), ("difference", "What it changes")):
+    for name, said in (("", "The request"), ("difference", "Its changes")):
         to = session_url(conversation, "log", entry.line, *filter(None, (name,)))
         links.append(tag("span", said, aria_current="page") if name == now else tag("a", said, href=to))
     for at, said, rel in ((entry.line_before, "Previous request", "prev"), (behind, "Next request", "next")):

@@ -33,7 +33,7 @@ MEMBERS = ("role", "messages")
 
 LOSES = "developer role, developer mid, refusal, custom tool call, source"
 BLURS = """
-instructions, file id of OpenAI, file id of Anthropic, hosted call, hosted call alone, native members
+instructions, file id of OpenAI, file id of Anthropic, hosted call, unanswered hosted call, native members
 """
 
 __all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "fits"]

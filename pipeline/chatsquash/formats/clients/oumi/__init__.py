@@ -17,7 +17,7 @@ MEMBERS = ("messages",)
 
 LOSES = """
 developer role, developer mid, audio, video, pdf, file id of OpenAI, file id of Anthropic, result file, approval,
-orphan result, refusal, custom tool call, hosted call, hosted call alone, source
+orphan result, refusal, custom tool call, hosted call, unanswered hosted call, source
 """
 BLURS = """
 instructions, text after call, result json obj, result json list, is_error, denied result, reasoning of two blocks,

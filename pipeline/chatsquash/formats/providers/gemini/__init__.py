@@ -19,7 +19,7 @@ READS = ("candidates", "promptFeedback")
 
 LOSES = """
 developer role, developer mid, file id of OpenAI, file id of Anthropic, approval, refusal, custom tool call, hosted
-call, hosted call alone, source
+call, unanswered hosted call, source
 """
 """The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = """

@@ -17,7 +17,7 @@ READS = ("message", "done_reason")
 
 LOSES = """
 developer role, developer mid, image url, audio, video, pdf, file id of OpenAI, file id of Anthropic, result file,
-approval, refusal, custom tool call, hosted call, hosted call alone, source
+approval, refusal, custom tool call, hosted call, unanswered hosted call, source
 """
 """The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = """

@@ -45,7 +45,7 @@ def dump(conversation: Conversation) -> Json:
     return write.dump(conversation)
 
 
-LOSES = "video, result image, result file, approval, hosted call, hosted call alone"
+LOSES = "video, result image, result file, approval, hosted call, unanswered hosted call"
 """The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = """
 instructions, text after call, file id of Anthropic, result json obj, result json list, is_error, denied result,

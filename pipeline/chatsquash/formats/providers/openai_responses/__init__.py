@@ -24,7 +24,7 @@ READS = ("output", "status", "object", "incomplete_details")
 
 LOSES = """
 audio, video, approval, asst asst, reasoning, reasoning+call, reasoning of two blocks, reasoning between, anthropic
-signature, refusal, hosted call, hosted call alone, source
+signature, refusal, hosted call, unanswered hosted call, source
 """
 """The kinds of content that lose information when written, by their names in ``docs/formats.md``."""
 BLURS = """
