@@ -221,7 +221,7 @@ def redact(
     force: bool = False,
     on_finding: Callable[[Finding], None] | None = None,
 ) -> RedactionSummary:
-    """Copy datasets with placeholders for secrets and personal data, as ``chatsquash redact`` does.
+    """Copy datasets, replacing secrets and personal data with placeholders, as ``chatsquash redact`` does.
 
     Args:
         inputs: JSONL or Parquet files, folders or globs.

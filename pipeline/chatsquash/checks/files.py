@@ -71,7 +71,7 @@ def joined(files: int, both: int, alone: int) -> Fact:
 
 @rule("warning")
 def joined_texts(differing: int, both: int) -> Fact:
-    """Reported when with `--join`, a reply differs between the agent's file and the gateway log.
+    """Reported when a joined reply differs between the agent's file and the gateway log.
 
     The record contains the gateway's text, which is the model's.
     """

@@ -239,7 +239,7 @@ def unreadable_log(reason: str) -> Fact:
 
 @rule("error")
 def cut_short(reason: str) -> Fact:
-    """Reported when a log is damaged, truncated or exceeds a limit; only the part before that point is converted."""
+    """Reported when a log is damaged or truncated, or exceeds a limit; only the part before that point is converted."""
     return Fact(f"only the beginning of the log was read: {escape(reason)}; look for an intact copy")
 
 

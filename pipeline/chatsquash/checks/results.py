@@ -104,7 +104,7 @@ def unanswered_call(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("unmatched results",))
 def tool_result_without_call(view: View) -> Iterator[Fact]:
-    """Reported when a tool result does not match any call of its block."""
+    """Reported when a tool result does not match any call in its block."""
     pairs = view.once(exchanges)
     for result in pairs.strays:
         if result.key is not None:

@@ -99,7 +99,7 @@ def shape_changed(kinds: Mapping[str, int]) -> Fact:
 
 @rule("warning")
 def float_rounded(spellings: Sequence[str], count: int) -> Fact:
-    """Reported when Hugging Face datasets would round a number when it loads the JSON."""
+    """Reported when Hugging Face datasets would round a number while loading the JSON."""
     some = ", ".join(spellings[:3]) + (", …" if count > 3 else "")
     return Fact(f"{pluralize(count, 'number')} that datasets rounds on loading: {some} (log them as strings)")
 

@@ -98,7 +98,7 @@ def _shown_template(template: str | None, *, as_json: bool) -> str:
 
 
 def _trainer(name: str | None, template: str | None) -> tuple[str | None, Requirements | None, str | None]:
-    """Return the trainer whose rendering is used, else the requirements of that trainer; and the template."""
+    """Return the trainer whose rendering is used, or else the requirements of that trainer; and the template."""
     if name is None:
         return None, None, template
     from chatsquash.dataset import trainers

@@ -243,7 +243,7 @@ def exists(folder: Path) -> bool:
 
 
 def find(folder: Path, logs: Iterable[str]) -> Settings | None:
-    """Find the settings for a working folder: in the folder itself, else in the nearest parent up to the repository.
+    """Find the settings for a working folder: in the folder itself, or else in the nearest parent up to the repository.
 
     Outside a repository only the working folder is searched. Files inside the logs are ignored.
 

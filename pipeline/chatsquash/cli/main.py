@@ -26,7 +26,7 @@ CHAPTERS = {
         "convert": "Convert session logs into a dataset.",
         "shards": "Divide session logs into shards for several machines.",
         "merge": "Join finished results, or the shards of a run.",
-        "redact": "Copy datasets with placeholders for secrets and personal data.",
+        "redact": "Copy datasets, replacing secrets and personal data with placeholders.",
     },
     "Look at logs and datasets": {
         "sources": "List the sessions of agents on this machine.",

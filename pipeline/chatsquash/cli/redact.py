@@ -26,7 +26,7 @@ from chatsquash.cli.printing import print_overview
 @option("--force", is_flag=True, help="Replace existing files.")
 @option("--quiet", "-q", is_flag=True, help="Do not print progress or a summary.")
 def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **values: Any) -> int:
-    """Copy datasets (JSONL or Parquet) with placeholders for secrets and personal data.
+    """Copy datasets (JSONL or Parquet), replacing secrets and personal data with placeholders.
 
     IN are files, folders or globs. Records keep their shape, order and files. Records that cannot be searched are
     skipped and reported, and the exit code is 3.

@@ -44,7 +44,7 @@ class SessionInputs(Protocol):
         """Yield each session for the pre-pass, before ``sessions``; lines of records in journals may be missing."""
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
-        """Yield each session; records in journals have the places of their lines."""
+        """Yield each session; records that are in journals have only the positions of their lines."""
 
     def acknowledge(self, log: Log, outcome: Outcome) -> None:
         """Record that a session was written."""

@@ -1,4 +1,4 @@
-"""The progress of a conversion: a bar on terminals, else lines of text or JSON."""
+"""The progress of a conversion: a bar on terminals, otherwise lines of text or JSON."""
 
 from __future__ import annotations
 

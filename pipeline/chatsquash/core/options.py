@@ -1,8 +1,8 @@
 """All options of a conversion, each declared once.
 
-The command line with its help and environment variables, the validation of values, ``run.json``, the decision what a
-rerun reuses, and the docs are derived from these declarations. To add an option, add a field, with the options that it
-requires or conflicts with. Other rules belong in ``option_rules``.
+The command line with its help and environment variables, the validation of values, ``run.json``, the decision about
+what a rerun reuses, and the docs are derived from these declarations. To add an option, add a field, with the options
+that it requires or conflicts with. Other rules belong in ``option_rules``.
 """
 
 # No ``from __future__ import annotations``: the declarations need the types of the fields at run time.

@@ -47,7 +47,7 @@ class DatasetCommit(Commit):
 
 
 def read_memory(out: Folder) -> tuple[bytes, bool]:
-    """Return the memory of the last run and whether all its files are unchanged; empty if this is unknown."""
+    """Return the memory of the last run, empty if there is none, and whether all its files are unchanged."""
     try:
         state = msgspec.json.decode(out.read(f"{OURS}/{_STATE}"), type=Committed)
     except (OSError, ValueError, RecursionError):

@@ -77,8 +77,8 @@ def strip_tags(thought: str) -> str:
 def inline_thought(text: str, thought: str) -> str:
     """Return text preceded by reasoning in one block.
 
-    Text that already contains this reasoning in a block is unchanged. Other reasoning at the beginning is moved into
-    the same block, after this one; empty blocks are removed.
+    Text that already contains this reasoning in a block is returned unchanged. Other reasoning at the beginning is
+    moved to the same block, after this reasoning; empty blocks are removed.
     """
     thought = strip_tags(thought)
     existing, rest = _leading(text, thought)

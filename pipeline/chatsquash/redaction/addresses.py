@@ -196,7 +196,7 @@ def _pattern(text: str) -> str:
 
 
 def _plain_address(text: str, floor: int, match: re.Match[str]) -> Address:
-    """Return the address around a sign as written; its local part or domain may be empty."""
+    """Return the address around an ``@`` sign, as written; its local part or domain may be empty."""
     sign, end = match.span()
     domain = match.end("sign")
     if end - domain > _DOMAIN_MAX:

@@ -98,7 +98,7 @@ class Anonymizer:
         return [redaction(hit, count, self._placeholders, hashes=self._hashes) for hit, count in counts.items()]
 
     def value(self, value: Json) -> Json:
-        """Replace all addresses in the strings of a JSON value except keys; without any, return the same object."""
+        """Replace all addresses in the strings of a JSON value, not keys; if there are none, return the same value."""
         if isinstance(value, str):
             return self.text(value)
         inside: list[Inside] = [(value, -1, None)]
@@ -118,8 +118,8 @@ class Anonymizer:
     def messages(self, messages: list[Message]) -> tuple[list[Message], list[bytes] | None]:
         """Replace addresses in messages, and return them with their encoded JSON in batches.
 
-        The JSON shows quickly which messages may contain addresses. It is ``None`` if the fast encoder cannot encode a
-        message.
+        The JSON can be searched quickly for messages that may contain addresses. It is ``None`` if the fast encoder
+        cannot encode a message.
         """
         try:
             chunks = [orjson.dumps(messages[at : at + _AT_ONCE])[1:-1] for at in range(0, len(messages), _AT_ONCE)]

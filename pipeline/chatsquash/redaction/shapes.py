@@ -198,7 +198,7 @@ class Words:
         self._find = _multi_pattern_search(list(longer_words)) or _each_word_search(list(longer_words))
 
     def any_in(self, lower: bytes) -> bool:
-        """Return whether a short text contains a word; flags must follow a space."""
+        """Return whether a short text contains any of the words; option flags must follow a space."""
         return bool(self._any.search(lower))
 
     def places(self, text: Bytes) -> list[tuple[int, str]]:

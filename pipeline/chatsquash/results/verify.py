@@ -1,4 +1,4 @@
-"""Verifies an output folder against its ``run.json``, and logs against their hashes at conversion."""
+"""Verifies an output folder against its ``run.json``, and logs against the hashes recorded at conversion."""
 
 from __future__ import annotations
 

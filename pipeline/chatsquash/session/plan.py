@@ -69,7 +69,7 @@ class EntryObserver(Protocol):
     """Observes the entries of a session during the conversion."""
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
-        """Pass on the entries as they were read."""
+        """Observe the entries as they were read."""
 
     def watch_cleaned(self, items: EntryStream) -> EntryStream:
         """Pass on the entries after cleaning and validation."""
@@ -261,7 +261,7 @@ def _encoder(options: Options) -> Callable[[Conversation], RecordLine]:
 
 
 def _joined_messages(options: Options) -> MessageFilter | None:
-    """Return a filter for the messages whose texts are joined: all for presets, else only those with inlined calls."""
+    """Return a filter for messages whose texts are joined: all for presets, otherwise only those with inlined calls."""
     if options.preset != presets.DEFAULT:
         return lambda message: True  # noqa: ARG005
     if not options.json_tool_calls:

@@ -180,7 +180,7 @@ def _rows(
     sampling: Sampling,
     records: list[tuple[Sample, Record]],
 ) -> list[ReplyOutcome]:
-    """Return the outcome of every reply: in the sample that trains on it, else in the first that has it as context."""
+    """Return every reply's outcome: in the sample that trains on it, or else in the first that has it as context."""
     filters = of_records(sampling.request.options)
     placements: list[Placement[LogPath]] = []
     remaining = replies.keys() - selection.with_sample(replies)
@@ -266,7 +266,7 @@ def of_document(
 
 
 def _placements(placement: Placement[FilePath], sampling: Sampling, samples: list[Sample]) -> list[Placement[FilePath]]:
-    """Return a placement for each sample; a reply is in the sample that trains on it, else in the first one."""
+    """Return a placement for each sample; a reply is in the sample that trains on it, or else in the first one."""
     marks = [by_ordinal(sampling.marks(sample)) for sample in samples]
     places: dict[int, int] = {}
     for index, of_sample in enumerate(marks):

@@ -1,4 +1,4 @@
-"""Select the snapshot that becomes the record, with the tools defined up to it."""
+"""Select the snapshot that becomes the record, with the tools defined up to that point."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _short_tail(best: Entry, last: Entry) -> LineFinding:
 def _snapshot(
     best: Entry, tools: list[Tool], settled: _EntryRange, all_: _EntryRange, redefined: RedefinedTools | None
 ) -> Snapshot:
-    """Build the snapshot of an entry from the totals up to it and those of the whole log."""
+    """Build the snapshot of an entry from the totals up to that entry and those of the entire log."""
     before, before_size = settled.entries - 1, settled.size - best.size
     after, after_size = all_.entries - settled.entries, all_.size - settled.size
     times = settled.started_at, settled.ended_at

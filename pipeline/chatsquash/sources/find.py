@@ -370,7 +370,7 @@ class _Search(Struct):
         return True
 
     def _note_output(self, folder: str, real_path: str) -> None:
-        """Count and report an output of another run once."""
+        """Count and report the output of another run, unless this was already done."""
         if real_path not in self.outputs:
             self.outputs.add(real_path)
             self.discovery.others[EARLIER_OUTPUT] += 1

@@ -14,7 +14,7 @@ _PIECE = 1 << 18
 
 
 class UnfoldedFile(ExpandedFile):
-    """The lines of an export, treated as decompressed data; seeking backwards creates them again from the start."""
+    """The lines of an export, treated as decompressed data; seeking backwards regenerates them from the start."""
 
     def __init__(self, file: io.FileIO | ExpandedFile, kind: Unfolding, options: Options) -> None:
         self.unfolding, self.options = kind, options

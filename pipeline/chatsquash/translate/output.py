@@ -106,7 +106,7 @@ class _File:
 
 
 class _Folder:
-    """A folder with a file for each document; a new folder appears at once, with all its files."""
+    """A folder with a file for each document; a new folder is created atomically, with all its files."""
 
     def __init__(self, path: Path, staging: StagedFiles, *, is_new: bool) -> None:
         self._path, self._staging, self._is_new = path, staging, is_new

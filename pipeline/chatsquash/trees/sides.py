@@ -212,7 +212,7 @@ class Sides:
 
     @cached_property
     def _by_prompt(self) -> dict[int | str, list[Reply]]:
-        """For each user text and its first and last line, the replies in the longest tree and with the most room."""
+        """Map user texts, and their first and last lines, to the replies in the longest tree and with the most room."""
         replies: dict[int | str, list[Reply]] = {}
         for reply in self._replies:
             for number, message in reply.users():

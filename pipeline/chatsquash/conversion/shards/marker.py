@@ -90,7 +90,7 @@ def expectation(listing: Listing, shard: Shard, key_fingerprint: str | None) -> 
 
 
 def read(place: Place, shard: Shard) -> Marker | None:
-    """Read the marker of a shard; ``None`` if it is not converted. Raises ``UsageError`` if the marker is damaged."""
+    """Read the marker of a shard, or return ``None`` if it does not exist; raises ``UsageError`` if damaged."""
     try:
         marker = msgspec.convert(jsonio.loads(place.read(shard.marker)), Marker)
     except FileNotFoundError:

@@ -179,7 +179,7 @@ class AgentFiles(Struct, eq=False, dict=True):
         return ((view, by_view[id(view)]) for view in self.views if id(view) in by_view)
 
     def _parent(self, view: AgentView, owners: dict[int, LogPath]) -> LogPath | None:
-        """Return the parent of a conversation: the one whose call started it, else the one named in its file."""
+        """Return the parent of a conversation: the one whose call started it, or else the one named in its file."""
         started_by, parent = view.place.root_origin, view.place.parent
         call_id = (
             started_by.call
@@ -295,7 +295,7 @@ class AgentReply(Struct, frozen=True):
 
     @property
     def reply(self) -> Message:
-        """The reply as the gateway logged it in a later request, else as in the agent's file."""
+        """The reply as logged by the gateway in a later request; otherwise, as in the agent's file."""
         if self.base and self.place is not None:
             return self.base.messages[self.place]
         message = self.view.message(self.number)

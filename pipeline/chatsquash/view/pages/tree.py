@@ -167,7 +167,7 @@ def _node(conversation: Conversation, node: Node) -> Iterator[Child]:
 
 
 def _path_url(conversation: Conversation, node: Node, lines: list[int]) -> str:
-    """Return the URL of a path: its first reply in a record, else its last request in the log."""
+    """Return the URL of a path: its first reply in a record, or else its last request in the log."""
     if to := first_url(conversation, node.part.rows, node.replies):
         return to
     is_of_requests = lines and not node.part.session_log.messages

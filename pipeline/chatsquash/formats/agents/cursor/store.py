@@ -260,7 +260,7 @@ def stored_message(message: Object, is_summary: bool) -> StoredMessage:
 def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
     """Return the first list, then the lists before compactions, then branches, in order of creation.
 
-    Lists that another list continues are skipped, including lists that end with an incomplete state of its reply.
+    Lists that another list continues are skipped, even if they end with an incomplete version of a reply in it.
     """
     if not lists or not lists[0]:
         return []

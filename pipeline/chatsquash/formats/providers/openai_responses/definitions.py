@@ -1,4 +1,4 @@
-"""Load and write tool definitions in requests and items of OpenAI Responses."""
+"""Load and write tool definitions in OpenAI Responses requests and items."""
 
 from __future__ import annotations
 
