@@ -87,7 +87,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 
 
 def _shown_template(template: str | None, *, as_json: bool) -> str:
-    """Return the template for ``--show``; raise ``UsageError`` without one, or for options without effect there."""
+    """Return the template for ``--show``; raise ``UsageError`` if it is missing or other options have no effect."""
     if as_json:
         raise click.UsageError("--json has no effect with --show; use only one of them")
     if is_typed("fail_on"):

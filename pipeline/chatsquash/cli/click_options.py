@@ -270,7 +270,7 @@ _BY_NAME = {
     **dict.fromkeys(("output", "single_file", "report", "force", "replace"), "Output"),
     **dict.fromkeys(("fail_on", "strict"), "Checks"),
 }
-"""The chapters of options that have no group, or that are listed in another chapter than their group."""
+"""The chapters of options that have no group, or that are listed in a different chapter from their group."""
 _MOST_USED = {
     "complete": ("--complete", "Keep every reply, in the context in which it was sampled."),
     "success": ("--success", "Only write conversations that are known to have ended well."),

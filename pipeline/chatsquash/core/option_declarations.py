@@ -65,7 +65,7 @@ class OptionDeclaration(NamedTuple):
     most: int | None = None
     why_most: str = ""
     metavar: str | None = None
-    """The placeholder for the value in ``--help``; with one, the command line does not check the choices."""
+    """The placeholder for the value in ``--help``; if set, the command line does not check the choices."""
     flag_name: str = ""
     """The option on the command line, if it differs from the field name."""
     short: str = ""

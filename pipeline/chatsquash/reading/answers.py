@@ -134,7 +134,7 @@ class Answers(Struct):
             base = self._by_id.get(key) if key else None
         else:
             duplicate = self._by_id.get(_own_id(exchange) or _line_key(exchange, turns))
-            # The same line logged twice, recognized by its response id or, without one, by its time and content.
+            # The same line logged twice, recognized by its response id or, if it has none, by its time and content.
             if duplicate and duplicate.conversation == conversation:
                 return duplicate.before
             base = self._by_conversation.get(conversation)

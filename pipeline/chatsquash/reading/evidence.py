@@ -193,7 +193,7 @@ def _usual(shapes: list[Shape]) -> Shape:
 
 
 def _contradicts(line: _Evidence | None, first: _Evidence) -> bool:
-    """Return whether a line has evidence of another format than the first line."""
+    """Return whether a line has evidence of a different format from the first line's."""
     if line is None:
         return False
     is_other = line.exchange.name != first.exchange.name or line.shape != first.shape

@@ -49,7 +49,7 @@ def split(
         options: The options of the run.
         expanded: A folder for expanded copies of compressed logs, so that lines can be read by their place. Without it,
             everything before a line is expanded to read the line.
-        parts_of: Determines the sessions by other means than ids.
+        parts_of: Determines the sessions by means other than ids.
     """
     options = options or Options()
     parts_of = parts_of or by_ids

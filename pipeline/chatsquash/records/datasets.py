@@ -82,7 +82,7 @@ def complete_rows(path: str) -> Iterator[DatasetRow]:
 
 
 def files(path: str) -> list[Path]:
-    """Return the files of a dataset, sorted by name; raise ``UsageError`` for a folder without any."""
+    """Return the files of a dataset, sorted by name; raise ``UsageError`` for a folder without such files."""
     refuse_remote(path)
     folder = Path(path)
     if not folder.is_dir():

@@ -38,7 +38,7 @@ class StoredRecord(NamedTuple):
 
     messages: list[Any]
     tools: Json
-    """The stored definitions, wrapped or flat; ``None`` without any."""
+    """The stored definitions, wrapped or flat; ``None`` if there are none."""
     places: list[int] | None = None
     """The stored index of each message, if the messages were converted."""
 

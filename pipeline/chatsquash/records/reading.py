@@ -118,5 +118,5 @@ def message_texts(message: Message) -> list[str]:
 
 
 def definitions(record: StoredRecord) -> str:
-    """Return the definitions of a record as JSON; empty without any."""
+    """Return the definitions of a record as JSON; empty if there are none."""
     return jsonio.dumps(record.tools).decode() if record.tools else ""

@@ -21,7 +21,7 @@ _MESSAGES = 30
 
 
 def title(messages: list[Message]) -> str | None:
-    """Return the beginning of the first nonempty user message, in one line; ``None`` without one."""
+    """Return the beginning of the first nonempty user message, in one line; ``None`` if there is none."""
     prompts = (prompt_text(message) for message in messages if message["role"] == "user")
     text = next(filter(None, prompts), None)
     return None if text is None else one_line(text)

@@ -367,7 +367,7 @@ def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
     """Return the snapshot of a conversation: its last entry, with the tools that its requests define."""
     replies = path.last.path()
     tools = ToolUnion(last_tools)
-    # Requests in the history may define other tools than the conversation's own requests. If those define none, the
+    # Requests in the history may define different tools from the conversation's own requests. If those define none, the
     # calls in the history still need their definitions.
     for reply in [each for each in path.own if each.tools] or replies:
         for _ in tools.offer(reply.tools, reply.line):

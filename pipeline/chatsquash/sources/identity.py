@@ -65,7 +65,7 @@ def identify(log: Log, file: BinaryIO | None = None, hashed: LogHash | None = No
 def _ends(log: Log, file: BinaryIO | None, hashed: LogHash | None) -> bytes:
     if inside := container(log.display_path):
         return _archive_ends(inside[0])
-    if is_remote(log.display_path):  # ``modified`` contains the ETag; without one, the log counts as changed
+    if is_remote(log.display_path):  # ``modified`` contains the ETag; if there is none, the log counts as changed
         return b"" if log.modified is not None else os.urandom(16)
     if file is not None and not log.is_copy:
         return (hashed and hashed.ends(log)) or _read_ends(log, file.fileno())

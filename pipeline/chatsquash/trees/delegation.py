@@ -100,7 +100,7 @@ def _unanswered(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
 
 
 def _has_other_settings(caller: Reply, first: Reply) -> bool:
-    """Return whether a conversation has other tools or another system prompt than its possible caller."""
+    """Return whether a conversation has different tools or a different system prompt from its possible caller."""
     return first.tools != caller.tools or not is_similar_prompt(caller.system, first.system)
 
 

@@ -334,7 +334,7 @@ class Trees(Struct):
         """Match an assistant message with a logged reply; return the reply's chains, or else the given ones."""
         is_cut = bool(self.recognised) and self.recognised[-1].how == "cut"
         how: How = "appended"
-        # An exact match of the history is the common case. Reworded histories are only searched without one.
+        # An exact match of the history is the common case. Reworded histories are searched only if there is none.
         reply = self.index.with_chain(chain) or self._choice(chain)
         if reply is None:
             how = "rewritten"

@@ -262,7 +262,7 @@ class SessionValues:
             self._hits.setdefault(name, set()).update(hit._replace(start=0, end=0) for hit in hits)
 
     def redactor_of(self, value: Any) -> Redactor | None:
-        """Return a redactor for the values detected in the session of a record; ``None`` without any."""
+        """Return a redactor for the values detected in the session of a record; ``None`` if there are none."""
         name = value.get(SESSION) if isinstance(value, dict) else None
         if not isinstance(name, str) or name not in self._hits:
             return None

@@ -161,7 +161,7 @@ def _split(message: Message, block: list[Message]) -> list[Message] | None:
     rest = list(block)
     result: list[Message] = []
     for call in calls:
-        # Results may be logged in another order than their calls.
+        # Results may be logged in a different order from their calls.
         place = _result_index(call, rest)
         if place is None:
             return None

@@ -75,7 +75,7 @@ class _Messages:
         """The ids of the calls that were answered since that message."""
 
     def add(self, turn: LoggedTurn) -> None:
-        """Add an item; items of other roles than the assistant become separate messages."""
+        """Add an item; items with roles other than the assistant's become separate messages."""
         item = turn.turn
         item_type = item.get("type")
         if item_type in _ASSISTANT or (

@@ -46,7 +46,7 @@ def _are_instructions(part: Json) -> bool:
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
-    """Load a turn; turns of other roles than the model become one turn per run of results or of other parts."""
+    """Load a turn; turns with roles other than the model's become one turn per run of results or of other parts."""
     if not isinstance(turn, dict):
         raise TurnError("is not an object")
     parts = open_turn(turn)

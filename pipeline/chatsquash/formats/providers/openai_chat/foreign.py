@@ -39,7 +39,7 @@ _ROLE_AND_TEXT = 2
 
 
 def is_foreign(message: Any) -> bool:
-    """Return whether a message has calls, results, reasoning or media in another form than OpenAI's."""
+    """Return whether a message has calls, results, reasoning or media in a form other than OpenAI's."""
     content, calls = message.get("content"), message.get("tool_calls")
     if type(content) is list and any(map(_is_foreign_part, content)):
         return True

@@ -20,7 +20,7 @@ def _is_item(turn: Object) -> bool:
 
 
 def _has_items(body: Object) -> bool:
-    """Return whether the input has items, or is empty in a request without other members than tools."""
+    """Return whether the input has items, or is empty in a request without members other than tools."""
     if any(key in body for key in _OTHER_APIS):
         return False
     has_turns = any(turn.get("role") in ROLES or _is_item(turn) for turn in objects(body.get("input")))

@@ -153,7 +153,7 @@ def _role(item: Json) -> str:
 
 
 def _input_turn(item: Object, role: str) -> Turn:
-    """Load a message of another role than the assistant, or an item of another type with this role."""
+    """Load a message with a role other than the assistant's, or an item of another type with such a role."""
     if type_of(item) != "message":
         return Turn(role, (Other(PROVIDER, {ITEM: item}),))
     blocks = blocks_of(item.get("content"))
