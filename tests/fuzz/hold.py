@@ -100,7 +100,7 @@ def _has_foreign(line: bytes) -> bool:
 
 def _as_read(data: bytes) -> bytes:
     """A log of one exchange on several lines with that exchange on one line; other logs as they are."""
-    objects, broken, _ = contents.parse(data)
+    objects, broken, *_ = contents.parse(data)
     first = next((line for line in data.split(b"\n") if not is_blank(line)), b"")
     is_one = len(objects) == 1 and not broken and envelopes.recognise(first) is None
     return as_line(data) or data if is_one else data

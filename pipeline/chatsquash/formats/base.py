@@ -276,6 +276,8 @@ class DocumentFormat(AnyFormat):
     """Return the evidence that a file has this format, in words; the objects are its lines, or its single value."""
     MEMBERS: tuple[str, ...] | None = None
     """Members of which every file of the format has at least one; a name that ends with a dot is a prefix."""
+    TYPES: tuple[str, ...] | None = None
+    """Values of the member ``type`` of which every file of the format has at least one."""
     conversations: Callable[..., list[Conversation]]
     """Load the conversations in a file from its objects; raises ``TurnError`` with the place of malformed content.
     In addition to the objects, the function may have these arguments:

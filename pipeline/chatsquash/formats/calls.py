@@ -171,7 +171,7 @@ class ResultContent(Struct, frozen=True):
 
 def arguments(value: Json, missing: str = "{}") -> str:
     """Return arguments as a string; the string in ``UNPARSED`` is restored."""
-    if isinstance(value, dict) and list(value) == [UNPARSED] and isinstance(value[UNPARSED], str):
+    if isinstance(value, dict) and len(value) == 1 and isinstance(value.get(UNPARSED), str):
         return str(value[UNPARSED])
     return missing if value is None else value if isinstance(value, str) else compact(value)
 

@@ -103,13 +103,15 @@ def recognise(objects: list[Json]) -> RecognisedDocument | None:
 
 
 def _possible(objects: list[Json]) -> list[str]:
-    """Return the formats whose ``MEMBERS`` occur in a file."""
+    """Return the formats whose ``MEMBERS`` and ``TYPES`` occur in a file."""
     # Only objects have members, so every format is possible for other values.
     if not all(type(each) is dict for each in objects):
         return list(names())
-    # Collecting the members for all formats together is faster than searching the objects for each format.
+    # Collecting the members and types for all formats together is faster than searching the objects for each format.
     members = set[str]().union(*objects)
-    return [name for name in names() if _may_match(members, get_format(name).MEMBERS)]
+    types = {line_type for each in objects if type(line_type := each.get("type")) is str}
+    candidates = [name for name in names() if _may_match(members, get_format(name).MEMBERS)]
+    return [name for name in candidates if (own := get_format(name).TYPES) is None or not types.isdisjoint(own)]
 
 
 def _may_match(members: set[str], expected_members: tuple[str, ...] | None) -> bool:

@@ -36,7 +36,8 @@ def count(value: Json) -> int | None:
 
 def total(holder: Json, *names: str) -> int | None:
     """Return the sum of the members that are token counts; ``None`` without any token counts."""
-    counts = [tokens for name in names if (tokens := count(at(holder, name))) is not None]
+    holder = members(holder)
+    counts = [tokens for name in names if (tokens := count(holder.get(name))) is not None]
     return sum(counts) if counts else None
 
 

@@ -53,13 +53,16 @@ class ParsedContent(NamedTuple):
     """The lines that are not JSON."""
     lines: list[int]
     """For each object, the number of its first line, counted from 1."""
+    line_count: int
+    """The number of lines in the file; the last one needs no line feed."""
 
 
 def parse(data: bytes) -> ParsedContent:
     """Parse the content of a file; raises ``NoDocumentError``."""
     if not _has_lines(data):
         try:
-            return ParsedContent([jsonio.loads(data.removeprefix(BYTE_ORDER_MARK))], [], [1])
+            value = jsonio.loads(data.removeprefix(BYTE_ORDER_MARK))
+            return ParsedContent([value], [], [1], data.count(b"\n") + (not data.endswith(b"\n")))
         except (ValueError, RecursionError):
             pass
     return _of_lines(data)
@@ -80,7 +83,7 @@ def _has_lines(data: bytes) -> bool:
 def _of_lines(data: bytes) -> ParsedContent:
     """Parse the lines that are not blank."""
     objects, rejected, lines = list[Json](), list[RejectedLine](), list[int]()
-    offset = 0
+    offset = number = 0
     for number, raw in enumerate(BytesIO(data), 1):
         try:
             objects.append(_decode(raw if len(raw) < _LONG else b""))
@@ -97,7 +100,7 @@ def _of_lines(data: bytes) -> ParsedContent:
                 if len(rejected) > _MOST_INVALID:
                     raise NoDocumentError(f"more than {_MOST_INVALID:,} of its lines are not JSON") from None
         offset += len(raw)
-    return ParsedContent(objects, rejected, lines)
+    return ParsedContent(objects, rejected, lines, number)
 
 
 def _why(problem: ValueError | RecursionError) -> str:

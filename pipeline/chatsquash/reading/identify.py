@@ -26,7 +26,7 @@ from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.identity import status_of
-from chatsquash.sources.lines import Line, count_lines
+from chatsquash.sources.lines import Line
 from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import open_file
 
@@ -208,8 +208,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
     if footprint.exceeds(data, options.max_memory):
         _reject_heavy(file, forced, options, is_json=is_json)
         return None
-    content = _parsed_content(data, forced, is_json=is_json)
-    return content and content._replace(line_count=count_lines(BytesIO(data)))
+    return _parsed_content(data, forced, is_json=is_json)
 
 
 def _begins_as_log(file: BinaryIO, options: Options) -> bool:
@@ -228,21 +227,22 @@ def _reject_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_js
 def _parsed_content(data: bytes, forced: str | None, *, is_json: bool) -> Content | None:
     """Return the document in the bytes of a file; ``is_json``: whether its name has the suffix of JSON documents."""
     try:
-        objects, rejected, lines = contents.parse(data)
+        objects, rejected, lines, line_count = contents.parse(data)
     except contents.NoDocumentError:
         if forced in documents.names():
             raise
         return None
     if forced in documents.names():
-        return Content(forced, f"{forced}, set by --from", objects, rejected, lines)
+        return Content(forced, f"{forced}, set by --from", objects, rejected, lines, line_count=line_count)
     match = None if forced else documents.recognise(objects)
     if match:
-        return Content(match.name, f"{match.name} ({match.why})", objects, rejected, lines)
+        return Content(match.name, f"{match.name} ({match.why})", objects, rejected, lines, line_count=line_count)
     if rejected or len(objects) != 1:
         return None
     # In a file of lines, a single line may be the first row of a dataset.
     is_row = not (forced or is_json) and b"\n" not in data.strip() and formats.look_alike(objects[0]) is not None
-    return None if is_row else _single(objects[0], data, forced)
+    content = None if is_row else _single(objects[0], data, forced)
+    return content and content._replace(line_count=line_count)
 
 
 def _single(value: Json, data: bytes, forced: str | None) -> Content | None:

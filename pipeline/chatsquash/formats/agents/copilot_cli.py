@@ -22,7 +22,7 @@ LOCATIONS = (
 )
 
 _RESULT = ("toolCallId", "success", "result", "error", "toolName", "model")
-_KNOWN = ("session.start", "user.message", "assistant.message", "tool.execution_complete")
+TYPES = ("session.start", "user.message", "assistant.message", "tool.execution_complete")
 _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
 _PROMPTS = ("system", "developer")
 _TURN = "conversation-"
@@ -38,11 +38,11 @@ _ASSISTANT = (
 def fits(values: list[Json]) -> str | None:
     """Check for events with types specific to this agent in a file that contains only objects."""
     lines = objects(values)
-    own = sum(each.get("type") in _KNOWN and isinstance(each.get("data"), dict) for each in lines)
+    own = sum(each.get("type") in TYPES and isinstance(each.get("data"), dict) for each in lines)
     if not own or len(lines) != len(values):
         return None
     starts_session = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
-    return f"types such as {_KNOWN[1]} in {own} lines" if starts_session or own > 1 else None
+    return f"types such as {TYPES[1]} in {own} lines" if starts_session or own > 1 else None
 
 
 def session(path: str, origin: Origin) -> str | None:

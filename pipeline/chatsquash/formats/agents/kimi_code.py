@@ -18,6 +18,7 @@ LOCATIONS = ("${KIMI_CODE_HOME:-~/.kimi-code}/sessions/*/*/agents/*/wire.jsonl",
 
 _WIRE = "wire.jsonl"
 _EVENT, _MESSAGE = "context.append_loop_event", "context.append_message"
+TYPES = (_EVENT, _MESSAGE)
 _COMPACTION, _CLEAR, _UNDO = "context.apply_compaction", "context.clear", "context.undo"
 _FINISHED = {"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length"}
 
@@ -25,7 +26,7 @@ _FINISHED = {"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "leng
 def fits(values: list[Json]) -> str | None:
     """Check for records that add to the context."""
     lines = objects(values)
-    own = sum(each.get("type") in (_EVENT, _MESSAGE) for each in lines)
+    own = sum(each.get("type") in TYPES for each in lines)
     return f"{_EVENT} or {_MESSAGE} in {own} lines" if own and len(lines) == len(values) else None
 
 

@@ -9,6 +9,7 @@ from chatsquash.formats.values import objects
 NAME = "openclaw"
 HAS_TOOLS = False
 MEMBERS = ("cwd",)
+TYPES = pi.TYPES
 LOCATIONS = (
     "~/.openclaw/agents/*/sessions/*.jsonl",
     "~/.clawdbot/agents/*/sessions/*.jsonl",

@@ -39,6 +39,7 @@ from chatsquash.formats.values import (
 NAME = "pi"
 HAS_TOOLS = False
 MEMBERS = ("cwd",)
+TYPES = ("session",)
 LOCATIONS = (
     "${PI_CODING_AGENT_SESSION_DIR:-~/.pi/agent/sessions}/**/*.jsonl",
     "~/.omp/agent/sessions/**/*.jsonl",

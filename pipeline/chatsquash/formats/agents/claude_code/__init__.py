@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json, Origin
@@ -45,10 +44,11 @@ def fits(values: list[Json]) -> str | None:
 
     Without such a message, most lines must have known types, or all lines must have a type and a session id.
     """
-    # Qwen Code writes similar lines, but with the parts of Gemini.
-    if any(map(has_parts, values)):
-        return None
-    count = sum(map(_is_line, values))
+    count = 0
+    for value in values:
+        if has_parts(value):
+            return None  # Qwen Code writes similar lines, but with the parts of Gemini
+        count += _is_line(value)
     fitting = count * 2 > len(values) or any(map(_is_message, values)) or (count and all(map(_is_of_session, values)))
     if not count:
         return stream.find_evidence(values)
@@ -170,13 +170,13 @@ _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 def count_unread(contents: FileContents, used_places: set[int]) -> dict[str, int]:
     """Count the content that is not part of any conversation; ``used_places`` are the lines that are."""
     counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
-    members = _Members()
+    read: list[Object] = []
     for row in contents.tree.values():
         if _is_read(row, used_places):
-            members.add(row.value)
+            read.append(row.value)
         else:
             counts[_name(row.value)] += 1
-    return dict(sorted((counts + members.names()).items()))
+    return dict(sorted((counts + _count_members(read)).items()))
 
 
 def _is_read(row: LogLine, used_places: set[int]) -> bool:
@@ -192,29 +192,20 @@ def _name(value: Object) -> str:
     return " ".join([line_type, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
 
 
-class _Members:
-    """Counts of the unread members that are not null, computed together for lines with the same members."""
-
-    def __init__(self) -> None:
-        self._shapes: Counter[tuple[str, ...]] = Counter()
-        """Counts by line type, nesting member, and members that are not null."""
-
-    def add(self, value: Object) -> None:
+def _count_members(values: list[Object]) -> Counter[str]:
+    """Count the unread members that are not null, computed together for values with the same members."""
+    shapes: dict[tuple[str, str, tuple[str, ...]], list[Object]] = {}
+    for value in values:
         line_type = string(value, "type")
-        self._shapes[line_type, "", *_non_null(value)] += 1
+        shapes.setdefault((line_type, "", tuple(value)), []).append(value)
         for inner in _INSIDE:
             if isinstance(body := value.get(inner), dict):
-                self._shapes[line_type, inner, *_non_null(body)] += 1
-
-    def names(self) -> Counter[str]:
-        """Return the counts by name."""
-        names: Counter[str] = Counter()
-        for (line_type, inner, *members), count in self._shapes.items():
-            where = member_path(line_type, inner) if inner else line_type
-            read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(line_type, ()))
-            names.update({member_path(where, name): count for name in members if name not in read})
-        return names
-
-
-def _non_null(value: Object) -> Iterable[str]:
-    return [name for name, member in value.items() if member is not None] if None in value.values() else value
+                shapes.setdefault((line_type, inner, tuple(body)), []).append(body)
+    names: Counter[str] = Counter()
+    for (line_type, inner, members), same in shapes.items():
+        where = member_path(line_type, inner) if inner else line_type
+        read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(line_type, ()))
+        for name in members:
+            if name not in read:
+                names[member_path(where, name)] += sum([each[name] is not None for each in same])
+    return +names

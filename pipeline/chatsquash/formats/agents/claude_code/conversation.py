@@ -14,7 +14,7 @@ from chatsquash.core.times import Moment
 from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.paths import ConversationPath, Origins
 from chatsquash.formats.agents.claude_code.rows import LogLine
-from chatsquash.formats.agents.claude_code.texts import kinds
+from chatsquash.formats.agents.claude_code.texts import CLIENT_ROLES, kinds
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State, named_calls
@@ -81,7 +81,8 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in turns)]
     replies = (each for each in enumerate(turns, len(system)) if each[1][0]["role"] == "assistant")
     own_rows = [row for row in path.rows if row.key not in path.kept_ids] if path.kept_ids else path.rows
-    moments = [(row.line, time) for row in own_rows if (time := known.time(row))]
+    moments = known.moments(own_rows)
+    times = [time.at for _, time in moments]
     origin = Origin(
         id=place.id,
         session_id=string(path.leaf.value, "sessionId") or None,
@@ -89,8 +90,8 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
         parent=place.parent,
         call=place.call,
         began=place.subagents,
-        started_at=min((moment.at for _, moment in moments), default=None),
-        ended_at=max((moment.at for _, moment in moments), default=None),
+        started_at=min(times, default=None),
+        ended_at=max(times, default=None),
         replies=tuple(known.replies(((at, turn) for at, (_, turn) in replies), path.kept_ids)),
         findings=_findings(messages, lines, moments),
         lines=tuple(lines),
@@ -102,8 +103,12 @@ def _findings(
     messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
 ) -> tuple[tuple[int | None, RepeatedViolation], ...]:
     """Return findings for text that the client wrote as the user, and for the first time without a zone."""
-    both = zip(messages, lines, strict=True)
-    texts = [(line, RepeatedViolation("client-text", (kind,))) for message, line in both for kind in kinds(message)]
+    texts = [
+        (line, RepeatedViolation("client-text", (kind,)))
+        for message, line in zip(messages, lines, strict=True)
+        if message["role"] in CLIENT_ROLES
+        for kind in kinds(message)
+    ]
     naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
     return (*texts, *naive[:1])
 
@@ -122,12 +127,17 @@ class FileReplies:
         """Return whether a reply begins with a line."""
         return row.key in self._replies
 
-    def time(self, row: LogLine) -> Moment | None:
-        """Return the time of a line, or ``None``."""
-        time = self._times.get(row.place, _UNREAD)
-        if time is _UNREAD:
-            time = self._times[row.place] = moment(row.value.get("timestamp"))
-        return time
+    def moments(self, rows: list[LogLine]) -> list[tuple[int, Moment]]:
+        """Return the known times of lines, with the line numbers."""
+        times = self._times
+        moments: list[tuple[int, Moment]] = []
+        for row in rows:
+            time = times.get(row.place, _UNREAD)
+            if time is _UNREAD:
+                time = times[row.place] = moment(row.value.get("timestamp"))
+            if time:
+                moments.append((row.line, time))
+        return moments
 
     def replies(self, messages: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
         """Yield the origins of the replies among the assistant messages at these places."""
@@ -142,23 +152,34 @@ class FileReplies:
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """Combine the metadata in the lines of a reply."""
         bodies = [row.value["message"] for row in turn.rows]
-        usages = [members(body.get("usage")) for body in bodies]
-        # Each line repeats the usage at its time; the largest usage is final.
-        usage = max(usages, key=lambda each: count(each.get("output_tokens")) or 0)
-        stop_reason = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
-        time = self.time(turn.rows[0])
+        usage: Object = {}
+        most = -1
+        for body in bodies:  # each line repeats the usage at its time; the largest usage is final
+            each = members(body.get("usage"))
+            if (tokens := count(each.get("output_tokens")) or 0) > most:
+                usage, most = each, tokens
+        stop_reason = _first(bodies[::-1], "stop_reason")
+        moments = self.moments(turn.rows[:1])
         finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
             at=index,
             line=turn.rows[0].line,
-            time=time.at if time else None,
-            model=next((model for body in bodies if (model := string(body, "model"))), None),
+            time=moments[0][1].at if moments else None,
+            model=_first(bodies, "model"),
             prompt_tokens=total(usage, *_PROMPT),
             completion_tokens=count(usage.get("output_tokens")),
             finish_reason=TRUNCATED if turn.rows[0].message in self._truncated else finished,
-            response_id=next((ident for body in bodies if (ident := string(body, "id"))), None),
+            response_id=_first(bodies, "id"),
             logged_id=string(turn.rows[0].value, "uuid") or None,
         )
+
+
+def _first(bodies: list[Object], name: str) -> str | None:
+    """Return the first non-empty string with a name."""
+    for body in bodies:
+        if value := string(body, name):
+            return value
+    return None
 
 
 _FEW = 8

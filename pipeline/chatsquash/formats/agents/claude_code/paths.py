@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable
+from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -61,13 +63,14 @@ def paths(
         if repeated_lines and not budget.take(repeated_lines):
             unread.count(BRANCH_BEYOND)
             continue
-        path = _path(tree, leaf, first_keys, unsent)
+        walk = list(tree.upward(leaf)) if fork else fresh
+        path = _path(tree, walk[::-1], first_keys, unsent)
         selected.append(path)
         first_keys.add(path.first_line.key)
         for depth, row in enumerate(path.rows):
             if row.key not in path.kept_ids:
                 depths.setdefault(row.key, depth)
-    return selected or [_path(tree, leaf, first_keys, unsent) for leaf in leaves[:1]]
+    return selected or [_path(tree, list(tree.upward(leaf))[::-1], first_keys, unsent) for leaf in leaves[:1]]
 
 
 def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
@@ -87,9 +90,9 @@ def _adds_reply(fresh: list[LogLine], early: Container[object], *, is_fork: bool
     return any(reply not in early for reply in replies) if is_fork else bool(replies)
 
 
-def _path(tree: LineTree, leaf: LogLine, others: set[str], unsent: Container[object]) -> ConversationPath:
-    walk = list(tree.upward(leaf))[::-1]
-    first = walk[0]
+def _path(tree: LineTree, walk: list[LogLine], others: set[str], unsent: Container[object]) -> ConversationPath:
+    """Return the path that ends with a leaf; ``walk`` is the leaf with the lines before it, in order."""
+    first, leaf = walk[0], walk[-1]
     compaction_here = tree.compactions.get((first.chain, first.era))
     compaction = compaction_here if compaction_here and compaction_here.row.key == first.key else None
     on_walk = {row.key for row in walk}
@@ -124,22 +127,27 @@ class _PathLines:
         if row.message is not None:
             self._messages.add(row.message)
             blocks = self._tree.blocks(row)
-        for block in [*blocks, *self._answers(blocks)]:
-            for each in (block, *self._tree.meanwhile(block)):
-                place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
-                self.places_by_key.setdefault(each.key, (place, each))
+        for block in blocks:
+            self._add_block(block, anchor)
+        for answer in self._answers(blocks):
+            self._add_block(answer, anchor)
+
+    def _add_block(self, block: LogLine, anchor: LogLine | None) -> None:
+        place = (anchor.place, 1, block.place) if anchor else (block.place, 0, 0)
+        self.places_by_key.setdefault(block.key, (place, block))
+        for queued in self._tree.meanwhile(block):
+            place = (anchor.place, 1, queued.place) if anchor else (queued.place, 0, 0)
+            self.places_by_key.setdefault(queued.key, (place, queued))
 
     def _answers(self, blocks: list[LogLine]) -> list[LogLine]:
         """Return the results of calls that no line of the path answers."""
         calls = [(block, call_id) for block in blocks for call_id in block.calls]
-        open_calls = [
-            self._tree.answer(block, call_id) for block, call_id in calls if call_id not in self._answered_calls
-        ]
-        self._answered_calls.update(call_id for _, call_id in calls)
-        return [answer for answer in open_calls if answer]
+        open_calls = [each for each in calls if each[1] not in self._answered_calls]
+        self._answered_calls.update([call_id for _, call_id in open_calls])
+        return [answer for block, call_id in open_calls if (answer := self._tree.answer(block, call_id))]
 
     def in_order(self) -> list[LogLine]:
-        rows = [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
+        rows = [row for _, row in sorted(self.places_by_key.values(), key=itemgetter(0))]
         while rows and rows[-1].is_synthetic:
             rows.pop()  # text that the client added at the end was never sent to the model
         return _after_results(rows) if [row for row in rows if row.is_queued] else rows
@@ -271,15 +279,20 @@ class _OriginLinks:
         self.names_by_first = names_by_first
         """The ids of the latest conversations by first line."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
-        self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
         for row in reversed(tree.turn_lines):
-            agent = string(row.value.get("toolUseResult"), "agentId")
-            for call_id in row.results[:1] if agent else []:
-                self.by_agent[agent] = owners.get(row.key), call_id
-            for block in objects(at(row.turn, "content")) if row.message else []:
+            if row.results and (agent := string(row.value.get("toolUseResult"), "agentId")):
+                self.by_agent[agent] = owners.get(row.key), row.results[0]
+
+    @cached_property
+    def _by_prompt(self) -> dict[str, list[tuple[str | None, str]]]:
+        """The conversations and the calls by prompt, last first."""
+        by_prompt: dict[str, list[tuple[str | None, str]]] = {}
+        for row in reversed(self._tree.replies):
+            for block in objects(at(row.turn, "content")):
                 prompt, call_id = string(block.get("input"), "prompt"), string(block, "id")
                 if prompt and call_id:
-                    self._by_prompt.setdefault(prompt, []).append((owners.get(row.key), call_id))
+                    by_prompt.setdefault(prompt, []).append((self.owners.get(row.key), call_id))
+        return by_prompt
 
     def summarized_conversation(self, boundary: LogLine) -> str | None:
         """Return the conversation that contains the last reply before a compaction."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -50,9 +50,9 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     """Whether it is a prompt that was sent while the agent was working."""
     message: ReplyKey | None = None
     """The key of the reply that it belongs to; ``None`` if it is not part of a reply."""
-    calls: list[str] = []
+    calls: Sequence[str] = ()
     """The ids of its calls."""
-    results: list[str] = []
+    results: Sequence[str] = ()
     """The ids of the calls that it answers."""
     is_thought: bool = False
     """Whether it contains only reasoning."""
@@ -143,8 +143,8 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
     before = ""
     missing, is_in_order = set[str](), True
     for place, line, value in entries(values, lines):
-        is_queued, turn = _turn(value, place, queued)
-        key, parent = string(value, "uuid"), _parent(value)
+        turn, is_reply, is_queued = _turn(value, place, queued)
+        key, parent = string(value, "uuid"), string(value, "parentUuid") or _logical_parent(value)
         if not key and turn is not None:
             key, parent = f"entry {place}", "" if is_queued else before
         if not key or key in tree:
@@ -152,29 +152,34 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
         era, starts_era = eras.of(chain, value, has_turn=turn is not None)
-        is_reply = turn is not None and value["type"] == "assistant"
-        if is_reply and value.get("isApiErrorMessage") is False:
-            is_reply = not _is_synthetic(value)
-        reply_key = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
-        head = place, line, key, "" if starts_era else parent, chain, era, value, turn, is_queued, reply_key
-        row = tree[key] = LogLine(*head, *_blocks(turn)) if turn is not None else LogLine(*head)
+        reply_key = (chain, era, string(value["message"], "id") or key) if is_reply else None
+        if starts_era:
+            parent = ""
+        calls, results, is_thought = _NO_BLOCKS if turn is None else _blocks(turn)
+        row = tree[key] = LogLine(
+            place, line, key, parent, chain, era, value, turn, is_queued, reply_key, calls, results, is_thought
+        )
         if is_reply:
             ids.add_reply(row)
-        elif turn is not None and not row.results:
+        elif turn is not None and not results:
             ids.add_prompt(row)
         before = before if is_queued else key
-        if row.parent and row.parent not in tree:
-            missing.add(row.parent)
-        is_in_order = is_in_order and key not in missing
+        if parent and parent not in tree:
+            missing.add(parent)
+        if missing and key in missing:
+            is_in_order = False
     return FileContents(ids.distinguish(tree), others, gaps), is_in_order
 
 
-def _blocks(turn: Object) -> tuple[list[str], list[str], bool]:
+_NO_BLOCKS: tuple[Sequence[str], Sequence[str], bool] = (), (), False
+
+
+def _blocks(turn: Object) -> tuple[Sequence[str], Sequence[str], bool]:
     """Return the ids of the calls and of the results in a turn, and whether it contains only reasoning."""
-    calls, results = list[str](), list[str]()
     content = turn.get("content")
     if not isinstance(content, list):
-        return calls, results, False
+        return _NO_BLOCKS
+    calls, results = list[str](), list[str]()
     is_thought = bool(content)
     for block in content:
         block_type = block.get("type") if isinstance(block, dict) else None
@@ -192,34 +197,34 @@ class _EraCounts:
     """The counts of compactions in each chain while lines are read."""
 
     def __init__(self) -> None:
-        self._counts: Counter[Chain] = Counter()
+        self._counts: dict[Chain, int] = {}
         self._at_start: set[Chain] = set()
         """The chains without content since the last compaction, except summaries."""
 
     def of(self, chain: Chain, value: Object, *, has_turn: bool) -> tuple[int, bool]:
         """Return the era of a line, and whether the line starts it (a boundary, or a summary without a boundary)."""
         is_summary = value.get("isCompactSummary") is True
-        starts_era = is_boundary(value) or (is_summary and chain not in self._at_start)
+        starts_era = (not has_turn and is_boundary(value)) or (is_summary and chain not in self._at_start)
         if starts_era:
-            self._counts[chain] += 1
+            self._counts[chain] = self._counts.get(chain, 0) + 1
             self._at_start.add(chain)
-        elif has_turn and not is_summary and self._at_start:
+        elif self._at_start and has_turn and not is_summary:
             self._at_start.discard(chain)
-        return self._counts[chain] if self._counts else 0, starts_era
+        return self._counts.get(chain, 0), starts_era
 
 
 class MessageIds:
     """A detector for message ids that several replies share, as produced by some proxies."""
 
     def __init__(self) -> None:
-        self._prompts: Counter[Chain] = Counter()
+        self._prompts: dict[Chain, int] = {}
         self._known: dict[ReplyKey | None, tuple[int, LogLine]] = {}
         """The number of prompts before each message, and its last line."""
         self._ambiguous: set[ReplyKey | None] = set()
 
     def add_reply(self, row: LogLine) -> None:
         """Compare a line with the earlier lines of its message; a prompt between them makes the id ambiguous."""
-        prompts = self._prompts[row.chain]
+        prompts = self._prompts.get(row.chain, 0)
         known = self._known.get(row.message)
         self._known[row.message] = prompts, row
         if known and known[1].key != row.parent and (known[0] != prompts or _differ(known[1], row)):
@@ -228,7 +233,7 @@ class MessageIds:
     def add_prompt(self, row: LogLine) -> None:
         """Count a prompt between two replies."""
         if row.value.get("type") == "user" and row.value.get("isMeta") is not True:
-            self._prompts[row.chain] += 1
+            self._prompts[row.chain] = self._prompts.get(row.chain, 0) + 1
 
     def distinguish(self, tree: dict[str, LogLine]) -> dict[str, LogLine]:
         """Return the lines with separate keys for replies that share an id; consecutive lines form a reply."""
@@ -272,46 +277,40 @@ def message_id(row: LogLine) -> str:
     return string(row.value.get("message"), "id")
 
 
-def _parent(value: Object) -> str:
-    """Return the key of the previous line."""
-    parent = string(value, "parentUuid")
+def _logical_parent(value: Object) -> str:
+    """Return the key of the previous line for a line without a parent."""
     # The logical parent of a compaction may come later in the file.
-    return parent or ("" if is_boundary(value) else string(value, "logicalParentUuid"))
+    return "" if is_boundary(value) else string(value, "logicalParentUuid")
 
 
 # Turns
 
 
-def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tuple[bool, Object | None]:
-    """Return whether a line is a queued prompt, and the turn of the line."""
+def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tuple[Object | None, bool, bool]:
+    """Return the turn of a line, and whether it is a reply or a queued prompt.
+
+    Lines that the model neither produced nor received have no turn: the client's errors and notes to the user.
+    """
     line_type = value.get("type")
-    if line_type in ("user", "assistant"):
-        return False, _message_turn(value, place) if _is_sent(value) else None
+    if line_type == "assistant":
+        message, is_error = value.get("message"), value.get("isApiErrorMessage")
+        if isinstance(message, dict) and message.get("model") == SYNTHETIC:
+            # Except for errors, later requests contain what the client wrote as the assistant.
+            return _message_turn(message, line_type, place) if is_error is False else None, False, False
+        return (None, False, False) if is_error is True else (_message_turn(message, line_type, place), True, False)
+    if line_type == "user":
+        is_sent = value.get("isVisibleInTranscriptOnly") is not True or value.get("isCompactSummary") is True
+        return _message_turn(value.get("message"), line_type, place) if is_sent else None, False, False
     if line_type == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
-        return False, {"role": "user", "content": value["content"]}
+        return {"role": "user", "content": value["content"]}, False, False
     prompt = _attached_prompt(value) if line_type == "attachment" else _absorbed(value, queued)
-    return prompt is not None, None if prompt is None else {"role": "user", "content": prompt}
+    return None if prompt is None else {"role": "user", "content": prompt}, False, prompt is not None
 
 
-def _is_sent(value: Object) -> bool:
-    """Return whether the model produced or received a line, unlike the client's errors and notes to the user."""
-    if value["type"] == "assistant":
-        is_error = value.get("isApiErrorMessage")
-        return is_error is False if _is_synthetic(value) else is_error is not True
-    return value.get("isVisibleInTranscriptOnly") is not True or value.get("isCompactSummary") is True
-
-
-def _is_synthetic(value: Object) -> bool:
-    """Return whether the client wrote a line as the assistant; except for errors, later requests contain such lines."""
-    message = value.get("message")
-    return isinstance(message, dict) and message.get("model") == SYNTHETIC
-
-
-def _message_turn(value: Object, place: int) -> Object:
-    message = value.get("message")
+def _message_turn(message: Json, line_type: str, place: int) -> Object:
     if not isinstance(message, dict):
         raise TurnError(f"entry {place} has no message")
-    role = message.get("role") or value["type"]
+    role = message.get("role") or line_type
     return {"role": role, "content": message["content"]} if "content" in message else {"role": role}
 
 

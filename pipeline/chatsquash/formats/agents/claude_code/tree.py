@@ -80,17 +80,19 @@ class LineTree:
     # Parents
 
     def _resolve_parents(self, gaps: list[Gap]) -> dict[str, LogLine | None]:
-        parents: dict[str, LogLine | None] = {}
+        rows = self.rows
+        parents = {key: rows.get(row.parent) for key, row in rows.items()}
+        missing = {row.parent for row in rows.values() if row.parent} - rows.keys()
         substitutes: dict[str, LogLine | None] = {}
         earlier: dict[Chain, list[LogLine]] = {}
         ahead, gaps_before = gaps[::-1], list[Gap]()
-        for row in self.rows.values():
+        for row in rows.values() if missing else ():
             while ahead and ahead[-1].line < row.line:
                 gaps_before.append(ahead.pop())
-            if row.parent and row.parent not in self.rows and row.parent not in substitutes:
-                substitutes[row.parent] = self._substitute(row, gaps_before, earlier.get(row.chain, []))
-            parents[row.key] = self.rows.get(row.parent) or substitutes.get(row.parent)
-            if row.parent in substitutes:
+            if row.parent in missing:
+                if row.parent not in substitutes:
+                    substitutes[row.parent] = self._substitute(row, gaps_before, earlier.get(row.chain, []))
+                parents[row.key] = substitutes[row.parent]
                 self.joined.add(row.key)
             earlier.setdefault(row.chain, []).append(row)
         return parents
@@ -212,7 +214,8 @@ class LineTree:
                 between.append(above.key)
                 above = self.above(above)
             nearest = above if above is None or above.turn is not None else known.get(above.key)
-            known.update(dict.fromkeys(between, nearest if nearest is not row else None))
+            for key in between:
+                known[key] = nearest if nearest is not row else None
         return known
 
     def nearest(self, row: LogLine) -> LogLine | None:

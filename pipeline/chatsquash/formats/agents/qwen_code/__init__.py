@@ -37,9 +37,14 @@ _BOOT = "agent_bootstrap"
 
 def fits(values: list[Json]) -> str | None:
     """Check for lines with an id, a parent and a session, including lines with message parts or a history."""
-    lines = [each for each in objects(values) if _OWN.issubset(each)]
-    lines_with_parts = sum(map(has_parts, lines))
-    if not lines_with_parts and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
+    lines_with_parts = 0
+    has_history = False
+    for each in objects(values):
+        is_with_parts, is_history = has_parts(each), each.get("subtype") in (_SUMMARY, _BOOT)
+        if (is_with_parts or is_history) and _OWN.issubset(each):
+            lines_with_parts += is_with_parts
+            has_history = has_history or is_history
+    if not lines_with_parts and not has_history:
         return None
     return f"uuid, parentUuid and message.parts in {lines_with_parts} of {len(values)} lines"
 
