@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal, DecimalException
 from functools import lru_cache
 
@@ -59,10 +59,15 @@ def _integer(value: int) -> Moment | None:
 
 def _text(text: str) -> Moment | None:
     try:
-        moment = _iso(text)
+        read = datetime.fromisoformat(text)
+        naive = read.tzinfo is None
+        since = read - (_NAIVE_EPOCH if naive else _EPOCH)
     except (ValueError, OverflowError):
         return None
-    return moment if FIRST <= moment.at < _LAST else None  # in UTC, it may be outside the calendar
+    at = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
+    if (len(text) != _USUAL or text[-5] != ".") and (finer := _FINER.search(text, 10)):
+        at += int(finer[1].ljust(3, "0"))
+    return Moment(at, naive) if FIRST <= at < _LAST else None  # in UTC, it may be outside the calendar
 
 
 def day(at: int) -> str:
@@ -80,19 +85,6 @@ def stamp(at: int) -> str:
     minutes, seconds = divmod(at // 10**9 % 86_400, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{day(at)}T{hours:02}:{minutes:02}:{seconds:02}Z"
-
-
-def _iso(text: str) -> Moment:
-    read = datetime.fromisoformat(text)
-    naive = read.tzinfo is None
-    at = _nanoseconds(read - (_NAIVE_EPOCH if naive else _EPOCH))
-    is_usual = len(text) == _USUAL and text[-5] == "."
-    finer = None if is_usual else _FINER.search(text, 10)
-    return Moment(at + int(finer[1].ljust(3, "0")) if finer else at, naive)
-
-
-def _nanoseconds(since: timedelta) -> int:
-    return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
 
 
 def _number(raw: bytes) -> Moment | None:

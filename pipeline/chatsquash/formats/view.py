@@ -94,15 +94,9 @@ def _assistant_message(turn: Turn) -> Message:
 
 def call(block: Call) -> Object:
     """Convert a call, with its arguments unchanged."""
-    if block.custom:
-        return {"id": block.id, "type": "custom", "custom": _call_members(block, "input")}
-    return {"id": block.id, "type": "function", "function": _call_members(block, "arguments")}
-
-
-def _call_members(block: Call, member: str) -> Object:
-    if block.name is None:
-        return {member: block.arguments}
-    return {"name": block.name, member: block.arguments}
+    kind, member = ("custom", "input") if block.custom else ("function", "arguments")
+    members = {member: block.arguments} if block.name is None else {"name": block.name, member: block.arguments}
+    return {"id": block.id, "type": kind, kind: members}
 
 
 def _results(turn: Turn) -> list[Message]:

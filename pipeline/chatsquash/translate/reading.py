@@ -159,7 +159,7 @@ class Reader:
         if log is not None:
             yield from self._sessions(Log("", piece.display_path, piece.name, len(log)), log)
             return
-        objects, bad_lines, lines = _objects(data, self._from_format)
+        objects, bad_lines, lines, _ = _objects(data, self._from_format)
         form = self._from_format or conversations.recognise(objects)
         meta = (
             _companion_content(form, piece.display_path) if piece.data is None and form in documents.names() else None
@@ -220,7 +220,7 @@ def _objects(data: bytes, from_format: str | None) -> contents.ParsedContent:
     """
     try:
         content = contents.parse(data)
-        objects, bad_lines, _ = content
+        objects, bad_lines, *_ = content
         is_known = not bad_lines or _is_document(objects, from_format) or _has_conversation(objects, from_format)
     except TurnError as problem:
         raise UsageError(str(problem)) from None

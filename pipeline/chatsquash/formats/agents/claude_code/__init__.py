@@ -10,7 +10,7 @@ from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.claude_code import stream
 from chatsquash.formats.agents.claude_code.conversation import FileReplies, conversation, in_force
 from chatsquash.formats.agents.claude_code.paths import is_side_request, originals, paths, places
-from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
+from chatsquash.formats.agents.claude_code.rows import FileContents, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
@@ -172,17 +172,16 @@ def count_unread(contents: FileContents, used_places: set[int]) -> dict[str, int
     counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
     read: list[Object] = []
     for row in contents.tree.values():
-        if _is_read(row, used_places):
+        if row.place in used_places if row.turn is not None else _is_metadata(row.value):
             read.append(row.value)
         else:
             counts[_name(row.value)] += 1
     return dict(sorted((counts + _count_members(read)).items()))
 
 
-def _is_read(row: LogLine, used_places: set[int]) -> bool:
-    if row.turn is not None:
-        return row.place in used_places
-    return is_boundary(row.value) or at(row.value, "attachment", "type") == "prompt_snapshot"
+def _is_metadata(value: Object) -> bool:
+    """Return whether a line without a turn is read."""
+    return is_boundary(value) or at(value, "attachment", "type") == "prompt_snapshot"
 
 
 def _name(value: Object) -> str:

@@ -57,7 +57,8 @@ def paths(
     for leaf in leaves:
         fresh, fork = _fresh_lines(tree, leaf, depths)
         repeated_lines = depths[fork.key] + 1 if fork else 0
-        depths.update((row.key, depth) for depth, row in enumerate(reversed(fresh), repeated_lines))
+        for depth, row in enumerate(reversed(fresh), repeated_lines):
+            depths[row.key] = depth
         if not _adds_reply(fresh, early, is_fork=fork is not None):
             continue
         if repeated_lines and not budget.take(repeated_lines):
@@ -114,7 +115,7 @@ class _PathLines:
         self.places_by_key: dict[str, tuple[_Place, LogLine]] = {}
         self._tree = tree
         self._messages: set[object] = set()
-        self._answered_calls = {call_id for row in rows for call_id in row.results}
+        self._answered_calls = {call_id for row in rows if row.results for call_id in row.results}
 
     def add(self, row: LogLine, anchor: LogLine | None) -> None:
         """Add a line with the other blocks of its message, the results of its calls, and queued prompts.
@@ -129,22 +130,18 @@ class _PathLines:
             blocks = self._tree.blocks(row)
         for block in blocks:
             self._add_block(block, anchor)
-        for answer in self._answers(blocks):
-            self._add_block(answer, anchor)
+            for call_id in block.calls:
+                if call_id not in self._answered_calls:  # no line of the path answers it
+                    self._answered_calls.add(call_id)
+                    if answer := self._tree.answer(block, call_id):
+                        self._add_block(answer, anchor)
 
     def _add_block(self, block: LogLine, anchor: LogLine | None) -> None:
         place = (anchor.place, 1, block.place) if anchor else (block.place, 0, 0)
         self.places_by_key.setdefault(block.key, (place, block))
-        for queued in self._tree.meanwhile(block):
+        for queued in self._tree.queued_prompts.get(block.key, ()):
             place = (anchor.place, 1, queued.place) if anchor else (queued.place, 0, 0)
             self.places_by_key.setdefault(queued.key, (place, queued))
-
-    def _answers(self, blocks: list[LogLine]) -> list[LogLine]:
-        """Return the results of calls that no line of the path answers."""
-        calls = [(block, call_id) for block in blocks for call_id in block.calls]
-        open_calls = [each for each in calls if each[1] not in self._answered_calls]
-        self._answered_calls.update([call_id for _, call_id in open_calls])
-        return [answer for block, call_id in open_calls if (answer := self._tree.answer(block, call_id))]
 
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=itemgetter(0))]

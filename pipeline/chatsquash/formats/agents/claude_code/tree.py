@@ -75,7 +75,8 @@ class LineTree:
             for call_id in row.results:
                 self._results.setdefault(((row.chain, row.era), call_id), row)
         self._before = self._nearest()
-        self.leaves, self._riders = self._ends()
+        self.leaves, self.queued_prompts = self._ends()
+        """The last lines of conversations, and the queued prompts that no line follows, by the line before them."""
 
     # Parents
 
@@ -239,7 +240,3 @@ class LineTree:
     def answer(self, row: LogLine, call_id: str) -> LogLine | None:
         """Return the line that contains the result of a call, or ``None``."""
         return self._results.get(((row.chain, row.era), call_id))
-
-    def meanwhile(self, row: LogLine) -> list[LogLine]:
-        """Return the queued prompts that follow a line."""
-        return self._riders.get(row.key, [])
