@@ -69,7 +69,7 @@ def test_results_without_their_requests_are_an_error(tmp_path):
     logs = put(tmp_path / "logs", output=[result("1", "At nine.")])
     convert([str(logs)], tmp_path / "out", Options(anonymize=False))
     (found,) = findings("unknown-format", out=tmp_path / "out")
-    assert "no file next to it contains the requests of its results" in found["text"]
+    assert "no file in the same folder contains the requests of the results" in found["text"]
 
 
 def test_what_has_no_reply_is_counted(tmp_path):

@@ -112,7 +112,7 @@ def test_what_a_message_does_not_hold_is_counted():
 
 @pytest.mark.parametrize("parts", [None, "{", b"\xff", '["\udcff"]', "[" * 100_000])
 def test_parts_that_are_no_json_are_named(parts):
-    with pytest.raises(TurnError, match="message m has a parts that is not valid JSON"):
+    with pytest.raises(TurnError, match="message m: parts is not valid JSON"):
         crush.from_rows({"sessions": [{"id": "s"}], "messages": [message("user", parts=parts)]})
 
 

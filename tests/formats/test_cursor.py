@@ -143,9 +143,9 @@ def test_a_real_database_gives_the_same(tmp_path):
 
 
 @cases("rows, message",
-    ("a composer that is no JSON", {"composerData:c": "{"}, "cursorDiskKV composerData:c has a value that is not valid JSON"),
-    ("a composer that is a list", {"composerData:c": "[]"}, r"cursorDiskKV composerData:c has a value that is \[\], not an object"),
-    ("a bubble that is no UTF-8", {"composerData:c": "{}", "bubbleId:c:1": b"\xff"}, "cursorDiskKV bubbleId:c:1 has a value that is not valid JSON"),
+    ("a composer that is no JSON", {"composerData:c": "{"}, "cursorDiskKV composerData:c: value is not valid JSON"),
+    ("a composer that is a list", {"composerData:c": "[]"}, r"cursorDiskKV composerData:c: value is \[\], expected an object"),
+    ("a bubble that is no UTF-8", {"composerData:c": "{}", "bubbleId:c:1": b"\xff"}, "cursorDiskKV bubbleId:c:1: value is not valid JSON"),
 )  # fmt: skip
 def test_a_broken_value_says_which(rows, message):
     with pytest.raises(TurnError, match=message):
@@ -300,8 +300,8 @@ def test_the_key_of_the_blobs_comes_out_nowhere():
 
 
 @cases("more, message",
-    ("metadata that are not valid JSON", {"meta": [{"key": "0", "value": "7b"}]}, "metadata that are not valid JSON"),
-    ("metadata that are no object", {"meta": [{"key": "0", "value": b"[]".hex()}]}, "metadata that are a list"),
+    ("metadata that are not valid JSON", {"meta": [{"key": "0", "value": "7b"}]}, "the metadata of the store is not valid JSON"),
+    ("metadata that are no object", {"meta": [{"key": "0", "value": b"[]".hex()}]}, "the metadata of the store is a list"),
     ("a message that is missing", {"blobs": lambda rows: rows[1:]}, "no message for reference 0"),
     ("a message that is encrypted", {"blobs": lambda rows: [{**rows[0], "data": b"\x9c\x01"}, *rows[1:]]}, "no message for reference 0"),
 )  # fmt: skip

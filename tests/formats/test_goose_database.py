@@ -101,9 +101,9 @@ def test_tables_without_rows_are_no_sessions(tmp_path):
 
 @cases("more, message",
     ("a schema that is no SQL", [schema("messages", "CREATE TABLE messages (((", root=3)], "malformed database schema"),
-    ("a content that is no UTF-8", ["UPDATE messages SET content_json = CAST(x'5b22ff225d' AS TEXT)"], "message 0 of session s has a content_json that is not valid JSON"),
-    ("a role that is no UTF-8", ["UPDATE messages SET role = CAST(x'ff' AS TEXT)"], "message 0 of session s has a role that is not valid UTF-8"),
-    ("a content that is a number", ["UPDATE messages SET content_json = '['"], "message 0 of session s has a content_json that is not valid JSON"),
+    ("a content that is no UTF-8", ["UPDATE messages SET content_json = CAST(x'5b22ff225d' AS TEXT)"], "message 0 of session s: content_json is not valid JSON"),
+    ("a role that is no UTF-8", ["UPDATE messages SET role = CAST(x'ff' AS TEXT)"], "message 0 of session s: role is not valid UTF-8"),
+    ("a content that is a number", ["UPDATE messages SET content_json = '['"], "message 0 of session s: content_json is not valid JSON"),
 )  # fmt: skip
 def test_a_broken_database_says_where(tmp_path, more, message):
     with pytest.raises(TurnError, match=message):
@@ -112,7 +112,7 @@ def test_a_broken_database_says_where(tmp_path, more, message):
 
 @pytest.mark.parametrize("size", [16, 18, 99, 100, 3000, 5000])
 def test_a_database_that_is_cut_anywhere_says_so(tmp_path, size):
-    with pytest.raises(TurnError, match="is a corrupt database"):
+    with pytest.raises(TurnError, match="corrupt database"):
         from_database(database(tmp_path / "a.db")[:size])
 
 

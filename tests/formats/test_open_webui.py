@@ -202,9 +202,9 @@ def test_tokens_are_counted_at_the_last_reply_of_an_answer(usage, expected):
 
 
 def test_wrong_shapes_are_refused_and_loops_end():
-    with pytest.raises(TurnError, match=r"message u has the unknown role \"bot\""):
+    with pytest.raises(TurnError, match=r"message u: unknown role \"bot\""):
         open_webui.conversations([chat(message("u", None, "bot"))])
-    with pytest.raises(TurnError, match="message u is a number, not an object"):
+    with pytest.raises(TurnError, match="message u is a number, expected an object"):
         open_webui.conversations([{"chat": {"history": {"messages": {"u": 1}}}}])
     loop = chat(message("u", "a", "user", "Hi"), answer("a", "u", "Hello"))
     assert all(roles(each) for each in open_webui.conversations([loop]))

@@ -83,7 +83,7 @@ def test_a_session_without_messages_has_no_conversation(tmp_path):
 
 
 def test_an_item_that_is_not_json_is_refused(tmp_path):
-    with pytest.raises(TurnError, match="message 1 has a message_data that is not valid JSON"):
+    with pytest.raises(TurnError, match="message 1: message_data is not valid JSON"):
         loaded(database(tmp_path / "a.db", ["{"]))
 
 

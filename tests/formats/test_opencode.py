@@ -289,12 +289,12 @@ def test_which_table_a_session_is_read_from(at, expected):
 
 @cases(
     "table, cell, message",
-    ("message", {"data": "{"}, "message m has a data that is not valid JSON"),
-    ("message", {"data": None}, "message m has a data that is not valid JSON"),
-    ("message", {"data": "[]"}, "message m has a data that is a list, not an object"),
-    ("message", {"data": '{"a": "\udcff"}'}, "message m has a data that is not valid JSON"),
-    ("part", {"data": "[" * 100_000}, "part p has a data that is not valid JSON"),
-    ("session", {"revert": "{"}, "session s has a revert that is not valid JSON"),
+    ("message", {"data": "{"}, "message m: data is not valid JSON"),
+    ("message", {"data": None}, "message m: data is not valid JSON"),
+    ("message", {"data": "[]"}, "message m: data is a list, expected an object"),
+    ("message", {"data": '{"a": "\udcff"}'}, "message m: data is not valid JSON"),
+    ("part", {"data": "[" * 100_000}, "part p: data is not valid JSON"),
+    ("session", {"revert": "{"}, "session s: revert is not valid JSON"),
 )
 def test_a_cell_that_is_broken_is_named(table, cell, message):
     rows = copy.deepcopy({"session": [{"id": "s"}], "message": OLD, "part": PARTS})

@@ -178,7 +178,7 @@ def test_a_schema_that_is_nested_too_deeply_is_refused():
     schema = {}
     for _ in range(100_000):
         schema = {"items": schema}
-    with pytest.raises(TurnError, match=r"^has tools that are nested too deeply$"):
+    with pytest.raises(TurnError, match=r"^tools are nested too deeply$"):
         dump(Conversation([], [{"type": "function", "function": {"name": "f", "parameters": schema}}]))
     while schema:
         schema = schema.pop("items")

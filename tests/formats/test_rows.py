@@ -46,7 +46,7 @@ def test_turns(name, given, expected):
     whole = outcome(bodies.load, get_format(name), {get_format(name).TURNS: given})
     if "refused" in expected:
         assert found == expected
-        assert whole == {"refused": f"{get_format(name).TURNS}[{len(given) - 1}] {expected['refused']}"}
+        assert whole == {"refused": f"{get_format(name).TURNS}[{len(given) - 1}]: {expected['refused']}"}
     else:
         assert spelled(shows(found)) == spelled(expected)
         assert built(turns_of(whole)) == built(merge_results(found))

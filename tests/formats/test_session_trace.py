@@ -40,9 +40,9 @@ def test_each_header_begins_a_session_and_other_lines_are_counted():
 
 
 def test_wrong_lines_are_refused():
-    with pytest.raises(TurnError, match='line 2 has the unknown role "bot"'):
+    with pytest.raises(TurnError, match='line 2: unknown role "bot"'):
         session_trace.conversations([HEADER, line("bot")])
-    with pytest.raises(TurnError, match="line 2 has a message that is a number"):
+    with pytest.raises(TurnError, match="line 2: message is a number"):
         session_trace.conversations([HEADER, {"type": "message", "message": 1}])
 
 

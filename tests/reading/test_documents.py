@@ -144,7 +144,7 @@ def test_a_document_that_is_too_large_is_none(monkeypatch, tmp_path):
     assert identify.is_readable(small)
     assert not identify.is_readable(large)
     assert count(large) == 0
-    with open(large, "rb") as file, pytest.raises(TurnError, match="is larger than 1,000 bytes"):
+    with open(large, "rb") as file, pytest.raises(TurnError, match="file is larger than 1,000 bytes"):
         identify.document_content(file, "portable")
 
 

@@ -93,7 +93,7 @@ def test_translate_says_why_it_is_not_read(command, logs, monkeypatch):
 
 @cases("suffix, content, text",
     ("-wal", b"x", None),
-    ("-journal", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "with an unfinished transaction (x.db-journal)"),
+    ("-journal", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "has an unfinished transaction (x.db-journal)"),
     ("-journal", b"\0" * 28, None),
     ("-journal", b"", None),
     ("-shm", b"x", None),

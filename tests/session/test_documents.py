@@ -201,17 +201,17 @@ def test_the_lines_of_an_array_count_with_its_first_conversation(here, indent, s
     (
         "a document that is broken",
         [{"schema_version": "ATIF-v1.6", "steps": [{"source": "user", "message": "hi"}, {"source": "me"}]}],
-        r"atif: entry 1, steps\[1\] has the source \"me\"; it must be system, user or agent",
+        r"atif: entry 1, steps\[1\]: unknown source \"me\"; expected one of system, user, agent",
     ),
     (
         "a document without what makes it one",
         [{"format": "oumi_conversation_history", "schema_version": "1.0.0", "branches": 3}],
-        r"oumi_history: .*branches that are a number, not an object",
+        r"oumi_history: .*branches is a number, expected an object",
     ),
     (
         "one that is broken behind its beginning",
         [portable(), [*portable(), {"role": "user", "content": 3}]],
-        r"portable: conversation 2: \[4\] has content that is a number, not text",
+        r"portable: conversation 2: \[4\]: content is a number, expected a string",
     ),
     ("two formats at once", [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}], r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)"),
 )  # fmt: skip
@@ -316,7 +316,7 @@ def test_a_body_that_is_broken_says_where(here):
     put("logs/a.json", {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, 5]})
     assert dict(run().left_out) == {"unknown-format": 1}
     (found,) = findings("unknown-format")
-    assert "gemini: contents[1] is not an object" in found["text"]
+    assert "gemini: contents[1]: not an object" in found["text"]
 
 
 def test_a_line_of_a_dataset_is_no_session(here):
@@ -446,7 +446,7 @@ def test_inspect_says_what_is_wrong(here):
     put("logs/a.json", {"schema_version": "ATIF-v1.6", "steps": 3})
     lines = shown("logs")
     assert "skipped: unknown-format" in lines
-    assert any("entry 1 has steps that are a number, not a list" in line for line in lines)
+    assert any("entry 1: steps is a number, expected a list" in line for line in lines)
 
 
 def test_inspect_shows_lines_that_are_rejected(here):

@@ -305,7 +305,7 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
 
 
 @cases("arguments, expected",
-    ("another format than is said", ["x.json", "--to", "gemini", "--from", "gemini", "-o", "out"], "error: x.json: not gemini: has no list of contents"),
+    ("another format than is said", ["x.json", "--to", "gemini", "--from", "gemini", "-o", "out"], "error: x.json: not gemini: no list of contents"),
     ("no format to write", ["a.json", "-o", "out"], "--to FORMAT is missing"),
     ("no place to write to", ["a.json", "--to", "gemini"], "--output OUT is missing"),
     ("nothing to read", ["--to", "gemini", "-o", "out"], "IN is missing"),
@@ -317,7 +317,7 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
     ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is not JSON"),
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
     ("nothing known", ["x.json", "--to", "gemini", "-o", "out"], 'error: x.json: no known format: the request is an object with the keys "x"'),
-    ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1 has steps that are a number"),
+    ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1: steps is a number"),
     ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: files with the suffix .bz2 can be read but not written; use .gz or .zst"),
     ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing to send: only system messages remain"),
     ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),

@@ -142,9 +142,9 @@ def test_messages_have_turns_without_having_been_loaded():
 
 @cases(
     "messages, expected",
-    ("a message that is not an object", [user(), 3], "messages[1] is not an object"),
-    ("a message without a role", [{"content": "a"}], "messages[0] has no role"),
-    ("content that is none", [user(3)], "messages[0] has content that is a number"),
+    ("a message that is not an object", [user(), 3], "messages[1]: not an object"),
+    ("a message without a role", [{"content": "a"}], "messages[0]: no role"),
+    ("content that is none", [user(3)], "messages[0]: content is a number"),
 )
 def test_messages_that_are_none_are_a_usage_error(messages, expected):
     for use in (dump, losses):
@@ -241,10 +241,10 @@ def test_of_several_conversations_load_gives_the_first_and_load_all_each():
     ("a number", 3, None, "no known format"),
     ("no value at all", None, None, "no known format"),
     ("a format that is none", {"messages": []}, "nope", "nope: unknown format; expected one of gemini, "),
-    ("another format than is said", {"messages": [user()]}, "gemini", "not gemini: has no list of contents"),
+    ("another format than is said", {"messages": [user()]}, "gemini", "not gemini: no list of contents"),
     ("a turn that is none", {"messages": [user(), 3]}, None, r"not openai_chat: messages\[1\]"),
-    ("a document that is broken", {"schema_version": "ATIF-v1.6", "steps": 3}, None, "not atif: entry 1 has steps that"),
-    ("a document that is none", {"x": 1}, "portable", "not portable: is an object, not a list"),
+    ("a document that is broken", {"schema_version": "ATIF-v1.6", "steps": 3}, None, "not atif: entry 1: steps is"),
+    ("a document that is none", {"x": 1}, "portable", "not portable: expected a list of entries, not an object"),
     ("a document with no conversation", [], "atif", "atif: "),
 )  # fmt: skip
 def test_wrong_input(value, name, expected):

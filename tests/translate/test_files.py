@@ -128,7 +128,7 @@ GOOD = json.dumps(BODY)
     ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: not valid JSON: "]),
     ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: not valid JSON: it is not valid UTF-8"]),
     ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: not valid JSON: ", "3: not valid JSON: "]),
-    ("a line that is no conversation", f'{GOOD}\n\n{{"x": 1}}\n{GOOD}', [SAID, SAID], ["3: not openai_chat: has no list of messages"]),
+    ("a line that is no conversation", f'{GOOD}\n\n{{"x": 1}}\n{GOOD}', [SAID, SAID], ["3: not openai_chat: no list of messages"]),
     ("one before all others", f'{{"x": 1}}\n{GOOD}', [SAID], ["1: not openai_chat: "]),
     ("one among lines that are no JSON", f"{GOOD}\n{{\n[1]\n{GOOD}", [SAID, SAID], ["2: not valid JSON: ", "3: not openai_chat: "]),
 )  # fmt: skip

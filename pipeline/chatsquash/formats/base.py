@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class TurnError(ValueError):
-    """A turn that its format does not allow; the message continues a sentence that starts with the turn's place."""
+    """A turn that its format does not allow; the message follows the place of the turn and a colon."""
 
 
 def load_objects(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
@@ -42,7 +42,7 @@ def expect_object(value: Json, what: str) -> Object:
         TurnError: if the value is not an object
     """
     if not isinstance(value, dict):
-        raise TurnError(f"{what} {kind(value)}, not an object")
+        raise TurnError(f"{what} {kind(value)}, expected an object")
     return value
 
 
@@ -51,13 +51,13 @@ def expect_list(value: Json, what: str) -> list[Json]:
 
     Args:
         value: the value to check
-        what: the beginning of the error message, such as "the messages are"
+        what: the beginning of the error message, such as "messages is"
 
     Raises:
         TurnError: if the value is not a list
     """
     if not isinstance(value, list):
-        raise TurnError(f"{what} {kind(value)}, not a list")
+        raise TurnError(f"{what} {kind(value)}, expected a list")
     return value
 
 
@@ -342,9 +342,9 @@ def role_of(turn: Object, roles: tuple[str, ...]) -> str:
     """Return the role of a turn; raises ``TurnError`` if it is missing or not one of ``roles``."""
     role = turn.get("role")
     if role is None:
-        raise TurnError("has no role")
+        raise TurnError("no role")
     if role not in roles:
-        raise TurnError(f"has the role {compact(role)[:40]}, which is not one of {', '.join(roles)}")
+        raise TurnError(f"unknown role {compact(role)[:40]}; expected one of {', '.join(roles)}")
     return str(role)
 
 

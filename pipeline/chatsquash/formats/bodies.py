@@ -41,7 +41,7 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
     # Some services accept a single turn or a string instead of a list.
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
-        raise TurnError(f"has no list of {form.TURNS}")
+        raise TurnError(f"no list of {form.TURNS}")
     # Messages of other formats may be among those of OpenAI chat, for example in traces.
     if form.NAME == formats.PLAIN:
         from chatsquash.formats.providers.openai_chat import rewriting  # imported late: only documents need it
@@ -68,7 +68,7 @@ def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state:
         try:
             loaded_turns, state = load(turn, state)
         except TurnError as problem:
-            raise TurnError(f"{place}[{number}] {problem}") from None
+            raise TurnError(f"{place}[{number}]: {problem}") from None
         turns_loaded += loaded_turns
     return LoadedTurn(turns_loaded, state)
 
@@ -150,7 +150,7 @@ def _turns_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> Itera
         try:
             loaded_turns, state = form.load(turn, state)
         except TurnError as problem:
-            raise TurnError(f"{place} {problem}") from None
+            raise TurnError(f"{place}: {problem}") from None
         for loaded_turn in loaded_turns:
             yield loaded_turn, range(first, max(first + 1, number))
             first = number

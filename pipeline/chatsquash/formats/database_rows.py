@@ -56,7 +56,7 @@ def parse_cell(row: Object, column: str, place: str) -> Json:
         # SQLite does not check the encoding of text, so strings may contain escaped invalid bytes.
         return jsonio.loads(cell.encode("utf-8", "surrogateescape") if isinstance(cell, str) else cell)
     except (ValueError, TypeError, RecursionError):
-        raise TurnError(f"{place} has a {column} that is not valid JSON") from None
+        raise TurnError(f"{place}: {column} is not valid JSON") from None
 
 
 def readable(value: Json) -> Json:

@@ -83,7 +83,7 @@ class Database:
                     raise OutOfMemoryError  # noqa: TRY301 - handled like an error of the confined process
                 answer = jsonio.loads(frame) if frame else ["nothing"]
                 if answer[0] == "broken":
-                    raise TurnError(f"is a corrupt database ({answer[1]})")
+                    raise TurnError(f"corrupt database ({answer[1]})")
                 if answer[0] != "nothing":
                     yield answer
         except OutOfTimeError:

@@ -246,9 +246,9 @@ class History(Struct):
             pass  # the loop below finds the invalid message
         for index, message in enumerate(messages, first):
             if type(message) is not dict:
-                raise LineError("bad-entry", f"request.messages[{index}] is not an object")
+                raise LineError("bad-entry", f"request.messages[{index}]: not an object")
             if type(message.get("role")) is not str:
-                raise LineError("bad-entry", f"request.messages[{index}] has no role")
+                raise LineError("bad-entry", f"request.messages[{index}]: no role")
 
     def learn_tools(self, raw: RawTools) -> Any:
         """Return the tools in raw JSON, or those of the previous line for their marker."""

@@ -165,7 +165,7 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
     # Some clients send a single turn without a list.
     if first in (b'"', b"{") and form.NAME != PLAIN:
         return msgspec.structs.replace(exchange, turns=b"[%b]" % turns)
-    what = "is missing" if turns == NOTHING else f"is {kind(turns)}, not a list"
+    what = "is missing" if turns == NOTHING else f"is {kind(turns)}, expected a list"
     raise LineError("bad-entry", f"request.{form.TURNS} {what}")
 
 
@@ -221,7 +221,7 @@ def _split_slowly(line: bytes) -> SimpleNamespace:
     except ValueError as problem:
         raise LineError("bad-line", f"not a JSON object: {type(problem).__name__}") from None
     if request[:1] != b"{":
-        what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
+        what = "is missing" if request == NOTHING else f"is {kind(request)}, expected an object"
         raise LineError("bad-entry", f"request {what}")
     outer_members = {name: outer.get(name, NOTHING) for name in _OUTER_MEMBERS}
     foreign = {

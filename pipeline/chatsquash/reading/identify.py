@@ -199,7 +199,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
     data = contents.read_all(file)
     if data is None:
         if is_named:
-            raise TurnError(f"is larger than {contents.LONGEST:,} bytes")
+            raise TurnError(f"file is larger than {contents.LONGEST:,} bytes")
         return None
     is_json = uncompressed(str(getattr(file, "name", ""))).lower().endswith(".json")
     if data.startswith(split_files.DATABASE):

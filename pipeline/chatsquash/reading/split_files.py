@@ -221,7 +221,7 @@ def _snapshot(file: BinaryIO, name: str, size: int) -> bytearray:
     """Return the bytes of a database with its write-ahead log applied."""
     if size > LONGEST:
         raise TurnError(
-            f"is a database of more than {LONGEST:,} bytes with changes only in its write-ahead log: close its program"
+            f"database is larger than {LONGEST:,} bytes and has changes only in its write-ahead log; close its program"
         )
     # The agent may write to either file while they are read.
     for _ in range(_TRIES):
@@ -233,9 +233,9 @@ def _snapshot(file: BinaryIO, name: str, size: int) -> bytearray:
             try:
                 wal.apply(data, log, LONGEST)
             except ValueError as problem:
-                raise TurnError(f"is a database that {problem}") from None
+                raise TurnError(f"the database {problem}") from None
             return data
-    raise TurnError("is a database that another program keeps changing: try again when it is idle")
+    raise TurnError("database is being changed by another program; try again when that program is idle")
 
 
 def _state(name: str) -> tuple[object, ...]:
@@ -261,5 +261,5 @@ def _reject_journal(name: str) -> None:
             b"\0",
         )  # some programs leave an empty journal, or one with a blank header
     if is_open:
-        what = f"is a database with an unfinished transaction ({Path(path).name})"
-        raise TurnError(f"{what}: close the program that writes it, or start it once to finish the transaction")
+        what = f"database has an unfinished transaction ({Path(path).name})"
+        raise TurnError(f"{what}; close the program that writes to it, or start it once to finish the transaction")

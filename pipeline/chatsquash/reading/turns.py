@@ -129,7 +129,7 @@ class _Loading(Struct):
             try:
                 messages, state = self.read(self.form, turns[number], self.states[-1])
             except TurnError as problem:
-                raise LineError("bad-entry", f"request.{self.form.TURNS}[{number}] {problem}") from None
+                raise LineError("bad-entry", f"request.{self.form.TURNS}[{number}]: {problem}") from None
             self.messages += messages
             self.states.append(state)
             self.stops.append(len(self.messages))
@@ -155,4 +155,4 @@ def _system(form: Format, value: Json) -> list[Message]:
     try:
         return view.messages(form.system(value)) if value is not None else []
     except TurnError as problem:
-        raise LineError("bad-entry", f"request.{form.SYSTEM[0]} {problem}") from None
+        raise LineError("bad-entry", f"request.{form.SYSTEM[0]}: {problem}") from None

@@ -65,7 +65,7 @@ def objects(file: BinaryIO, unit: bytes) -> list[Json]:
         pieces.append(piece)
         remaining -= len(piece)
     if remaining <= 0:
-        raise TurnError(f"is larger than {_LONGEST:,} bytes")
+        raise TurnError(f"file is larger than {_LONGEST:,} bytes")
     return list(_blocks(b"".join(pieces).decode("utf-8", "replace")))
 
 

@@ -72,7 +72,7 @@ def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     ``meta`` contains the displayed messages.  Calls that older versions write as XML stay in the text.  Histories
     contain neither the system prompt nor the tools.
     """
-    messages = expect_list(values[0] if values else [], "the history is")
+    messages = expect_list(values[0] if values else [], "history is")
     unread = Unread()
     evidence = _evidence(messages, meta)
     turns = list(_turns(messages, evidence, unread))

@@ -92,7 +92,7 @@ def _conversation(logged_messages: LoggedMessages, value: Json, name: str, kind:
 
 
 def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedMessages:
-    messages = expect_list(at(value, "messages"), f"{place} are")
+    messages = expect_list(at(value, "messages"), f"{place} is")
     turns = list[LoggedTurn]()
     has_metrics = any(at(message, "metrics") is not None for message in messages)
     for number, message in enumerate(messages):

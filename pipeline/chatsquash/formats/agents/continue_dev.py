@@ -49,7 +49,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
     value = values[0] if values else None
     unread = Unread()
     unread.count_members("session", value, *_SESSION)
-    items = expect_list(at(value, "history"), "the history is")
+    items = expect_list(at(value, "history"), "history is")
     model = text(at(value, "chatModelTitle"))
     tools = dict[str, Tool]()
     for number, item in enumerate(items):
@@ -144,7 +144,7 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
     if role == "tool":
         return [LoggedTurn(where, tool_message(message.get("toolCallId"), content), evidence)]
     if role not in ("user", "system"):
-        raise TurnError(f"{where} has the unknown role {compact(message.get('role'))[:40]}")
+        raise TurnError(f"{where}: unknown role {compact(message.get('role'))[:40]}")
     if role == "user" and (context := _context_texts(item)):
         content = [{"type": "text", "text": each} for each in context] + (
             content if isinstance(content, list) else [{"type": "text", "text": content or ""}]

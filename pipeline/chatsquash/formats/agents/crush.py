@@ -109,7 +109,7 @@ def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str,
 
 def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSession:
     meta = members(value.get("meta"))
-    messages = expect_list(value.get("messages"), f"{place} has messages that are")
+    messages = expect_list(value.get("messages"), f"{place}: messages is")
     unread.count_members("session", meta, *_HEADER)
     unread.count_members("file", value, "meta", "messages")
     eras: list[list[_CrushMessage]] = [[]]
@@ -128,7 +128,7 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
     expect_object(message, f"{place} is")
     role, parts = message.get("role"), message.get("parts")
     if role not in _ROLES or not isinstance(parts, list) or len(objects(parts)) < len(parts):
-        raise TurnError(f"{place} has an unknown role, or no list of parts")
+        raise TurnError(f"{place} has an unknown role or no list of parts")
     unread.count_members("message", message, *_READ)
     content, end = list[Json](), Object()
     for number, part in enumerate(parts):

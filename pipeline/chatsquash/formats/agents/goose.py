@@ -196,7 +196,7 @@ def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Eviden
 def _messages_of(session: Object, place: int) -> list[tuple[str, Json]]:
     """Return the messages in a session object; empty if they are on separate lines."""
     name = next((name for name in _TURNS if session.get(name) is not None), "")
-    messages = expect_list(session.get(name, []), f"entry {place} has a {name} that is")
+    messages = expect_list(session.get(name, []), f"entry {place}: {name} is")
     return [(f"{name}[{number}]", message) for number, message in enumerate(messages)]
 
 
@@ -206,7 +206,7 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
         raise TurnError(f"{place} is not an object")
     content = message.get("content")
     if not isinstance(content, str | list):
-        raise TurnError(f"{place} has a content that is {kind(content)}, not a list")
+        raise TurnError(f"{place}: content is {kind(content)}, expected a list")
     unread.count_members("message", message, *_MESSAGE)
     unread.count_members("message.metadata", message.get("metadata"), *_METADATA)
     blocks = list[Json]()
@@ -340,7 +340,7 @@ def _message(row: Object) -> Object:
     role = row.get("role")
     # SQLite does not check the encoding of text.
     if isinstance(role, str) and role.encode("utf-8", "surrogateescape") != role.encode("utf-8", "replace"):
-        raise TurnError(f"{place} has a role that is not valid UTF-8")
+        raise TurnError(f"{place}: role is not valid UTF-8")
     message = {"role": role, "created": row.get("created_timestamp")}
     message |= {"tokens": row["tokens"]} if row.get("tokens") is not None else {}
     for member, column in (("content", "content_json"), ("metadata", "metadata_json")):

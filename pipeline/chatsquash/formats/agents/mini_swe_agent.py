@@ -37,7 +37,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
     unread = Unread()
     unread.count_members("trajectory", value, *_FILE)
     unread.count_members("info", at(value, "info"), "config")
-    messages = expect_list(at(value, "messages"), "messages are")
+    messages = expect_list(at(value, "messages"), "messages is")
     model = text(at(value, "info", "config", "model", "model_name"))
     turns = list[LoggedTurn]()
     for number, message in enumerate(messages):

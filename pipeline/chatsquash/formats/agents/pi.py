@@ -169,11 +169,11 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
 
 
 def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntry:
-    message = expect_object(entry.get("message"), f"{place} has a message that is")
+    message = expect_object(entry.get("message"), f"{place}: message is")
     role = string(message, "role")
     if role not in _MESSAGE_MEMBERS:
         seen = compact(message.get("role"))[:40]
-        raise TurnError(f"{place} has the role {seen}, which is not one of {', '.join(_MESSAGE_MEMBERS)}")
+        raise TurnError(f"{place}: unknown role {seen}; expected one of {', '.join(_MESSAGE_MEMBERS)}")
     if not _OF_MESSAGES[role].issuperset(message):
         unread.count_members(f"message {role}", message, *_OF_MESSAGES[role])
     # Some messages have a zero time, which ``moment`` ignores.

@@ -80,7 +80,7 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
     unread.count_members("message", message, *_MESSAGE)
     role = message.get("role")
     if role not in ("system", "user", "assistant", "tool"):
-        raise TurnError(f"{where} has the unknown role {compact(role)[:40]}")
+        raise TurnError(f"{where}: unknown role {compact(role)[:40]}")
     turn: Object = {"role": role, "content": message.get("content")}
     if role == "tool":
         ids = as_list(message.get("tool_call_ids"))

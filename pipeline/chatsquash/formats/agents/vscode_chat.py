@@ -48,7 +48,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
     Neither the system prompt nor the tools are stored.
     """
     value = _replay(values) if is_log(values) else values[0] if values else None
-    requests = expect_list(at(value, "requests"), "the requests are")
+    requests = expect_list(at(value, "requests"), "requests is")
     unread = Unread()
     unread.count_members("session", value, *_SESSION)
     eras: list[list[LoggedTurn]] = [[]]
@@ -152,7 +152,7 @@ def _replay(operations: list[Json]) -> Json:
             state = at(line, "v")
             continue
         if not isinstance(path, list) or not path or len(path) > _LONGEST_PATH:
-            raise TurnError(f"{place} has a path that is {kind(path)}, not a list of names")
+            raise TurnError(f"{place}: path is {kind(path)}, expected a list of names")
         holder = state
         for step in path[:-1]:
             holder = _inside(holder, step)

@@ -55,10 +55,10 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 def _load(document: Json) -> Conversation:
     if not isinstance(document, dict):
-        raise TurnError(f"is {kind(document)}, not an object")
+        raise TurnError(f"expected an object, not {kind(document)}")
     history = document.get(_HISTORY)
     if not isinstance(history, list):
-        seen = f"is {kind(history)}, not a list" if _HISTORY in document else "is missing"
+        seen = f"is {kind(history)}, expected a list" if _HISTORY in document else "is missing"
         raise TurnError(f"{_HISTORY} {seen}")
     # Old versions of clippy used Anthropic's messages, which are detected from their blocks.
     is_older = any(mark.test({"messages": history}) for mark in anthropic.marks.request)

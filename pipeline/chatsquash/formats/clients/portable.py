@@ -63,17 +63,17 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 def _load(array: Json) -> Conversation:
     if not isinstance(array, list):
-        raise TurnError(f"is {kind(array)}, not a list of entries")
+        raise TurnError(f"expected a list of entries, not {kind(array)}")
     turns = bodies.load_each(_entry, array, State(), "").turns
     return Conversation(view.messages(turns), [], turns=merge_results(turns))
 
 
 def _entry(entry: Json, state: State) -> LoadedTurn:
     if not isinstance(entry, dict):
-        raise TurnError("is not an object")
+        raise TurnError("not an object")
     role, content = role_of(entry, _ROLES), entry.get("content")
     if not isinstance(content, str | None):
-        raise TurnError(f"has content that is {kind(content)}, not text")
+        raise TurnError(f"content is {kind(content)}, expected a string")
     calls, results = (
         _objects_in(entry, "toolCalls", role == "assistant"),
         _objects_in(entry, "toolResults", role == "user"),
@@ -97,12 +97,12 @@ def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
     if value in (None, []):
         return []
     if not has_place:
-        raise TurnError(f"has {member}, which only {'assistants' if member == 'toolCalls' else 'users'} have")
+        raise TurnError(f"{member} requires the role {'assistant' if member == 'toolCalls' else 'user'}")
     if not isinstance(value, list):
-        raise TurnError(f"has {member} that are {kind(value)}, not a list")
+        raise TurnError(f"{member} is {kind(value)}, expected a list")
     number = next((number for number, each in enumerate(value) if not isinstance(each, dict)), None)
     if number is not None:
-        raise TurnError(f"has {member}[{number}] that is not an object")
+        raise TurnError(f"{member}[{number}] is not an object")
     return value
 
 

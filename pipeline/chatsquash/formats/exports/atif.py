@@ -113,7 +113,7 @@ def _nested(value: Json, place: str, line: int, before: str) -> list[_PlacedTraj
         each = waiting.pop(0)
         inner = expect_object(each.trajectory, f"{each.place} is").get("subagent_trajectories") or []
         nested.append(each)
-        expect_list(inner, f"{each.place} has subagent_trajectories that are")
+        expect_list(inner, f"{each.place}: subagent_trajectories is")
         # A stack instead of recursion, because trajectories may be deeply nested.
         waiting[:0] = [_subagent(each, number, agent) for number, agent in enumerate(inner)]
     return nested
@@ -128,7 +128,7 @@ def _subagent(outer: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTraj
 def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | None:
     """Convert a trajectory; ``None`` if all its steps are copied context."""
     place, trajectory = each.place, each.trajectory
-    steps = expect_list(trajectory.get("steps"), f"{place} has steps that are")
+    steps = expect_list(trajectory.get("steps"), f"{place}: steps is")
     unread.count_members("trajectory", trajectory, *_TRAJECTORY)
     # All members of ``extra`` are counted, even members that are read, such as a reward.
     unread.count_members("trajectory.extra", trajectory.get("extra"))
@@ -173,7 +173,8 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
     """Yield the message of a step and the results in its observation."""
     role = _ROLES.get(string(step, "source"))
     if role is None:
-        raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it must be system, user or agent")
+        source = compact(step.get("source"))[:40]
+        raise TurnError(f"{where}: unknown source {source}; expected one of {', '.join(_ROLES)}")
     calls = [
         function_call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
         for call in objects(step.get("tool_calls"))

@@ -75,7 +75,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     converted = list[Conversation]()
     rows = _rows(values)
     if values and not rows:
-        raise TurnError("has values that are not results")
+        raise TurnError("not a file of batch results")
     requests = _Requests(meta, {_id(row) for row in rows})
     for row, line in zip(rows, _lines(values, len(rows), lines), strict=True):
         if not _is_result(row):
@@ -92,10 +92,10 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
             converted += _conversation(name, requests.bodies[name], answer, line, unread)
     if not converted and unread.counts[_AMBIGUOUS]:
         raise TurnError(
-            "several requests next to it have the same ids as its results: put each batch into a separate folder"
+            "several requests in the folder have the same ids as the results; put each batch into a separate folder"
         )
     if not converted and unread.counts[_WITHOUT]:
-        raise TurnError("no file next to it contains the requests of its results")
+        raise TurnError("no file in the same folder contains the requests of the results")
     return with_unread(converted, unread)
 
 

@@ -44,7 +44,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
-    mapping = expect_object(at(value, "mapping"), f"{where} has a mapping that is")
+    mapping = expect_object(at(value, "mapping"), f"{where}: mapping is")
     unread = Unread()
     unread.count_members("conversation", value, *_CONVERSATION)
     names, nodes = list(mapping), list(map(members, mapping.values()))
@@ -117,7 +117,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
         turn = {"role": "tool", "name": text(at(message, "author", "name")), "content": content}
         return ThreadEntry((LoggedTurn(place, turn, Evidence(line, time)),))
     if role != "user":
-        raise TurnError(f"{place} has the unknown role {compact(at(message, 'author', 'role'))[:40]}")
+        raise TurnError(f"{place}: unknown role {compact(at(message, 'author', 'role'))[:40]}")
     return ThreadEntry((LoggedTurn(place, {"role": "user", "content": content}, Evidence(line, time)),))
 
 

@@ -46,11 +46,11 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     messages = at(value, "chat_messages")
     if not isinstance(messages, list):
-        raise TurnError(f"{where} has chat_messages that are {kind(messages)}, not a list")
+        raise TurnError(f"{where}: chat_messages is {kind(messages)}, expected a list")
     unread = Unread()
     unread.count_members("conversation", value, *_CONVERSATION)
     if not all(isinstance(each, dict) for each in messages):
-        raise TurnError(f"{where} has a message that is not an object")
+        raise TurnError(f"{where}: a message is not an object")
     if not messages:
         return []
     model = text(value.get("model"))
@@ -80,7 +80,7 @@ def _newest(messages: list[Object], before: list[int]) -> int:
 def _step(place: str, line: int, message: Object, model: str | None, unread: Unread) -> ThreadEntry:
     sender = _ROLES.get(string(message, "sender"))
     if sender is None:
-        raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it must be human or assistant")
+        raise TurnError(f"{place}: unknown sender {compact(message.get('sender'))[:40]}; expected human or assistant")
     unread.count_members("message", message, *_MESSAGE)
     blocks = [block for each in objects(message.get("content")) if (block := _block(each, unread))]
     # The text repeats the blocks, so it is used only without them.

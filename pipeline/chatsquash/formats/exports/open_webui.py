@@ -100,7 +100,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
 def _chat_conversations(value: Json, where: str, line: int, rated: str | None = None) -> list[Conversation]:
     chat = members(at(value, "chat"))
     history = members(chat.get("history"))
-    messages = expect_object(history.get("messages"), f"{where} has messages that are")
+    messages = expect_object(history.get("messages"), f"{where}: messages is")
     if not messages:
         return []
     unread = Unread()
@@ -176,7 +176,7 @@ class _Thread:
             turn = {"role": role, "content": self._prompt(message)}
             return ThreadEntry((LoggedTurn(place, turn, Evidence(self._line, time)),))
         if role != "assistant":
-            raise TurnError(f"{place} has the unknown role {compact(role)[:40]}")
+            raise TurnError(f"{place}: unknown role {compact(role)[:40]}")
         turns = _from_items(objects(message.get("output")), self._unread) or _from_text(
             text(message.get("content")) or ""
         )

@@ -39,9 +39,9 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         elif at(value, "type") != "message":
             unread.count(f"line {compact(at(value, 'type'))[:40]}")
         elif not sessions:
-            raise TurnError(f"{place} is a message before the session line")
+            raise TurnError(f"{place}: message before the session line")
         else:
-            message = expect_object(at(value, "message"), f"{place} has a message that is")
+            message = expect_object(at(value, "message"), f"{place}: message is")
             unread.count_members("message", message, *_MESSAGE)
             sessions[-1][1].append(_turn(message, place, line))
     converted = [load_conversation(openai_chat, turns, session_id=name) for name, turns in sessions if turns]
@@ -58,7 +58,7 @@ def _turn(message: Object, place: str, line: int) -> LoggedTurn:
     if role == "tool":
         return LoggedTurn(place, tool_message(message.get("toolCallId"), content), known)
     if role not in ("user", "system"):
-        raise TurnError(f"{place} has the unknown role {compact(role)[:40]}")
+        raise TurnError(f"{place}: unknown role {compact(role)[:40]}")
     return LoggedTurn(place, {"role": role, "content": content}, known)
 
 

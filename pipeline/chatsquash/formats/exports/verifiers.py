@@ -67,7 +67,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 def _trace(trace: Json, where: str, line: int, unread: Unread) -> list[Conversation]:
     nodes = at(trace, "nodes")
     if not isinstance(trace, dict) or not isinstance(nodes, list):
-        raise TurnError(f"{where} has nodes that are {kind(nodes)}, not a list")
+        raise TurnError(f"{where}: nodes is {kind(nodes)}, expected a list")
     unread.count_members("trace", trace, *_TRACE)
     if not nodes:
         return []
@@ -157,7 +157,7 @@ def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conver
             if isinstance(prompt_or_completion, str)
             else prompt_or_completion
         )
-        for number, message in enumerate(expect_list(messages, f"{where} has a {name} that is")):
+        for number, message in enumerate(expect_list(messages, f"{where}: {name} is")):
             place = f"{where}, {name}[{number}]"
             turn = _turn(expect_object(message, f"{place} is"))
             # Prompts and completions that are plain text may be messages with this role.

@@ -310,7 +310,7 @@ class _Replay:
         try:
             turns, self._state = anthropic.load(turn.value, self._current_state())
         except TurnError as problem:
-            raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
+            raise TurnError(f"entry {turn.rows[0].place}: {problem}") from None
         self.plain_messages.clear()
         return view.messages(turns)
 

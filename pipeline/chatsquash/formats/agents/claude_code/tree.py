@@ -186,7 +186,7 @@ class LineTree:
         ends = [row for row in self.turn_lines if row.key not in followed_keys]
         leaves = [row for row in ends if not row.is_queued]
         if not leaves and not all(row.is_queued for row in self.turn_lines):
-            raise TurnError(f"entry {self.turn_lines[-1].place} is its own ancestor by parentUuid")
+            raise TurnError(f"entry {self.turn_lines[-1].place} is its own ancestor according to parentUuid")
         return leaves, self._queued_prompts({row.key for row in ends if row.is_queued})
 
     def _queued_prompts(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:

@@ -116,7 +116,7 @@ class _Messages:
             self.close()
             (loaded_turn,), state = openai_responses.load(turn.turn, State(calls=self._current_calls()))
         except TurnError as problem:
-            raise TurnError(f"{turn.place} {problem}") from None
+            raise TurnError(f"{turn.place}: {problem}") from None
         self._calls = state.calls
         for message in view.messages([loaded_turn]):
             self._append(message, turn.evidence)

@@ -156,7 +156,7 @@ class Rollout:
     def item(self, place: str, item: Json, evidence: Evidence, *, is_copied: bool = False) -> None:
         """Read an item, unless it is not part of the conversation."""
         if not isinstance(item, dict):
-            raise TurnError(f"{place} has a payload that is {kind(item)}, not an item")
+            raise TurnError(f"{place}: payload is {kind(item)}, expected an item")
         converted = ordinary(item, self.unread)
         if converted is None:
             return

@@ -13,7 +13,7 @@ from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import with_unread
-from chatsquash.formats.values import Object, as_list, at, compact, string
+from chatsquash.formats.values import Object, as_list, at, compact, kind, string
 
 NAME = "cursor"
 HAS_TOOLS = False
@@ -135,9 +135,9 @@ def _object(cell: Json, place: str) -> Object:
         try:
             value = jsonio.loads(value.encode("utf-8", errors) if isinstance(value, str) else value)
         except (ValueError, RecursionError):
-            raise TurnError(f"{place[:200]} has a value that is not valid JSON") from None
+            raise TurnError(f"{place[:200]}: value is not valid JSON") from None
     if not isinstance(value, dict):
-        raise TurnError(f"{place[:200]} has a value that is {compact(value)[:20]}, not an object")
+        raise TurnError(f"{place[:200]}: value is {compact(value)[:20]}, expected an object")
     return value
 
 
@@ -183,7 +183,7 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
         unread.count(f"line of type {value['type']}")
         return []
     if role not in _ROLES or not isinstance(message, dict):
-        raise TurnError(f"{place} has the role {compact(role)[:40]} and an invalid message")
+        raise TurnError(f"{place}: invalid message of role {compact(role)[:40]}")
     unread.count_members("line", value, *_LINE)
     unread.count_members("line.message", message, "role", "content")
     known = Evidence(line, moment(value.get("timestamp")))
@@ -191,7 +191,7 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
         known = known._replace(is_sampled=True, model=string(value, "model") or None)
     content = message.get("content")
     if not isinstance(content, str | list):
-        raise TurnError(f"{place} has a content that is neither a text nor a list")
+        raise TurnError(f"{place}: content is {kind(content)}, expected a string or a list")
     turns = _turns(role, content, known.model or "")
     if not turns:
         unread.count("reply without content")

@@ -74,7 +74,7 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
         if bubble is None:
             unread.count("missing bubble")
         elif not isinstance(bubble, dict):
-            raise TurnError(f"{where} is {kind(bubble)}, not an object")
+            raise TurnError(f"{where} is {kind(bubble)}, expected an object")
         else:
             result.append(Bubble(where, name, bubble))
     for _ in range(sum(name not in known_names for name in by_name)):
@@ -233,7 +233,7 @@ class BubbleReader:
             else:
                 self._unread.count("bubble without text")
         else:
-            raise TurnError(f"{first.place} has the type {compact(role)[:20]}, which is neither 1 nor 2")
+            raise TurnError(f"{first.place}: type is {compact(role)[:20]}, expected 1 or 2")
 
     def _rest(self, bubble: Bubble) -> None:
         self._unread.count_members("bubble", bubble.value, *_BUBBLE)

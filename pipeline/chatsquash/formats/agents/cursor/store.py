@@ -60,8 +60,8 @@ def _metadata(rows: list[Object]) -> Object:
         data = data if data.lstrip()[:1] == b"{" else bytes.fromhex(data.decode("ascii"))
         value = jsonio.loads(data)
     except (ValueError, RecursionError):
-        raise TurnError("the store has metadata that are not valid JSON") from None
-    return expect_object(value, "the store has metadata that are")
+        raise TurnError("the metadata of the store is not valid JSON") from None
+    return expect_object(value, "the metadata of the store is")
 
 
 def _bytes(cell: Json) -> bytes:
@@ -91,7 +91,7 @@ class _BlobReader:
         """Return the messages and the other fields of the last root; all its messages must exist."""
         fields = root(self._blobs[last])
         if fields is None:
-            raise TurnError("the store has a last root that is not a protobuf message")
+            raise TurnError("the last root of the store is not a protobuf message")
         idents = []
         for number, raw in enumerate(fields.references):
             ident = self._ids.get(raw)
@@ -142,14 +142,14 @@ def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
     """Return the lists with ids replaced by messages."""
     messages, lists = value.get("messages"), value.get("lists")
     if not isinstance(messages, dict) or not isinstance(lists, list):
-        raise TurnError(f"{place} has no messages, or no lists of them")
+        raise TurnError(f"{place} has no messages or no lists of them")
     by_id = {
         ident: stored_message(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)
     }
     message_lists = []
     for number, idents in enumerate(lists):
         if not isinstance(idents, list) or not all(isinstance(each, str) and each in by_id for each in idents):
-            raise TurnError(f"{place} has a list {number + 1} with messages that do not exist")
+            raise TurnError(f"{place}: list {number + 1} refers to messages that do not exist")
         message_lists.append([by_id[ident] for ident in idents])
     return message_lists
 

@@ -134,7 +134,7 @@ class _RecordReader:
         for number, (place, line, record, is_sampled) in enumerate(records):
             record_type = record.get("type")
             if record_type not in KINDS:
-                raise TurnError(f"{place} has a type that is not one of {', '.join(KINDS)}")
+                raise TurnError(f"{place}: unknown type; expected one of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
             if record_type == "gemini":
                 self.rest(record)

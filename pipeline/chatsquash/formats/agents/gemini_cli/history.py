@@ -138,7 +138,7 @@ class SessionState:
         messages = members.get("messages")
         if not messages:
             return
-        expect_list(messages, f"{place} has messages that are")
+        expect_list(messages, f"{place}: messages is")
         records: _Records = {}
         for index, record in enumerate(messages):
             where = f"{place}, messages[{index}]"

@@ -103,7 +103,7 @@ def _parse(place: str, message: Object, name: str) -> Json:
     try:
         return jsonio.loads(_bytes(value))
     except (ValueError, RecursionError):
-        raise TurnError(f"{place} has {name} that are not valid JSON") from None
+        raise TurnError(f"{place}: {name} is not valid JSON") from None
 
 
 def _bytes(text: str) -> bytes:

@@ -58,7 +58,7 @@ def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
 
 def _read_session(place: int, line: int, value: Object) -> _FamilySession:
     where = f"entry {place}, session {(id_text(value.get('id')) or 'without an id')[:80]}"
-    logged_messages = expect_list(value.get("messages"), f"{where} has messages that are")
+    logged_messages = expect_list(value.get("messages"), f"{where}: messages is")
     rows = []
     for number, message in enumerate(logged_messages):
         at = f"{where}, messages[{number}]"

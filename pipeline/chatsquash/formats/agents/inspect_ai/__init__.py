@@ -150,7 +150,7 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
         with zipfile.ZipFile(file) as archive:
             return {info.filename: info for info in archive.infolist()}
     except _ZIP_ERRORS as problem:
-        raise TurnError(f"is a damaged zip file ({error_text(problem)})") from None
+        raise TurnError(f"damaged zip file ({error_text(problem)})") from None
 
 
 def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
@@ -163,13 +163,13 @@ def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
     _, name, extra = _LOCAL.unpack(head)
     file.seek(info.header_offset + int(_LOCAL.size) + int(name) + int(extra))
     if info.compress_size > _LONGEST:
-        raise TurnError(f"{info.filename} has more than {_LONGEST:,} bytes")
+        raise TurnError(f"{info.filename} is larger than {_LONGEST:,} bytes")
     data = _read(file, info.compress_size)
     try:
         return data if info.compress_type == _UNCOMPRESSED else decoders.expand(_stream(info), data, _LONGEST)
     except ImportError:
         needs = "pip install 'chatsquash[zstd]', or Python 3.14"
-        raise TurnError(f"{info.filename} is compressed with zstd, which needs {needs}") from None
+        raise TurnError(f"{info.filename} is compressed with zstd, which requires {needs}") from None
     except decoders.error_types() as problem:
         raise TurnError(f"{info.filename} is damaged ({error_text(problem)})") from None
 
@@ -187,4 +187,4 @@ def _stream(info: zipfile.ZipInfo) -> Any:
         return decoders.Gzip(-zlib.MAX_WBITS)
     if info.compress_type == _ZSTD:
         return decoders.zstd()
-    raise TurnError(f"{info.filename} is compressed with the unknown method {info.compress_type}")
+    raise TurnError(f"{info.filename} uses the unknown compression method {info.compress_type}")

@@ -38,7 +38,7 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
     events = [each for each in objects(sample.get("events")) if each.get("event") == "model"]
     outputs = {name: each for each in events if (name := _answer_id(each))}
     known = _SampleFacts(model, outputs, members(sample.get("attachments")))
-    messages = expect_list(sample.get("messages"), f"{where} has messages that are")
+    messages = expect_list(sample.get("messages"), f"{where}: messages is")
     session: Object = {"session_id": _name(sample), **_reward(sample.get("scores"))}
     main = _turns(messages, where, line, known, unread)
     final_ids = {_id(each) for each in objects(messages)}
@@ -150,7 +150,7 @@ def _with_attachments(value: Json, attachments: Object, depth: int) -> Json:
 def _turn(message: Object, unread: Unread) -> Object:
     role = message.get("role")
     if role not in ("system", "user", "assistant", "tool"):
-        raise TurnError(f"a message has the unknown role {compact(role)[:40]}")
+        raise TurnError(f"unknown message role {compact(role)[:40]}")
     content, thoughts = _content(message.get("content"), unread)
     turn: Object = {"role": role, "content": content}
     if role == "assistant":

@@ -217,7 +217,7 @@ def _entry(row: Object) -> Object:
 
 def _data(row: Object, table: str) -> Object:
     place = row_label(row, table)
-    return expect_object(parse_cell(row, "data", place), f"{place} has a data that is")
+    return expect_object(parse_cell(row, "data", place), f"{place}: data is")
 
 
 # The tree of files

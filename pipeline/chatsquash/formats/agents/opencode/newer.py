@@ -55,7 +55,7 @@ def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """Convert a message to the turns that the model sees."""
     message_type = item.value.get("type")
     if not isinstance(message_type, str):
-        raise TurnError(f"{item.place} has a type that is {kind(message_type)}, not a text")
+        raise TurnError(f"{item.place}: type is {kind(message_type)}, expected a string")
     if message_type not in _READ or (message_type == COMPACTION and not is_boundary(item)):
         unread.count(f"message of type {message_type}")
         return []
@@ -139,7 +139,7 @@ def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 def _content(item: SessionMessage) -> list[Object]:
     content = item.value.get("content")
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise TurnError(f"{item.place} has a content that is not a list of objects")
+        raise TurnError(f"{item.place}: content is not a list of objects")
     return content
 
 
@@ -147,7 +147,7 @@ def member_text(part: Object, where: str) -> str:
     """Return the text of a part, which may be empty; raises ``TurnError`` if it is not a string."""
     value = part.get("text")
     if not isinstance(value, str):
-        raise TurnError(f"{where} has a text that is {kind(value)}")
+        raise TurnError(f"{where}: text is {kind(value)}, expected a string")
     return value
 
 
@@ -163,7 +163,7 @@ def _options(part: Object, provider: str) -> Object:
 
 
 def _call_and_result(part: Object, where: str, provider: str) -> tuple[Object, CallResult | None]:
-    state = expect_object(part.get("state"), f"{where} has a state that is")
+    state = expect_object(part.get("state"), f"{where}: state is")
     is_hosted = part.get("executed") is True or at(part, "provider", "executed") is True
     call = {
         "type": "tool-call",

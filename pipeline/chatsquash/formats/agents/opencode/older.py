@@ -42,7 +42,7 @@ def info(item: SessionMessage) -> Object:
 
 def parts(item: SessionMessage) -> list[Object]:
     """Return the parts of a message; raises ``TurnError`` if they are invalid."""
-    message_parts = expect_list(item.value.get("parts"), f"{item.place} has parts that are")
+    message_parts = expect_list(item.value.get("parts"), f"{item.place}: parts is")
     for place, part in enumerate(message_parts):
         if not isinstance(at(part, "type"), str):
             raise TurnError(f"{item.place}, part {place} has no type")
@@ -54,7 +54,7 @@ def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     header = info(item)
     role = header.get("role")
     if role not in ("user", "assistant"):
-        raise TurnError(f"{item.place} has a role that is neither user nor assistant")
+        raise TurnError(f"{item.place}: unknown role; expected user or assistant")
     error = members(header.get("error"))
     if role == "assistant" and error and not _is_kept(error, parts(item)):
         unread.count(f"reply with the error {string(error, 'name')}")
@@ -174,7 +174,7 @@ def _options(part: Object) -> Object:
 
 
 def _call_and_result(part: Object, where: str, unread: Unread) -> tuple[Object, CallResult]:
-    state = expect_object(part.get("state"), f"{where} has a state that is")
+    state = expect_object(part.get("state"), f"{where}: state is")
     arguments, raw = state.get("input"), string(state, "raw")
     call = {
         "type": "tool-call",

@@ -59,7 +59,7 @@ class SessionReader:
     def add(self, value: Object, place: str, line: int) -> None:
         """Read a session."""
         header = members(value.get("info"))
-        messages = expect_list(value.get("messages"), f"{place} has messages that are")
+        messages = expect_list(value.get("messages"), f"{place}: messages is")
         self._count(value, header)
         items = [_item(each, f"{place}, messages[{number}]", line) for number, each in enumerate(messages)]
         turns_by_item = [self._convert(item) for item in items]
@@ -161,7 +161,7 @@ class SessionReader:
 
 def _item(value: Json, place: str, line: int) -> SessionMessage:
     if "info" in expect_object(value, f"{place} is"):
-        expect_object(value["info"], f"{place} has an info that is")
+        expect_object(value["info"], f"{place}: info is")
     return SessionMessage(place, line, value)
 
 

@@ -122,8 +122,8 @@ def member(holder: Object, name: str, place: str) -> str:
     """Return a member that must be a non-empty string; raises ``TurnError`` for other values."""
     value = holder.get(name)
     if not isinstance(value, str) or not value:
-        problem = f"no {name}" if value == "" else f"a {name} that is {kind(value)}, not a string"
-        raise TurnError(f"{place} has {problem}")
+        problem = f" has no {name}" if value == "" else f": {name} is {kind(value)}, expected a string"
+        raise TurnError(f"{place}{problem}")
     return value
 
 

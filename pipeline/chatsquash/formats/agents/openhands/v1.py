@@ -137,7 +137,7 @@ def _parts(content: Json) -> list[Json]:
 
 def _message(event: Object, where: str) -> Object:
     """Convert a message, including the context that OpenHands added."""
-    message = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
+    message = expect_object(event.get("llm_message"), f"{where}: llm_message is")
     content = [*_parts(message.get("content")), *_parts(event.get("extended_content"))]
     calls = [_call(call) for call in objects(message.get("tool_calls"))]
     members = {name: message[name] for name in ("name", "tool_call_id") if message.get(name) is not None}
@@ -170,7 +170,7 @@ def _thought(holder: Object) -> Object:
 
 def _action(event: Object, before: Object, where: str) -> Object:
     """Add the call of an action to the message of its response, whose first action contains the reasoning."""
-    call = expect_object(event.get("tool_call"), f"{where} has a tool_call that is")
+    call = expect_object(event.get("tool_call"), f"{where}: tool_call is")
     content = [*before.get("content", []), *_parts(event.get("thought"))]
     thoughts = {name: before[name] for name in MEMBERS if name in before} or _thought(event)
     calls = [*before.get("tool_calls", []), _call({"id": event.get("tool_call_id"), **without(call)})]

@@ -111,16 +111,17 @@ def _responses(messages: list[Json]) -> dict[str, Object]:
 def _role_and_parts(number: int, message: Json) -> tuple[str, list[Object]]:
     """Return the role of a message and its parts."""
     if not isinstance(message, dict):
-        raise TurnError(f"[{number}] is {kind(message)}, not an object")
+        raise TurnError(f"[{number}] is {kind(message)}, expected an object")
     try:
         role = role_of(message, ROLES)
     except TurnError as problem:
-        raise TurnError(f"[{number}] {problem}") from None
+        raise TurnError(f"[{number}]: {problem}") from None
     content = message.get("content")
     if isinstance(content, str) and role != "tool":
         return role, [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise TurnError(f"[{number}] has content that is {kind(content)}")
+        expectation = "a list" if role == "tool" else "a string or a list"
+        raise TurnError(f"[{number}]: content is {kind(content)}, expected {expectation}")
     return role, parts_of(message, "content", number, _REQUIRED)
 
 

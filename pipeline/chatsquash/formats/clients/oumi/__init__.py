@@ -60,5 +60,5 @@ def every(objects: list[Json]) -> list[Conversation]:
 
 def _load(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
     if not isinstance(document, dict):
-        raise TurnError(f"is {kind(document)}, not an object")
+        raise TurnError(f"expected an object, not {kind(document)}")
     return [training.load(document)] if "messages" in document else load(document)

@@ -85,19 +85,19 @@ def branches(document: Json) -> list[Conversation]:
 
 def _validated(document: Json) -> dict[str, Json]:
     if not isinstance(document, dict):
-        raise TurnError(f"is {kind(document)}, not an object")
+        raise TurnError(f"expected an object, not {kind(document)}")
     for member in ("format", "schema_version", "branches"):
         if member not in document:
-            raise TurnError(f"is not a history: it has no {member}")
+            raise TurnError(f"not a history (no {member})")
     if document["format"] != FORMAT:
-        raise TurnError(f"is not a history: its format is {compact(document['format'])[:40]}, not {FORMAT}")
+        raise TurnError(f"not a history (format is {compact(document['format'])[:40]}, expected {FORMAT})")
     version = document["schema_version"]
     if not isinstance(version, str):
-        raise TurnError(f"has a schema_version that is {kind(version)}, not text")
+        raise TurnError(f"schema_version is {kind(version)}, expected a string")
     if not is_known(version):
-        raise TurnError(f"has the schema_version {compact(version)[:40]}; the last one known is {VERSION}")
+        raise TurnError(f"unsupported schema_version {compact(version)[:40]}; the latest supported one is {VERSION}")
     if not isinstance(document["branches"], dict):
-        raise TurnError(f"has branches that are {kind(document['branches'])}, not an object")
+        raise TurnError(f"branches is {kind(document['branches'])}, expected an object")
     return document["branches"]
 
 
@@ -109,22 +109,22 @@ def is_known(version: str) -> bool:
 
 def _branch_at(branch: Json, place: str, *, current: bool) -> Branch:
     if not isinstance(branch, dict):
-        raise TurnError(f"{place} is {kind(branch)}, not an object")
+        raise TurnError(f"{place} is {kind(branch)}, expected an object")
     for member in ("id", "conversation_history"):
         if member not in branch:
             raise TurnError(f"{place} has no {member}")
-    _expect(place, branch, "id", isinstance(branch["id"], str), "text")
+    _expect(place, branch, "id", isinstance(branch["id"], str), "a string")
     for member in ("name", "parent_branch_id"):
-        _expect(place, branch, member, isinstance(branch.get(member), str | None), "text")
+        _expect(place, branch, member, isinstance(branch.get(member), str | None), "a string")
     point = branch.get("branch_point_index")
-    _expect(place, branch, "branch_point_index", point is None or (type(point) is int and point >= 0), "a place")
+    _expect(place, branch, "branch_point_index", point is None or (type(point) is int and point >= 0), "an index")
     return Branch(branch["id"], branch.get("name"), branch.get("parent_branch_id"), point or 0, current)
 
 
 def _expect(place: str, branch: Object, member: str, fits: bool, expectation: str) -> None:
     if not fits:
         seen = compact(branch[member])[:40]
-        raise TurnError(f"{place}.{member} is {seen}, not {expectation}")
+        raise TurnError(f"{place}.{member} is {seen}, expected {expectation}")
 
 
 def _own(document: Object, histories: list[list[Object]]) -> Object:
@@ -169,7 +169,7 @@ _TimedTurns = list[tuple[Turn, Moment | None]]
 def _timed_turns(holder: Object, member: str, path: str) -> _TimedTurns:
     history = holder[member]
     if not isinstance(history, list):
-        raise TurnError(f"{path}{member} is {kind(history)}, not a list of messages")
+        raise TurnError(f"{path}{member} is {kind(history)}, expected a list of messages")
     turns = [_message(each, f"{path}{member}[{number}]") for number, each in enumerate(history)]
     return [(turn, moment(each.get("timestamp"))) for turn, each in zip(turns, history, strict=True)]
 
@@ -204,16 +204,18 @@ def _bounds(holder: Object) -> Object:
 
 def _message(message: Json, place: str) -> Turn:
     if not isinstance(message, dict):
-        raise TurnError(f"{place} is {kind(message)}, not an object")
+        raise TurnError(f"{place} is {kind(message)}, expected an object")
     role = message.get("role")
     if role not in _ROLES:
-        seen = f"the role {compact(role)[:40]}, which is not one of {', '.join(_ROLES)}"
-        raise TurnError(f"{place} has {'no role' if role is None else seen}")
+        seen = f"unknown role {compact(role)[:40]}; expected one of {', '.join(_ROLES)}"
+        raise TurnError(f"{place}: {'no role' if role is None else seen}")
     if role == ATTACHMENT:
         return _attachment(message)
     content = message.get("content")
     if not isinstance(content, str):
-        raise TurnError(f"{place} has {'no content' if content is None else 'content that is not a text'}")
+        raise TurnError(
+            f"{place}: content is {'missing' if content is None else f'{kind(content)}, expected a string'}"
+        )
     blocks = (Text(content),) if content else ()
     own = native(PROVIDER, message, "role", "content", KEY)
     thought = at(message, "metadata", "thinking_content")

@@ -60,7 +60,7 @@ def load(document: Object) -> Conversation:
     """Load a conversation with its tools; raises ``TurnError``."""
     messages = document.get("messages")
     if not isinstance(messages, list):
-        raise TurnError(f"has messages that are {kind(messages)}, not a list")
+        raise TurnError(f"messages is {kind(messages)}, expected a list")
     turns = bodies.load_each(_message, messages, State(), "messages").turns
     origin = Origin(session_id=string(document, "conversation_id") or None)
     tools = defined_tools(document)
@@ -88,10 +88,10 @@ def _message(message: Json, state: State) -> LoadedTurn:
 def _role(message: Json) -> str:
     """Return the role of a message; raises ``TurnError`` for malformed messages."""
     if not isinstance(message, dict):
-        raise TurnError(f"is {kind(message)}, not an object")
+        raise TurnError(f"expected an object, not {kind(message)}")
     role, content = role_of(message, _ROLES), message.get("content")
     if not isinstance(content, str | list | None):
-        raise TurnError(f"has content that is {kind(content)}, not text or a list of items")
+        raise TurnError(f"content is {kind(content)}, expected a string or a list of items")
     return role
 
 
@@ -216,7 +216,7 @@ def _tools(definitions: list[Tool]) -> list[Tool]:
     try:
         return [converted for tool in openai_chat.tools(definitions).functions if (converted := _tool(tool))]
     except RecursionError:
-        raise TurnError("has tools that are nested too deeply") from None
+        raise TurnError("tools are nested too deeply") from None
 
 
 @once_per_definition

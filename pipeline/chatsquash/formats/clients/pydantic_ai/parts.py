@@ -44,7 +44,7 @@ _FILE_MEMBERS = ("identifier", "vendor_metadata")
 def text_of(part: Object, member: str) -> str:
     """Return a member that must be a string; raises ``TurnError``."""
     if not isinstance(part.get(member), str):
-        raise TurnError(f"has no text as its {member}")
+        raise TurnError(f"{member} must be a string")
     return str(part[member])
 
 

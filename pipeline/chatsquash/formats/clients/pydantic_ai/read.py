@@ -80,9 +80,9 @@ def _with(first: PartTurn, members: Object) -> PartTurn:
 
 def _kind(number: int, message: Json) -> str:
     if not isinstance(message, dict):
-        raise TurnError(f"[{number}] is {kind(message)}, not an object")
+        raise TurnError(f"[{number}] is {kind(message)}, expected an object")
     if message.get("kind") not in ("request", "response"):
-        raise TurnError(f"[{number}] has a kind that is neither request nor response")
+        raise TurnError(f"[{number}]: unknown kind; expected request or response")
     if not isinstance(message.get("parts"), list):
         raise TurnError(f"[{number}] has no list of parts")
     return str(message["kind"])
@@ -90,7 +90,7 @@ def _kind(number: int, message: Json) -> str:
 
 def _kind_of(part: Json) -> str:
     if not isinstance(part, dict) or not isinstance(part.get("part_kind"), str):
-        raise TurnError("has no part_kind")
+        raise TurnError("no part_kind")
     return str(part["part_kind"])
 
 
@@ -141,7 +141,7 @@ def _request(
             is_past = of == _CHANGE and (number, place) < last_restatement
             turn, state = (None, state) if is_past else _request_turn(of, part, state)
         except TurnError as problem:
-            raise TurnError(f"[{number}].parts[{place}] {problem}") from None
+            raise TurnError(f"[{number}].parts[{place}]: {problem}") from None
         if turn is None:
             waiting = [*waiting, Other(PROVIDER, with_newest_names(part))]
             continue
@@ -156,7 +156,7 @@ def _response(message: Object, number: int, state: State, waiting: list[Block]) 
         try:
             part_blocks = list(blocks_of(_kind_of(part), part, call_number))
         except TurnError as problem:
-            raise TurnError(f"[{number}].parts[{place}] {problem}") from None
+            raise TurnError(f"[{number}].parts[{place}]: {problem}") from None
         call_number += sum(getattr(block, "made_up", False) for block in part_blocks)
         blocks += part_blocks
     return [PartTurn(Turn("assistant", tuple(unpack(blocks))), number, {})], [], state.after_calls(blocks)
@@ -188,7 +188,7 @@ def _request_turn(of: str, part: Object, state: State) -> tuple[Turn | None, Sta
 def _prompt_blocks(part: Object) -> tuple[Block, ...]:
     content = part.get("content")
     if not isinstance(content, str | list):
-        raise TurnError(f"has content that is {kind(content)}, not a text or a list")
+        raise TurnError(f"content is {kind(content)}, expected a string or a list")
     return media.blocks(content)
 
 

@@ -107,9 +107,9 @@ def generated_ids(blocks: tuple[Block, ...] | list[Block]) -> int:
 def _message_and_parts(number: int, message: Json) -> tuple[Object, list[Object]]:
     """Return a message and its parts; raises ``TurnError`` if it is malformed."""
     if not isinstance(message, dict):
-        raise TurnError(f"[{number}] is {kind(message)}, not an object")
+        raise TurnError(f"[{number}] is {kind(message)}, expected an object")
     if message.get("role") not in ROLES:
-        raise TurnError(f"[{number}] has a role that is not one of {', '.join(ROLES)}")
+        raise TurnError(f"[{number}]: unknown role; expected one of {', '.join(ROLES)}")
     if not isinstance(message.get("parts"), list):
         raise TurnError(f"[{number}] has no list of parts")
     return message, parts_of(message, "parts", number, _REQUIRED)

@@ -60,7 +60,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         with_messages = with_messages or [each for each in every if flattened.has_prompt(each.attributes)]
         longest = _longest(_span_conversations(with_messages, unread))
     except RecursionError:  # attributes may be nested to any depth
-        raise TurnError("is nested too deeply") from None
+        raise TurnError("nested too deeply") from None
     if not with_messages and not all(map(_is_blank, values)):
         raise TurnError(f"no attribute contains messages: {INPUT} and {OUTPUT} were not recorded")
     for holder in with_messages:

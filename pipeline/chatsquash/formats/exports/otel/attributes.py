@@ -109,7 +109,7 @@ class Holder(NamedTuple):
                 return [{"type": "text", "content": value}]
             if name not in (INPUT, OUTPUT, TOOLS):
                 return value
-            raise TurnError(f"{self.place} has {name} that is not valid JSON; it may have been truncated") from None
+            raise TurnError(f"{self.place}: {name} is not valid JSON; it may have been truncated") from None
 
     def rest(self, unread: Unread) -> None:
         """Count the unread members and attributes."""

@@ -46,7 +46,7 @@ def request(attributes: Object, place: str) -> list[Any]:
     if MESSAGES in attributes:
         messages = _json(attributes[MESSAGES])
         if not isinstance(messages, list):
-            raise TurnError(f"{place} has {MESSAGES} that is not a list of messages; it may have been truncated")
+            raise TurnError(f"{place}: {MESSAGES} is not a list of messages; it may have been truncated")
         return [message for each in messages for message in rewriting.messages(each)]
     if AI_PROMPT in attributes:
         return _prompt_messages(members(_json(attributes[AI_PROMPT])))

@@ -21,7 +21,7 @@ def convert(message: Json, where: str) -> list[Object]:
     parts_or_text = message.get("parts", message.get("content"))
     parts_or_text = [parts_or_text] if isinstance(parts_or_text, str) else parts_or_text
     if not isinstance(parts_or_text, list | None):
-        raise TurnError(f"{where} has parts that are {kind(parts_or_text)}, not a list")
+        raise TurnError(f"{where}: parts is {kind(parts_or_text)}, expected a list")
     role, parts = message.get("role"), parts_or_text or []
     results = [_result(part) for part in objects(parts) if part.get("type") == "tool_call_response"]
     others = [part for part in parts if at(part, "type") != "tool_call_response"]

@@ -30,7 +30,7 @@ def system(value: Json) -> list[Turn]:
     if value is None or value in ("", []):
         return []
     if not isinstance(value, str | list):
-        raise TurnError(f"is {kind(value)}, not text or a list of blocks")
+        raise TurnError(f"expected a string or a list of blocks, not {kind(value)}")
     runs = groupby(as_list(value), are_instructions)
     return [Turn("system", blocks_of(list(run)), instructions) for instructions, run in runs]
 
@@ -38,14 +38,14 @@ def system(value: Json) -> list[Turn]:
 def load(turn: Json, state: State) -> LoadedTurn:
     """Load a turn; the results in a user turn become a separate turn before its other content."""
     if not isinstance(turn, dict):
-        raise TurnError("is not an object")
+        raise TurnError("not an object")
     role, content = _role(turn), turn.get("content")
     if "content" not in turn:
-        raise TurnError("has no content")
+        raise TurnError("no content")
     if turn.get("tool_calls"):
-        raise TurnError("has tool_calls, which Anthropic does not support")
+        raise TurnError("tool_calls is not supported by Anthropic")
     if content is not None and not isinstance(content, (str, list)):
-        raise TurnError(f"has content that is {kind(content)}, not text or a list of blocks")
+        raise TurnError(f"content is {kind(content)}, expected a string or a list of blocks")
     if role == "assistant":
         loaded_turn = load_assistant(content, state)
     elif role == "user" and isinstance(content, list) and any(map(_is_result, content)):
@@ -63,8 +63,8 @@ def _role(turn: Object) -> str:
     if role in _ROLES:
         return str(role)
     if role is None or role == "":
-        raise TurnError("has no role")
-    raise TurnError(f"has the role {compact(role)[:40]}, which is not one of Anthropic's")
+        raise TurnError("no role")
+    raise TurnError(f"unknown role {compact(role)[:40]}; expected one of {', '.join(_ROLES)}")
 
 
 def load_assistant(content: Json, state: State) -> LoadedTurn:

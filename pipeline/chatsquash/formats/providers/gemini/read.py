@@ -48,7 +48,7 @@ def _are_instructions(part: Json) -> bool:
 def load(turn: Json, state: State) -> LoadedTurn:
     """Load a turn; turns with roles other than the model's become one turn per run of results or of other parts."""
     if not isinstance(turn, dict):
-        raise TurnError("is not an object")
+        raise TurnError("not an object")
     parts = open_turn(turn)
     role = "" if turn.get("role") is None else turn["role"]
     # The role may be missing, but only the model makes calls.
@@ -56,7 +56,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
         turns = [assistant_turn(parts, state.call)]
         state = state.after_calls(turns[0].blocks, by_assistant=True)
     elif role not in (*_USER_ROLES, "system"):
-        raise TurnError(f"has the role {compact(role)[:40]}, which is not one of user, model")
+        raise TurnError(f"unknown role {compact(role)[:40]}; expected one of user, model")
     elif (prompt := _marked_prompt(parts)) or role == "system":
         turns, state = [Turn("system", tuple(blocks_of(prompt or parts, "system")))], state.evolve(by_assistant=False)
     else:
@@ -70,9 +70,9 @@ def open_turn(turn: Object) -> list[Json]:
     """Return the parts of a turn; raises ``TurnError``."""
     parts = turn.get("parts")
     if parts is None and any(value is not None for key, value in turn.items() if key != "role"):
-        raise TurnError("has no parts")
+        raise TurnError("no parts")
     if not isinstance(parts, list | dict | str | None):
-        raise TurnError("has parts that are not a list")
+        raise TurnError("parts is not a list")
     return as_list(parts)
 
 

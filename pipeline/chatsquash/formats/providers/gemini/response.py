@@ -56,7 +56,7 @@ def _answer(candidate: Object, count: int) -> Response:
     try:
         turn = assistant_turn(open_turn(content), START.call)
     except TurnError as problem:
-        return Response(None, count, reason, f"the first candidate's content {problem}")
+        return Response(None, count, reason, f"the first candidate's content: {problem}")
     more = native(PROVIDER, content, "role", "parts").get(PROVIDER, {})
     if not more and all(type(block) is Reasoning and not block.text for block in turn.blocks):
         return Response(None, count, reason, "the first candidate is empty")

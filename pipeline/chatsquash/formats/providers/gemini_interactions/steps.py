@@ -33,10 +33,10 @@ def side(step: Json) -> Side:
     if isinstance(step, str):
         return "user"
     if not isinstance(step, dict):
-        raise TurnError(f"is {kind(step)}, not a step")
+        raise TurnError(f"expected a step, not {kind(step)}")
     of = step.get("type")
     if not isinstance(of, str):
-        raise TurnError("has no type")
+        raise TurnError("no type")
     if of == "function_result":
         return "tool"
     return "user" if of == "user_input" or of in CONTENTS else "model"

@@ -11,7 +11,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import State, arguments, call, native
-from chatsquash.formats.values import Object, as_list, compact, string, text_members
+from chatsquash.formats.values import Object, as_list, compact, kind, string, text_members
 from chatsquash.formats.writing import KEY, are_instructions, is_failed, parse_outcome
 
 PROVIDER = "ollama"
@@ -27,15 +27,15 @@ _ASSISTANT_MEMBERS = frozenset(("role", "content", "images", "thinking", "tool_c
 def load(turn: Json, state: State) -> LoadedTurn:
     """Load each message as one turn."""
     if not isinstance(turn, dict):
-        raise TurnError("is not an object")
+        raise TurnError("not an object")
     if not isinstance(turn.get("role"), str):
-        raise TurnError("has no role")
+        raise TurnError("no role")
     role = turn["role"].lower()  # the server ignores case
     if role not in _ROLES:
-        raise TurnError(f"has the role {compact(role)[:40]}, which is not one of Ollama's")
+        raise TurnError(f"unknown role {compact(role)[:40]}; expected one of {', '.join(_ROLES)}")
     content = turn.get("content")
     if not isinstance(content, str | None) and role != "tool":
-        raise TurnError("has content that is not a text")
+        raise TurnError(f"content is {kind(content)}, expected a string")
     if role == "assistant":
         loaded_turn, state = load_assistant(turn, state)
         return LoadedTurn([loaded_turn], state)

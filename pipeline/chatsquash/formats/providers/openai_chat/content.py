@@ -26,7 +26,7 @@ def blocks_of(content: Json) -> tuple[Any, ...]:
     if content is None or isinstance(content, str):
         return (Text(content),) if content else ()
     if not isinstance(content, list):
-        raise TurnError(f"has content that is {kind(content)}")
+        raise TurnError(f"content is {kind(content)}, expected a string or a list")
     return tuple(block for part in content for block in part_of(part))
 
 

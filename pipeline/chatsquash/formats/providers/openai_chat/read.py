@@ -61,7 +61,7 @@ def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
             try:
                 (turn,), state = load(message, state)
             except TurnError as problem:
-                raise TurnError(f"messages[{number}] {problem}") from None
+                raise TurnError(f"messages[{number}]: {problem}") from None
         elif turn.role == "assistant":
             turn = renumber(turn, state.call)  # replies are loaded without their requests, so their numbers start at 1
             state = state.after_calls(turn.blocks)
@@ -96,10 +96,10 @@ def _merge_members(natives: Iterable[Native]) -> Native:
 def load(turn: Json, state: State) -> LoadedTurn:
     """Load each message as one turn."""
     if not isinstance(turn, dict):
-        raise TurnError("is not an object")
+        raise TurnError("not an object")
     role, content = turn.get("role"), turn.get("content")
     if not isinstance(role, str) or not role:
-        raise TurnError("has no role")
+        raise TurnError("no role")
     if len(turn) == 2 and type(content) is str and role not in ("tool", "function", "assistant"):  # the usual case
         return LoadedTurn([Turn(role, (Text(content),) if content else ())], state)
     if role == "assistant":

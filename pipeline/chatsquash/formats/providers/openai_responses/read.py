@@ -77,7 +77,7 @@ def system(value: Json) -> list[Turn]:
     if value is None or value == "":
         return []
     if not isinstance(value, str | list):
-        raise TurnError(f"is {kind(value)}, not a text or a list of items")
+        raise TurnError(f"expected a string or a list of items, not {kind(value)}")
     if isinstance(value, str):
         return [Turn("system", (Text(value),), instructions=True)]
     turns, state = list[Turn](), START
@@ -135,20 +135,20 @@ def _close(state: State) -> tuple[list[Turn], Calls]:
 def _role(item: Json) -> str:
     """Return the role of an item; hosted calls and items without a role belong to the assistant."""
     if not isinstance(item, dict):
-        raise TurnError("is not an object")
+        raise TurnError("not an object")
     of, role, content = type_of(item), item.get("role"), item.get("content")
     if not isinstance(of, str):
-        raise TurnError(f"has a type that is {kind(of)}, not a text")
+        raise TurnError(f"type is {kind(of)}, expected a string")
     if of in RESULTS:
         return "tool"
     if of != "message":
         return str(role) if role in ROLES and not (of in contents.CALLS or of == "reasoning") else "assistant"
     if role not in ROLES:
-        raise TurnError("has no role" if role is None else f"has a role that is not one of {', '.join(ROLES)}")
+        raise TurnError("no role" if role is None else f"unknown role; expected one of {', '.join(ROLES)}")
     if item.get("tool_calls") or item.get("function_call"):
-        raise TurnError("has calls inside a message, which this format does not support")
+        raise TurnError("calls inside a message are not supported by this format")
     if not isinstance(content, str | list | None):
-        raise TurnError(f"has content that is {kind(content)}, not a text or a list")
+        raise TurnError(f"content is {kind(content)}, expected a string or a list")
     return str(role)
 
 
