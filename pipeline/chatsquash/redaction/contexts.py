@@ -76,14 +76,13 @@ def hits(rule: Rule, text: str, at: int) -> list[Hit]:
     return [hit for match in matches if match for hit in _hit(rule, text, match)]
 
 
-def may_be_named(data: Bytes, at: int) -> bool:
+def may_be_named(lower: bytes, at: int) -> bool:
     """Check quickly whether a value may follow the name that contains the word at an offset."""
-    if _VALUE_FOLLOWS.match(data.lower, at):
+    if _VALUE_FOLLOWS.match(lower, at):
         return True
     low = max(0, at - _LONGEST_FLAG)
-    if data.lower.rfind(b"-", low, at) < 0:  # the usual case; a single byte is found faster
-        return False
-    return data.lower.rfind(b" -", low, at) >= 0 or data.lower.rfind(b'"-', low, at) >= 0
+    # The first search excludes most places; a single byte is found faster.
+    return lower.rfind(b"-", low, at) >= 0 and (lower.rfind(b" -", low, at) >= 0 or lower.rfind(b'"-', low, at) >= 0)
 
 
 def hits_by_name(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:

@@ -41,17 +41,23 @@ class Secrets:
         self._commands = commands.Commands(rule for rule in rules if rule.commands)
         built_in = [rule for rule in rules if not rule.is_own and not rule.commands]
         self._shapes = Shapes([rule for rule in built_in if rule.value == "shape"])
-        self._by_word: dict[str, list[Rule]] = {}
-        self._names: dict[str, Rule] = {}
+        by_word: dict[str, list[Rule]] = {}
+        by_name: dict[str, Rule] = {}
         before_runs: dict[str, list[Rule]] = {}
         for rule in built_in:
             if rule.value != "shape" or rule.before:
                 for literal in rule.literals:
                     if rule.begins_with_name:
-                        self._names[literal] = rule
+                        by_name[literal] = rule
                     else:
-                        (before_runs if rule.run else self._by_word).setdefault(literal, []).append(rule)
-        self._words = Words({*self._by_word, *self._names, *self._commands.literals})
+                        (before_runs if rule.run else by_word).setdefault(literal, []).append(rule)
+        words = {*by_word, *by_name, *self._commands.literals}
+        self._words = Words(words)
+        self._rules_by_word: dict[str, tuple[Rule | None, Sequence[Rule] | None]] = {
+            word: (by_name.get(word), None if word in self._commands.literals else by_word.get(word, ()))
+            for word in map(str.lower, words)
+        }
+        """The rule for names with a word, and the other rules: ``None`` for a flag, whose command decides them."""
         self._before_runs = {
             literal: list(
                 {rule.name: rule for each in before_runs if each in literal for rule in before_runs[each]}.values()
@@ -71,13 +77,14 @@ class Secrets:
         data = Bytes(text)
         hits = [] if text.isascii() else [*contexts.native_hits(text, data)]
         done: set[int] = set()
-        names, possible = self._names, cache(partial(_may_begin, text))
+        possible = cache(partial(_may_begin, text))
         for at, word in self._words.places(data):
-            if word == "@" and not _is_userinfo(data, at):
+            name_rule, rules = self._rules_by_word[word]
+            if name_rule and contexts.may_be_named(data.lower, at):
+                hits += contexts.hits_by_name(name_rule, text, at, done)
+            elif word == "@" and not _is_userinfo(data.plain, at):
                 continue
-            if word in names and contexts.may_be_named(data, at):
-                hits += contexts.hits_by_name(names[word], text, at, done)
-            for rule in self._rules(word, text, at):
+            for rule in self._commands.rules(text, at) if rules is None else rules:
                 # Most texts contain none of the beginnings, so the places of the word need not be examined.
                 if not rule.before or possible(rule.begins):
                     hits += contexts.hits(rule, text, at)
@@ -99,12 +106,6 @@ class Secrets:
         zones = encodings.zones(data.lower) if deep else ()
         hits_in_zones = [self._search_rendering(encodings.unescaped(text, start, end), deep) for start, end in zones]
         return [*chain.from_iterable(reversed(hits_in_zones)), *hits]
-
-    def _rules(self, word: str, text: str, at: int) -> Sequence[Rule]:
-        """Return the rules for a word, or for the command if it is a flag."""
-        if word in self._commands.literals:
-            return self._commands.rules(text, at)
-        return self._by_word.get(word, ())
 
     def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
         """Return the runs that are secrets according to a word before them."""
@@ -201,10 +202,9 @@ def _may_begin(text: str, begins: tuple[str, ...]) -> bool:
     return any(each in text for each in begins)
 
 
-def _is_userinfo(data: Bytes, at: int) -> bool:
+def _is_userinfo(data: bytes, at: int) -> bool:
     """Return whether an at sign may end the userinfo of a URL."""
-    before = data.plain[at - 1 : at]
-    return before not in _NO_USERINFO and data.plain.rfind(b"://", max(0, at - _USERINFO), at) >= 0
+    return data[at - 1 : at] not in _NO_USERINFO and data.rfind(b"://", max(0, at - _USERINFO), at) >= 0
 
 
 def _is_continued(text: str, layer: forms.JoinedLines, hit: Hit, unjoined_kinds: dict[int, str]) -> bool:
