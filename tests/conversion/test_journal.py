@@ -85,6 +85,7 @@ def test_every_field_of_an_outcome_comes_back(tmp_path, log):
     made = structs.replace(outcome, report=structs.replace(outcome.report, trace="At", left_out="x"))
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(OPTIONS)))
     writer.add(log, made)
+    writer.flush()
     assert taken(tmp_path, log) == made
 
 
@@ -206,7 +207,7 @@ def test_a_name_that_is_no_text_is_converted_each_time(tmp_path, log):
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(OPTIONS)))
     writer.add(job, structs.replace(outcome, session="\udcff"))
     writer.add(log, outcome)
-    assert not writer.failed
+    assert writer.flush()
     assert taken(tmp_path, job) is None
     assert taken(tmp_path, log) == outcome
 
@@ -220,9 +221,24 @@ def test_a_full_disk_ends_the_journal_and_nothing_else(tmp_path, log, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(os, "writev", full)
         writer.add(log, outcome)
+        assert not writer.flush()
     writer.add(log, outcome)
-    assert writer.failed
+    assert not writer.flush()
     assert (tmp_path / "journal" / f"3-{os.getpid()}").read_bytes() == b""
+
+
+def test_frames_are_written_together_but_no_more_than_a_bound(tmp_path, log, monkeypatch):
+    (outcome,) = kept(tmp_path, log)
+    sizes, write = [], os.writev
+    monkeypatch.setattr(os, "writev", lambda *given: sizes.append(write(*given)) or sizes[-1])
+    writer = journals(tmp_path, "3").writer
+    for _ in range(1000):
+        writer.add(log, outcome)
+    writer.close()
+    each = writer.size // 1000
+    assert sum(sizes) == writer.size == 1000 * each
+    assert 2 < len(sizes) < 100
+    assert max(sizes) < journal._BATCH + each
 
 
 def test_a_log_that_is_gone_ends_no_journal(tmp_path, log):
@@ -232,6 +248,7 @@ def test_a_log_that_is_gone_ends_no_journal(tmp_path, log):
     writer = journals(tmp_path).writer
     writer.add(log, outcome)
     writer.add(other, kept_too)
+    writer.flush()
     assert taken(tmp_path, other) == kept_too
 
 

@@ -142,6 +142,7 @@ def test_the_lines_of_an_outcome_stand_in_the_journal_as_they_are_written(here):
     journals = Journals(JournalWriter(Folder(here / "journal"), "1", b""))
     outcome = Converter(Options(anonymize=False)).convert(log)
     packed = journals.writer.add(log, outcome)
+    journals.writer.flush()
     (record,) = packed.outcome.records
     assert record.line == b""
     assert (

@@ -153,13 +153,13 @@ def deadly_each_time(wanted):
             os.kill(os.getpid(), signal.SIGKILL)
         return translate(piece)
 
-    return attempt
+    return lambda pieces: list(map(attempt, pieces))
 
 
 def deadly_once(wanted):
     """The same, but only the first of them."""
     translate, deadly = work.Translator(wanted), deadly_each_time(wanted)
-    return lambda piece: (translate if Path("struck").exists() else deadly)(piece)
+    return lambda pieces: list(map(translate, pieces)) if Path("struck").exists() else deadly(pieces)
 
 
 @pytest.mark.parametrize("prepare", [deadly_once, deadly_each_time])

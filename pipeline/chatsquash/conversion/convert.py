@@ -19,7 +19,7 @@ from chatsquash.conversion.grouping import choose_grouping
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.inputs import Converting, SessionInputs, find
 from chatsquash.conversion.progress import Observer
-from chatsquash.core.accounting import count_once
+from chatsquash.core.accounting import Usage, count_once
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
@@ -211,20 +211,18 @@ class Conversion:
     def all(self, inputs: SessionInputs) -> None:
         """Write every session."""
         self._inputs = inputs
-        if self._options.needs_all_records:
+        is_ahead, is_chained = self._options.needs_all_records, self._options.sessions_by == "chain"
+        if is_ahead:
             self._selector.run_pre_pass(self._ahead(inputs), self._out.scratch)
         self._selector.begin(inputs.logs)
         for log, outcome in islice(inputs.sessions(), self._options.limit):
             display_log, display_outcome = self._selector.rename(log, outcome)
             self._take(log, display_log, display_outcome, inputs)
-            if not self._options.needs_all_records:
+            if not is_ahead:
                 self._report(log, outcome, inputs)
-            if self._options.sessions_by != "chain":
-                self.manifest.add(
-                    display_log,
-                    outcome.account.digest,
-                    display_outcome.privacy.log_names.digest if display_outcome.privacy.log_names else "",
-                )
+            if not is_chained:
+                log_names = display_outcome.privacy.log_names
+                self.manifest.add(display_log, outcome.account.digest, log_names.digest if log_names else "")
         for log, digest in inputs.inputs():
             self.manifest.add(*self._input(log, digest))
         self._reports.render()
@@ -312,12 +310,15 @@ class Conversion:
         group = ""
         if outcome.records:
             group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))
-        outcome, places = self._write(log, outcome, group)
+        usages = count_once([record.usage for record in outcome.records])
+        outcome, places = self._write(log, outcome, group, usages)
         if self._dataset:
             self._dataset.add_pairs(outcome)
-        self._known.update(each.digest for record in outcome.records for each in record.redactions if each.digest)
+        for record in outcome.records:
+            if record.redactions:
+                self._known.update([each.digest for each in record.redactions if each.digest])
         self._summary.add(log, outcome, selection.filtered, selection.duplicates, selection.record_count)
-        self._reports.add(ProcessedSession(log, selection, outcome, places, group, line_count))
+        self._reports.add(ProcessedSession(log, selection, outcome, places, group, line_count, usages))
 
     def _is_kept(self, log: Log, selection: Selection, inputs: SessionInputs) -> bool:
         from chatsquash.dataset.choice import session_of  # only needed for the API
@@ -325,10 +326,9 @@ class Conversion:
         with_lines = selection._replace(outcome=inputs.fill(selection.outcome))
         return bool(self.keeps and self.keeps(session_of(log, with_lines)))
 
-    def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
+    def _write(self, log: Log, outcome: Outcome, group: str, usages: list[Usage]) -> tuple[Outcome, list[Place]]:
         """Write the records; return the outcome with findings about splits, and the places of the records."""
         places: list[Place] = []
-        usages = count_once(record.usage for record in outcome.records)
         for record, usage in zip(outcome.records, usages, strict=True):
             self._statistics.add(outcome, record, usage)
             if self._dataset:

@@ -65,7 +65,9 @@ def without_lines(outcome: Outcome) -> Outcome:
 
 def lines(outcome: Outcome) -> list[bytes]:
     """Return the lines of an outcome's records, with line feeds."""
-    pieces = [piece for each in outcome.records for piece in (each.line, b"\n")]
+    pieces: list[bytes] = []
+    for each in outcome.records:
+        pieces += (each.line, b"\n")
     return pieces if len(pieces) < _MANY else [b"".join(pieces)]
 
 

@@ -1,9 +1,9 @@
 """Journals: the outcomes of finished sessions, stored in the output folder for later runs.
 
-Each process of a run appends to its own journal, with one write per session, so that a killed run loses no finished
-session. A session is identified by its log (path, size, modification time, hash of head and tail), the options that
-affect its outcome, the fingerprint of the key and the version of the code; its outcome is verified by a hash. Sessions
-that do not match are converted again.
+Each process of a run appends to its own journal, several sessions at a time but before they are reported, so that a
+killed run loses no reported session. A session is identified by its log (path, size, modification time, hash of head
+and tail), the options that affect its outcome, the fingerprint of the key and the version of the code; its outcome is
+verified by a hash. Sessions that do not match are converted again.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ _TRANSIENT = frozenset(("unreadable-log", "changed-log", "lost-worker"))
 _MANY = 32
 """More journals than this are merged into one."""
 _OPEN_FILES = 16
+_BATCH = 1 << 20
+"""Bytes of frames that are written together."""
+_PIECES = 1000
+"""The maximum number of pieces that are written together, since the system writes at most 1024 at once."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -55,7 +59,7 @@ class PackedOutcome(NamedTuple):
     """The result of ``identify`` for its log."""
     payload: bytes
     journal: str
-    """The journal that contains it; empty if appending failed."""
+    """The journal that contains it."""
     offset: int
     """The offset of the lines of its records in the journal."""
 
@@ -84,10 +88,13 @@ class JournalWriter(Struct):
     identity: bytes
     descriptor: int | None = None
     size: int = 0
-    """Size of the journal in bytes."""
+    """Size of the journal in bytes, including frames that are not written yet."""
     failed: bool = False
     seen: dict[str, bytes] = field(default_factory=dict)
     """Results of ``identify`` for converted logs, by display path, until they are consumed."""
+    _waiting: list[bytes] = field(default_factory=list)
+    """Pieces of frames that are not written yet."""
+    _waiting_bytes: int = 0
 
     def key(self, log: Log, seen: bytes) -> bytes:
         """Return the key of a session, given the result of ``identify`` for its log."""
@@ -101,7 +108,7 @@ class JournalWriter(Struct):
             self.seen[log.display_path] = identify(log, file, hashed)
 
     def add(self, log: Log, outcome: Outcome) -> PackedOutcome | None:
-        """Append an outcome; returns ``None`` if it must not or cannot be stored.
+        """Append an outcome, which ``flush`` writes; returns ``None`` if it must not or cannot be stored.
 
         Errors, for example a full disk, are ignored here, since writing the output will report them.
         """
@@ -114,12 +121,8 @@ class JournalWriter(Struct):
             key, payload = self.key(log, seen), _encode(frames.without_lines(outcome))
         except (OSError, UnicodeEncodeError):
             return None  # the log was removed or its name is not valid text: it is converted again
-        try:
-            offset = self._append(key, payload, frames.lines(outcome))
-        except OSError:
-            self.failed = True  # frames after an incomplete one could never be read
-            return PackedOutcome(seen, payload, "", 0)
-        return PackedOutcome(seen, payload, "", 0) if self.failed else PackedOutcome(seen, payload, self._name, offset)
+        offset = self._append(key, payload, frames.lines(outcome))
+        return PackedOutcome(seen, payload, self._name, offset)
 
     @property
     def _name(self) -> str:
@@ -127,18 +130,35 @@ class JournalWriter(Struct):
 
     def _append(self, key: bytes, payload: bytes, lines: list[bytes]) -> int:
         """Append a frame; return the offset of its lines."""
-        if self.descriptor is None:
-            self.folder.make(mode=0o700)
-            self.descriptor = self.folder.create(self._name, 0o600)
-        size = len(payload), sum(map(len, lines))
-        frame = _FRAME.pack(*size, key, _digest(key, *size, payload, *lines))
-        begin = self.size
-        self.size += os.writev(self.descriptor, (frame, payload, *lines))
-        self.failed = self.size < begin + len(frame) + sum(size)
-        return begin + len(frame) + len(payload)
+        if len(self._waiting) + len(lines) + 2 > _PIECES:
+            self.flush()
+        size, line_bytes = len(payload), sum(map(len, lines))
+        frame = _FRAME.pack(size, line_bytes, key, _digest(key, size, line_bytes, payload, *lines))
+        self._waiting += (frame, payload, *lines)
+        offset = self.size + len(frame) + size
+        self._waiting_bytes += offset + line_bytes - self.size
+        self.size = offset + line_bytes
+        if self._waiting_bytes >= _BATCH:
+            self.flush()
+        return offset
+
+    def flush(self) -> bool:
+        """Write the waiting frames; return whether all frames so far were written."""
+        pieces, count = self._waiting, self._waiting_bytes
+        self._waiting, self._waiting_bytes = [], 0
+        if pieces and not self.failed:
+            try:
+                if self.descriptor is None:
+                    self.folder.make(mode=0o700)
+                    self.descriptor = self.folder.create(self._name, 0o600)
+                self.failed = os.writev(self.descriptor, pieces) < count
+            except OSError:
+                self.failed = True  # frames after an incomplete one could never be read
+        return not self.failed
 
     def close(self) -> None:
         """Close the journal."""
+        self.flush()
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None

@@ -39,11 +39,11 @@ class Pool(Generic[Job, Result]):
     """Worker processes, each with a connection; a process that dies is replaced.
 
     Args:
-        prepare: Called once in each process; returns the function that does a job.
+        prepare: Called once in each process; returns the function that does the jobs of a batch.
         arguments: The arguments of ``prepare``.
     """
 
-    def __init__(self, prepare: Callable[..., Callable[[Job], Result]], *arguments: Any) -> None:
+    def __init__(self, prepare: Callable[..., Callable[[Sequence[Job]], list[Result]]], *arguments: Any) -> None:
         self._work = (prepare, arguments)
         self._workers: dict[Connection, BaseProcess] = {}
         self.under_way: dict[Connection, Batch[Job]] = {}
@@ -134,7 +134,10 @@ class Pool(Generic[Job, Result]):
 
 
 def _serve(
-    connection: Connection, inherited: list[Connection], prepare: Callable[..., Callable[[Any], Any]], arguments: Any
+    connection: Connection,
+    inherited: list[Connection],
+    prepare: Callable[..., Callable[[Sequence[Any]], list[Any]]],
+    arguments: Any,
 ) -> None:
     """Run a worker process: receive batches and send results until the parent ends."""
     platform.leave_interrupts_to_parent()
@@ -146,7 +149,7 @@ def _serve(
     with suppress(EOFError, ConnectionError):
         while True:
             try:
-                results = [work(job) for job in connection.recv()]
+                results = work(connection.recv())
             except MemoryError:
                 os._exit(_NO_MEMORY)  # the parent retries each job separately
             except ShortageError as problem:

@@ -95,7 +95,8 @@ class Watch(Bar):
     def __call__(self, log: Log, outcome: Outcome, total: int) -> None:
         """Count a finished session, and show the progress."""
         self._size, self._total, self._sessions = self._size + log.size, total, self._sessions + 1
-        self._findings.update(each.severity for each in outcome.findings)
+        for finding in outcome.findings:
+            self._findings[finding.severity] += 1
         if self._is_shown:
             self.observe(log.size, total)
             self.note(self._counts())

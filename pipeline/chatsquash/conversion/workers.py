@@ -8,8 +8,6 @@ from errno import EIO
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from chatsquash.checks import reading
 from chatsquash.conversion.journal import Frame, Journals, JournalWriter, PackedOutcome
 from chatsquash.conversion.pool import Batch, Pool, Queue
@@ -33,6 +31,8 @@ _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
 _CHUNK_BYTES = 1 << 20
 """Bytes of lines after which outcomes of this process are passed on."""
+_SHARE_AHEAD = 8
+"""Outcomes of this process are passed on when their number is this fraction (1/8) of all earlier ones."""
 _SHARES_PER_WORKER = 32
 """A log is large if it has more than this fraction (1/32) of the bytes of one worker."""
 _WORTH_A_PROCESS = 8 << 20
@@ -151,11 +151,11 @@ def _reuse_or_convert(
 
     def reuse(count: int) -> Iterator[Done]:
         for log, frame in (waiting.popleft() for _ in range(count)):
-            # A damaged outcome is converted again.
-            yield (
-                log,
-                journals.get(frame, partial(converter.is_current, log)) or attempt(converter, journals.writer, log)[0],
-            )
+            outcome = journals.get(frame, partial(converter.is_current, log))
+            if outcome is None:  # a damaged outcome is converted again
+                outcome = attempt(converter, journals.writer, log)[0]
+                journals.writer.flush()
+            yield log, outcome
 
     for outcome in convert(unknown()):
         yield from reuse(ahead.popleft())
@@ -176,10 +176,14 @@ def _convert_here(converter: Converter, writer: JournalWriter | None, logs: Iter
             outcome = _no_memory(log)
         done.append((log, outcome))
         size += outcome.account.size if outcome else _CHUNK_BYTES
-        if size >= _CHUNK_BYTES or len(done) >= min(_BATCH_JOBS, yielded // _BATCH_JOBS):
+        if size >= _CHUNK_BYTES or len(done) >= min(_BATCH_JOBS, yielded // _SHARE_AHEAD):
+            if writer:
+                writer.flush()
             yield from done
             yielded += len(done)
             done, size = [], 0
+    if writer:
+        writer.flush()
     yield from done
 
 
@@ -213,9 +217,8 @@ def _convert_in_workers(
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     lineages.look_ahead()
     queue: Queue[Log, Result] = Queue(batches(logs), 2 * workers + 2, _lose, first)
-    pool = Pool(
-        _prepare, options, lineages, writer and replace(writer, descriptor=None, size=0)
-    )  # each has its own journal
+    own_writer = writer and JournalWriter(writer.folder, writer.run, writer.identity)  # each has its own journal
+    pool = Pool(_prepare, options, lineages, own_writer)
     for results in pool.run(queue, workers):
         for log, result in results:
             if isinstance(result, PackedOutcome) and writer:
@@ -224,17 +227,20 @@ def _convert_in_workers(
             yield log, journals.fill(outcome) if journals and needs_lines and outcome else outcome
 
 
-def _prepare(options: Options, lineages: Lineages, writer: JournalWriter | None) -> Callable[[Log], Result]:
-    """Return the function that converts a log in a worker process."""
+def _prepare(
+    options: Options, lineages: Lineages, writer: JournalWriter | None
+) -> Callable[[Sequence[Log]], list[Result]]:
+    """Return the function that converts a batch of logs in a worker process."""
     if writer and "kingfisher" in options.redacts:
         from chatsquash.conversion import scanner_rules  # rarely needed
 
         scanner_rules.take(options, writer.folder.path.parents[1])
     converter = Converter(options, lineages)
 
-    def convert(log: Log) -> Result:
-        outcome, packed_outcome = attempt(converter, writer, log)
-        return packed_outcome if packed_outcome and packed_outcome.journal else outcome
+    def convert(logs: Sequence[Log]) -> list[Result]:
+        done = [attempt(converter, writer, log) for log in logs]
+        are_stored = writer is not None and writer.flush()
+        return [packed if packed and are_stored else outcome for outcome, packed in done]
 
     return convert
 

@@ -213,8 +213,10 @@ class Usage(NamedTuple):
         return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
 
 
-def count_once(usages: Iterable[Usage]) -> list[Usage]:
+def count_once(usages: list[Usage]) -> list[Usage]:
     """Return the usage of each record of a session, without calls that an earlier record contains."""
+    if len(usages) < 2:
+        return usages
     seen: set[int] = set()
     distinct = []
     for usage in usages:

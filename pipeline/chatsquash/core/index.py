@@ -51,7 +51,7 @@ class Index:
 
     def _grow(self) -> None:
         keys, values = self._keys, self._values
-        size = len(keys) + len(keys) // 2
+        size = 2 * len(keys)
         self._keys = array("Q", bytes(8 * size))
         self._values = array("I", bytes(4 * size))
         for key, value in zip(keys, values, strict=True):

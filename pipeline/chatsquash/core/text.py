@@ -85,7 +85,7 @@ def align_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 def printable(text: str) -> str:
     """Replace characters that UTF-8 cannot encode."""
     # File names may consist of any bytes.
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def frequent_kinds(others: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import compress
 
 from chatsquash.core.accounting import Usage
 from chatsquash.core.outcome import Contents, Outcome, Record
@@ -55,14 +55,14 @@ class Statistics:
         self.turns.append(record.usage.assistant_turns)
         self.tools.add(usage)
         self.sources[outcome.account.format or "unknown"] += 1
-        if day := outcome.output.day:
+        if (day := outcome.output.day) and (not self.days or not self.days[0] <= day <= self.days[1]):
             self.days = [min([day, *self.days]), max([day, *self.days])]
         if record.tokens is not None:
             self.tokenizer_tokens.append(record.tokens)
         if record.facts and record.facts.prompt_tokens is not None and record.facts.completion_tokens is not None:
             self.tokens.append(record.facts.prompt_tokens + record.facts.completion_tokens)
-        truncated = {True: TRUNCATED, None: UNKNOWN_END}.get(record.ending.truncated)
-        self.records_with.update([truncated] if truncated else [])
+        if record.ending.truncated is not False:
+            self.records_with[TRUNCATED if record.ending.truncated else UNKNOWN_END] += 1
         if record.contents is None:
             self.unmeasured += 1
         else:
@@ -71,19 +71,16 @@ class Statistics:
     def _add_contents(self, contents: Contents) -> None:
         self.calls.append(contents.calls)
         self.characters.append(contents.characters)
-        self.records_with.update(name for name, has in FEATURES.items() if has(contents))
-        self.models.update(contents.trained.keys())
-        self.trained.update(contents.trained)
+        features = contents.defines_tools, contents.calls, contents.images, contents.reasons, contents.redacted
+        for name in compress(FEATURES, features):
+            self.records_with[name] += 1
+        for model, length in contents.trained.items():
+            self.models[model] += 1
+            self.trained[model] += length
 
 
-FEATURES: dict[str, Callable[[Contents], bool]] = {
-    "tool definitions": lambda contents: contents.defines_tools,
-    "tool calls": lambda contents: contents.calls > 0,
-    "images": lambda contents: contents.images,
-    "reasoning": lambda contents: contents.reasons,
-    "redacted text": lambda contents: contents.redacted,
-}
-"""The features of records, each with the function that checks for it."""
+FEATURES = ("tool definitions", "tool calls", "images", "reasoning", "redacted text")
+"""The features of records, in the order in which ``Statistics`` checks for them."""
 TRUNCATED = "a truncated last reply"
 UNKNOWN_END = "an unknown end"
 

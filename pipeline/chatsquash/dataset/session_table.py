@@ -129,7 +129,8 @@ def line_of(
     log: Log, outcome: Outcome, record: Record | None, turns: int | None, record_outcome: RecordOutcome
 ) -> dict[str, Any]:
     """Return the line of a record, or of a session without records."""
-    totals, place = outcome.replies.coverage, record_outcome.place
+    replies = outcome.replies
+    totals, tokens, place = replies.coverage, replies.tokens, record_outcome.place
     entry = (record.entry if record else None) or outcome.output.entry or _UNKNOWN
     file, line = log.at(entry.line)
     return {
@@ -164,8 +165,8 @@ def line_of(
         },
         "reasoning": {"logged": totals.reasoned, "carried": totals.with_reasoning, "withheld": totals.withheld},
         "usage": {
-            "prompt_tokens": outcome.replies.tokens.prompt,
-            "completion_tokens": outcome.replies.tokens.completion,
+            "prompt_tokens": tokens.prompt,
+            "completion_tokens": tokens.completion,
         },
         **(record.ending._asdict() if record else dict.fromkeys(Ending._fields)),
     }

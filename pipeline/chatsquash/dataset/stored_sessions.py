@@ -5,6 +5,8 @@ The content of records, images and pairs is not stored but read from the files o
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +19,7 @@ from chatsquash.core.outcome import Meeting, Outcome, Place, Record
 from chatsquash.core.text import printable_json
 
 OUTCOMES = "reports/outcomes.jsonl"
+_encode = msgspec.json.Encoder().encode
 
 
 class StoredLog(Struct, array_like=True):
@@ -76,7 +79,17 @@ class StoredLine(Struct, array_like=True):
 
 def encode(line: StoredLine) -> bytes:
     """Encode a line as JSON, without a line feed."""
+    with suppress(UnicodeEncodeError):  # lone surrogates
+        encoded = _encode(line)
+        if encoded.isascii() and b"\x7f" not in encoded and not _has_reward(line):
+            return encoded
     return printable_json(msgspec.to_builtins(line))
+
+
+def _has_reward(line: StoredLine) -> bool:
+    """Return whether a line contains a reward, which may be a fraction with another spelling in ``printable_json``."""
+    records = line.session.outcome.records if line.session else ()
+    return any(record.ending.reward is not None for record in records)
 
 
 def decode(line: bytes) -> StoredLine:
@@ -89,27 +102,30 @@ def without_contents(outcome: Outcome) -> Outcome:
 
     Hashes that could confirm a guess about private values are removed as well.
     """
-    output, report = outcome.output, outcome.report
+    output, report, replies, privacy = outcome.output, outcome.report, outcome.replies, outcome.privacy
+    records = [_without_line(record) for record in output.records]
     pairs = [each._replace(line=b"") for each in output.pairs]
-    meeting = outcome.replies.meeting
-    session_id = xxh3_64_intdigest(outcome.session.encode("utf-8", "surrogatepass")) if meeting and meeting.id else 0
-    return replace(
-        outcome,
-        output=replace(output, records=list(map(_without_line, output.records)), pairs=pairs),
-        report=replace(report, trace=""),
-        account=replace(outcome.account, digest="", relatives=[], lineage=None),
-        replies=replace(outcome.replies, meeting=Meeting(session_id, 0, 0) if meeting else None),
-        privacy=replace(outcome.privacy, unreadable_lines=[]),
+    if meeting := replies.meeting:
+        session_id = xxh3_64_intdigest(outcome.session.encode("utf-8", "surrogatepass")) if meeting.id else 0
+        replies = replace(replies, meeting=Meeting(session_id, 0, 0))
+    return Outcome(
+        outcome.session,
+        replace(output, records=records, pairs=pairs),
+        replace(report, trace="") if report.trace else report,
+        replace(outcome.account, digest="", relatives=[], lineage=None),
+        replies,
+        replace(privacy, unreadable_lines=[]) if privacy.unreadable_lines else privacy,
     )
 
 
 def _without_line(record: Record) -> Record:
+    images, redactions = record.images, record.redactions
     return replace(
         record,
         line=b"",
         line_place=None,
-        images=dict.fromkeys(record.images, b""),
-        redactions=[replace(each, digest="") for each in record.redactions],
+        images=dict.fromkeys(images, b"") if images else images,
+        redactions=[replace(each, digest="") for each in redactions] if redactions else redactions,
         marks=[],
         alike=None,
     )

@@ -10,7 +10,7 @@ from chatsquash.core.accounting import Account
 from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Outcome
+from chatsquash.core.outcome import Outcome, Record
 from chatsquash.core.overview import Overview
 from chatsquash.dataset.omissions import ReplyTotals, list_omissions, option_for_more
 from chatsquash.dataset.overview import run_overview
@@ -136,25 +136,32 @@ class Summary:
         self.bytes += outcome.account.size
         self.sizes = self.sizes.plus(outcome.account.sizes)
         self.addresses += outcome.privacy.addresses
-        for rule, count in (*outcome.account.cleanup_counts.items(), *outcome.account.dropped.items()):
-            self.cleaned[rule] += count
+        for counts in outcome.account.cleanup_counts, outcome.account.dropped:
+            for rule, count in counts.items():
+                self.cleaned[rule] += count
         findings = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
             findings[finding.severity, finding.code] += 1
-        self.never_searched += outcome.privacy.unsearched_texts if outcome.records else 0
-        self.pairs.update(pair.kind for pair in outcome.output.pairs if outcome.records)
+        if outcome.records:
+            self.never_searched += outcome.privacy.unsearched_texts
+            for pair in outcome.output.pairs:
+                self.pairs[pair.kind] += 1
         for record in outcome.records:
-            self.secrets += record.secrets
-            self.replaced += record.replaced_secrets
-            for each in record.redactions:
-                self.kinds[each.kind] += 0 if is_secret(each.kind) else each.count
-            self.with_secrets += bool(record.secrets)
-            if record.flags:
-                self.flags.update(record.flags)
-            self.trained += record.trained
-            self.true += record.inference_matches or 0
-            if record.without_tools:
-                self.without_tools[record.without_tools] += 1
+            self._add_record(record)
+
+    def _add_record(self, record: Record) -> None:
+        """Add a record of a session."""
+        self.secrets += record.secrets
+        self.replaced += record.replaced_secrets
+        for each in record.redactions:
+            self.kinds[each.kind] += 0 if is_secret(each.kind) else each.count
+        self.with_secrets += bool(record.secrets)
+        for why, count in record.flags.items():
+            self.flags[why] += count
+        self.trained += record.trained
+        self.true += record.inference_matches or 0
+        if record.without_tools:
+            self.without_tools[record.without_tools] += 1
 
     def _count(self, outcome: Outcome, filtered: Sequence[str], duplicates: int) -> None:
         """Count a session by its outcome."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct, field
@@ -311,7 +311,7 @@ def translate_all(pieces: Iterable[Piece], task: Task, workers: int) -> Iterator
             yield result
 
 
-def _prepare(task: Task) -> Callable[[Piece], PieceResult | Exception]:
+def _prepare(task: Task) -> Callable[[Sequence[Piece]], list[PieceResult | Exception]]:
     """Return the function that a worker process runs; it returns errors, which are raised in the main process."""
     translator = Translator(task)
 
@@ -321,7 +321,7 @@ def _prepare(task: Task) -> Callable[[Piece], PieceResult | Exception]:
         except Exception as problem:  # noqa: BLE001
             return problem
 
-    return attempt
+    return lambda pieces: list(map(attempt, pieces))
 
 
 def _raise_lost_worker(piece: Piece, how: str) -> PieceResult:  # noqa: ARG001 - the signature of the queue

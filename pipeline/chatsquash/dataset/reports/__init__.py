@@ -6,10 +6,11 @@ Modules are discovered in this folder.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from chatsquash.core.accounting import Usage
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
@@ -35,6 +36,8 @@ class ProcessedSession(NamedTuple):
     """The label of its group by ``--group-by``."""
     kept_lines: int = 0
     """Number of its malformed lines that were copied."""
+    usages: Sequence[Usage] = ()
+    """The use of tools in each of its records; a call in several of them counts once."""
 
     @property
     def turns(self) -> int | None:

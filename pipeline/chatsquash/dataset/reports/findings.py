@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
+from chatsquash.core.outcome import Place
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
@@ -21,13 +22,17 @@ class Findings(Report):
         """Return the findings of a session, with their records."""
         if not session.outcome.findings:
             return ()
-        records = (record.conversation for record in session.outcome.records)
-        places = dict(zip(records, map(str, session.places), strict=True))
-        only = next(iter(places.values())) if len(session.places) == 1 else None
+        places, filtered = session.places, session.filtered
+        only = str(places[0]) if len(places) == 1 else None
+        by_conversation: dict[str, Place] = {}
         lines: list[ReportLine] = []
         for finding in session.outcome.findings:
-            record = places.get(finding.conversation) if finding.conversation else only
-            lines += _lines(finding, record, session.filtered)
+            record = only
+            if finding.conversation:
+                by_conversation = by_conversation or _by_conversation(session)
+                place = by_conversation.get(finding.conversation)
+                record = str(place) if place else None
+            lines += _lines(finding, record, filtered)
         return lines
 
     def note(self, finding: Finding) -> Iterable[ReportLine]:
@@ -39,6 +44,12 @@ def report(options: Options) -> Findings:
     """Return the report, which every run writes."""
     del options
     return Findings()
+
+
+def _by_conversation(session: ProcessedSession) -> dict[str, Place]:
+    """Return the places of a session's records; if several contain a conversation, that of the last."""
+    conversations = [record.conversation for record in session.outcome.records]
+    return dict(zip(conversations, session.places, strict=True))
 
 
 def _lines(finding: Finding, record: str | None, filtered: str | None) -> tuple[ReportLine, ...]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Redaction
+from chatsquash.core.outcome import Redaction
 from chatsquash.core.text import printable
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.dataset.reports.tool_usage import table
@@ -44,7 +44,9 @@ class Redactions(Report):
 
     def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
         """Count the redactions in the written records of a session."""
-        for record in filter(_has_some, session.outcome.records):
+        for record in session.outcome.records:
+            if not record.redactions:
+                continue
             entry = record.entry or session.outcome.output.entry
             file, line = session.log.at(entry.line if entry else None)
             for redaction in record.redactions:
@@ -54,10 +56,6 @@ class Redactions(Report):
     def render(self) -> Iterator[ReportLine]:
         """Return the complete table."""
         yield REDACTIONS, self._table.csv()
-
-
-def _has_some(record: Record) -> bool:
-    return bool(record.redactions)
 
 
 def report(options: Options) -> Redactions:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from chatsquash.core.log import Log
+from chatsquash.core.model import RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, printable_json
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
@@ -16,14 +16,14 @@ WHOLE = PLACES = False
 class RejectedLines(Report):
     """Writes rejected lines in the order of sessions."""
 
-    def add(self, session: ProcessedSession) -> Iterator[ReportLine]:
+    def add(self, session: ProcessedSession) -> list[ReportLine]:
         """Return the locations of the malformed lines of a session, with the reasons."""
-        for rejected in session.outcome.report.rejected:
-            file, line, offset = session.log.place(rejected.line, rejected.offset)
-            yield (
-                REJECTED,
-                printable_json({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset}),
-            )
+        return [(REJECTED, _row(session.log, rejected)) for rejected in session.outcome.report.rejected]
+
+
+def _row(log: Log, rejected: RejectedLine) -> bytes:
+    file, line, offset = log.place(rejected.line, rejected.offset)
+    return printable_json({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset})
 
 
 def report(options: Options) -> RejectedLines:

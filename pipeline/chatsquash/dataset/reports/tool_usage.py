@@ -7,7 +7,7 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from chatsquash.core.accounting import Usage, count_once
+from chatsquash.core.accounting import Usage
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
@@ -38,8 +38,8 @@ class ToolUsage(Report):
         self._tools = ToolTotals()
 
     def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
-        """Count the records of a session; a call in several of them counts once."""
-        for usage in count_once(record.usage for record in session.outcome.records):
+        """Count the records of a session."""
+        for usage in session.usages:
             self.count(session.group, usage)
         return ()
 
