@@ -70,30 +70,35 @@ class Room(Generic[T]):
         self._packages = packages
         self._place = place
         self._accepts = accepts
-        self._homes = cache(self._modules_by_name)
         self._load = cache(self._import)
+        self._folders: list[list[str]] | None = None
+        """The folders in which ``_paths`` were searched."""
+        self._paths: dict[str, str] = {}
 
     def names(self) -> tuple[str, ...]:
         """Return the names in order, without importing a module."""
-        return tuple(self._homes(self._folders()))
+        return tuple(self._modules())
 
     def get(self, name: str) -> T:
         """Return the plug-in with the given name."""
-        return self._load(self._homes(self._folders())[name])
+        return self._load(self._modules()[name])
 
     def all(self) -> dict[str, T]:
         """Return all plug-ins by name, in order."""
-        return {name: self.get(name) for name in self.names()}
+        return {name: self._load(path) for name, path in self._modules().items()}
 
     def _import(self, path: str) -> T:
         module = importlib.import_module(path)
         return cast("T", module) if self._kind in (ModuleType, object) else declare(self._kind, module)
 
-    def _folders(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(package.__path__) for package in self._packages)
+    def _modules(self) -> dict[str, str]:
+        """Return the import path of each module, by name, searching again if a folder was added."""
+        folders = [[*package.__path__] for package in self._packages]
+        if folders != self._folders:
+            self._paths, self._folders = self._search(folders), folders
+        return self._paths
 
-    def _modules_by_name(self, folders: tuple[tuple[str, ...], ...]) -> dict[str, str]:
-        """Return the import path of each module, by name."""
+    def _search(self, folders: list[list[str]]) -> dict[str, str]:
         inside = zip(self._packages, map(items, folders), strict=True)
         own = [(item, f"{package.__name__}.{item.name}") for package, entries in inside for item in entries]
         known = [(self._place(item), item.name, path) for item, path in own]

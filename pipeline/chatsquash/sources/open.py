@@ -87,24 +87,23 @@ def open_file(path: str | os.PathLike[str], options: Options | None = None) -> B
 def _open(path: str | os.PathLike[str], options: Options) -> BinaryIO:
     file = raw(path)
     try:
-        kind = recognise(_head(file, HEAD))
-        return _unfold(ExpandedFile(file, kind, options) if kind else file, options)
+        plain: io.FileIO | ExpandedFile = file
+        head = _head(file)
+        if kind := recognise(head):
+            plain = ExpandedFile(file, kind, options)
+            head = _head(plain)
+        export = unfold.recognise(head)
+        return UnfoldedFile(plain, export, options) if export else plain  # type: ignore[return-value]
     except BaseException:
         file.close()
         raise
 
 
-def _unfold(file: io.FileIO | ExpandedFile, options: Options) -> BinaryIO:
-    """Wrap an export so that it is read as lines; return any other file unchanged."""
-    kind = unfold.recognise(_head(file, unfold.HEAD))
-    return UnfoldedFile(file, kind, options) if kind else file  # type: ignore[return-value]
-
-
-def _head(file: io.FileIO | ExpandedFile, size: int) -> bytes:
-    """Return the first bytes of a file; the position is at the beginning afterwards."""
+def _head(file: io.FileIO | ExpandedFile) -> bytes:
+    """Return the bytes that show how a file is read; the position is at the beginning afterwards."""
     if is_raw(file):
-        return read_at(file, size, 0)
-    head = file.read(size) or b""
+        return read_at(file, unfold.HEAD, 0)
+    head = file.read(unfold.HEAD) or b""
     file.seek(0)
     return head
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 import sys
+from ast import literal_eval
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from chatsquash.core.registry import Room
+from chatsquash.core.registry import Item, Room, items
 from chatsquash.sources.arrays import Readable
 from chatsquash.sources.compression import uncompressed
 
@@ -29,6 +32,8 @@ class Unfolding:
     """The suffixes of its files, which are read in folders if the format is detected."""
     COPIES: bool
     """Whether unreadable lines may be kept; false if files may contain headers, cookies and keys."""
+    BEGINS: bytes
+    """A pattern that all files begin with, as a raw literal on one line; without it, ``fits`` is not called."""
     fits: Callable[[bytes], str | None]
     """Returns the evidence that a file is an export in this format, or ``None``; must never match log lines."""
     lines: Callable[[Readable], Iterator[bytes]]
@@ -49,7 +54,28 @@ def unfoldings() -> list[Unfolding]:
 
 def recognise(head: bytes) -> Unfolding | None:
     """Return the export format of a file based on its beginning; ``None`` for any other file."""
-    return next((each for each in unfoldings() if each.fits(head)), None)
+    for begins, name in _beginnings(tuple(__path__)):
+        if begins(head) and (unfolding := _ROOM.get(name)).fits(head):
+            return unfolding
+    return None
+
+
+_BEGINS_LINE = re.compile(r"^BEGINS = (rb.+)$", re.MULTILINE)
+
+
+@cache
+def _beginnings(folders: tuple[str, ...]) -> list[tuple[Callable[[bytes], object], str]]:
+    """Return a function that matches ``BEGINS`` and the name of the module, for all modules in order."""
+    del folders  # a folder with more modules may be added
+    # Importing all modules to read the pattern would take longer than converting a small log.
+    return [(re.compile(_begins(item)).match, item.name) for item in sorted(items(__path__))]
+
+
+def _begins(item: Item) -> bytes:
+    """Return the pattern in the source text of a module."""
+    line = _BEGINS_LINE.search(Path(item.path).read_text(encoding="utf-8"))
+    assert line, f"{item.path} has no line that begins with BEGINS ="
+    return bytes(literal_eval(line[1]))
 
 
 _CAPTURED = re.compile(rb'"(?:startedDateTime|queryString|httpVersion|redirectURL)"|(?:client|server)_conn\b')

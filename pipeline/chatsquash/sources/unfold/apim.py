@@ -15,13 +15,14 @@ WHAT = "rows `{CorrelationId, SequenceNumber, RequestMessages, ResponseMessages}
 SUFFIXES = (".json",)
 COPIES = True
 
-_NEEDED = (b'"CorrelationId"', b'"SequenceNumber"')
+BEGINS = rb"[{\[]"
+_CORRELATION, _SEQUENCE = b'"CorrelationId"', b'"SequenceNumber"'
 _BODIES = (b'"RequestMessages"', b'"ResponseMessages"')
 
 
 def fits(head: bytes) -> str | None:
     """Return the evidence for rows with a correlation id, a sequence number and messages, or ``None``."""
-    if head[:1] not in (b"{", b"[") or not all(name in head for name in _NEEDED):
+    if _CORRELATION not in head or _SEQUENCE not in head:
         return None
     return "CorrelationId and SequenceNumber" if any(name in head for name in _BODIES) else None
 

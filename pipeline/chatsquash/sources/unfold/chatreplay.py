@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from chatsquash.core import jsonio
@@ -15,7 +14,7 @@ WHAT = "`{exportedAt, totalPrompts, prompts: [{prompt, logs}]}`"
 SUFFIXES = (".json",)
 COPIES = True
 
-_BEGINS = re.compile(rb'[ \t\r\n]*+\{[ \t\r\n]*+"exportedAt"')
+BEGINS = rb'[ \t\r\n]*+\{[ \t\r\n]*+"exportedAt"'
 _ROLES = ("system", "user", "assistant", "tool")
 _CACHE = 3
 """The type of a part that only marks a cache breakpoint."""
@@ -23,7 +22,7 @@ _CACHE = 3
 
 def fits(head: bytes) -> str | None:
     """Return the evidence for an export time, the number of prompts and the prompts, or ``None``."""
-    known = _BEGINS.match(head) and b'"totalPrompts"' in head and b'"prompts"' in head
+    known = b'"totalPrompts"' in head and b'"prompts"' in head
     return "exportedAt, totalPrompts and prompts" if known else None
 
 

@@ -17,12 +17,12 @@ WHAT = "a CSV file whose columns are the members of another logger's lines"
 SUFFIXES = (".csv",)
 COPIES = True
 
+BEGINS = rb"(?![{\[])[^\n,]*+,"
+
 
 def fits(head: bytes) -> str | None:
     """Return the evidence that the first line contains the column names of a known export, or ``None``."""
     line = head.partition(b"\n")[0]
-    if line[:1] in (b"{", b"[") or b"," not in line:
-        return None
     names = {name.strip().strip('"') for name in line.decode("utf-8-sig", "replace").rstrip("\r").split(",")}
     columns = next((kind for kind in KINDS if kind <= names), None)
     return f"columns {', '.join(sorted(columns))}" if columns else None

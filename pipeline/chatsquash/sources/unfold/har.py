@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from collections.abc import Iterator
 
@@ -16,7 +15,7 @@ WHAT = "`{log: {version, creator, entries: [{request, response}]}}`"
 SUFFIXES: tuple[str, ...] = (".har",)
 COPIES = False
 
-_BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*+\{[ \t\r\n]*+"log"[ \t\r\n]*+:[ \t\r\n]*+\{')
+BEGINS = rb'(?:\xef\xbb\xbf)?[ \t\r\n]*+\{[ \t\r\n]*+"log"[ \t\r\n]*+:[ \t\r\n]*+\{'
 _OTHER_MEMBERS = (b'"entries"', b'"creator"')
 _TEXT = 1
 """The opcode of a WebSocket text message."""
@@ -24,8 +23,7 @@ _TEXT = 1
 
 def fits(head: bytes) -> str | None:
     """Return the evidence for an object whose first member is a log with entries or a creator, or ``None``."""
-    match = _BEGINS.match(head)
-    return "log.entries" if match and any(name in head for name in _OTHER_MEMBERS) else None
+    return "log.entries" if any(name in head for name in _OTHER_MEMBERS) else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:

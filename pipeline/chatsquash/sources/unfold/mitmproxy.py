@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +16,7 @@ WHAT = "flows written by `mitmdump -w`"
 SUFFIXES = (".flow", ".flows", ".mitm", ".dump")
 COPIES = False
 
-_BEGINS = re.compile(rb"\d{1,9}:(?=.)", re.DOTALL)
+BEGINS = rb"\d{1,9}:(?s:.)"
 _MEMBERS = (b"7:version", b"4:type", b"7:request", b"11:client_conn", b"2:id")
 _LONGEST = 256 << 20
 """The maximum size in bytes of a decompressed body."""
@@ -25,8 +24,7 @@ _LONGEST = 256 << 20
 
 def fits(head: bytes) -> str | None:
     """Return the evidence for the length of a flow, followed by keys of flows, or ``None``."""
-    known = bool(_BEGINS.match(head)) and sum(name in head for name in _MEMBERS) > 1
-    return "a mitmproxy flow" if known else None
+    return "a mitmproxy flow" if sum(name in head for name in _MEMBERS) > 1 else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ WHAT = "a JSON array of another logger's lines"
 SUFFIXES = (".json",)
 COPIES = True
 
-_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{")
+BEGINS = rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{"
 _NAMES = re.compile(rb'"([A-Za-z_.]{1,60})"[ \t\r\n]*+:')
 KINDS = (
     frozenset(("request", "response")),
@@ -35,8 +35,6 @@ KINDS = (
 
 def fits(head: bytes) -> str | None:
     """Return the evidence that the first row has the keys of a known export, or ``None``."""
-    if not _BEGINS.match(head):
-        return None
     names = _first_row_names(head)
     columns = next((kind for kind in KINDS if kind <= names), None)
     return f"rows with {', '.join(sorted(columns))}" if columns else None

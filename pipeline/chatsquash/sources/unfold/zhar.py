@@ -14,19 +14,18 @@ WHAT = "the same, compressed with zlib"
 SUFFIXES = (".zhar",)
 COPIES = False
 
-_BEGINS = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
+BEGINS = rb"\x78[\x01\x5e\x9c\xda]"
 _GLANCE = 1 << 12
 _PIECE = 1 << 18
 
 
 def fits(head: bytes) -> str | None:
     """Return the evidence for a zlib stream that contains an HTTP archive, or ``None``."""
-    if not _BEGINS.match(head):
-        return None
     try:
-        return har.fits(zlib.decompressobj().decompress(head, _GLANCE))
+        archive = zlib.decompressobj().decompress(head, _GLANCE)
     except zlib.error:
         return None
+    return har.fits(archive) if re.match(har.BEGINS, archive) else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:
