@@ -279,21 +279,21 @@ class Unread(Struct):
     """Counts of the members and lines of a file that are not part of any conversation, by name."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    shapes: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
-    """A cache of the unread members, by the name and the members of an object; most objects have the same members."""
+    shapes: dict[tuple[str, ...], list[tuple[str, str]]] = field(default_factory=dict)
+    """A cache of the unread members, each with its name in counts, by the name and the members of an object."""
 
     def count_members(self, name: str, holder: Json, *read: str) -> None:
         """Count the unread members of an object, except those that are null or empty."""
         if isinstance(holder, dict):
-            shape = (name, *holder)
-            unread_names = self.shapes.get(shape)
-            if unread_names is None:
-                unread_names = [key for key in holder if key not in read]
+            shape = (name, *holder)  # most objects have the same members
+            unread = self.shapes.get(shape)
+            if unread is None:
+                unread = [(key, member_path(name, key)) for key in holder if key not in read]
                 if len(self.shapes) < _NAMES:
-                    self.shapes[shape] = unread_names
-            for key in unread_names:
+                    self.shapes[shape] = unread
+            for key, path in unread:
                 if holder[key] is not None and holder[key] not in ("", [], {}):
-                    self.count(member_path(name, key))
+                    self.count(path)
 
     def count(self, name: str) -> None:
         """Count an item, such as a line whose type is not part of conversations."""

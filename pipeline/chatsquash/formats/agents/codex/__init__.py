@@ -79,11 +79,10 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
     if events.find_evidence(values):
         return events.conversations(values, lines)
     everything = [*chain.from_iterable(earlier or ()), *values] if earlier else values
-    counts = [line for line in everything if type(line) is dict and line.get("type") == "token_usage_record"]
     rollout = Rollout(
         has_events=any(at(line, "payload", "type") == "user_message" for line in everything),
         budget=EntryBudget(len(everything)),
-        has_records=bool(counts),
+        has_records=any(type(line) is dict and line.get("type") == "token_usage_record" for line in everything),
         has_all=earlier is not None,
     )
     for number, inherited in enumerate(earlier or (), 1):

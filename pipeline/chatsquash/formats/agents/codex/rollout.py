@@ -66,6 +66,8 @@ class Rollout:
     turn: str | None = None
     """The id of the turn, which copies in the files of forks and sub-agents share."""
     unread: Unread = field(default_factory=Unread)
+    event_names: dict[str, str] = field(default_factory=dict)
+    """The names of unread events by type."""
     histories: int = 1
     is_inherited: bool = False
     """Whether the lines come from a file in which the session begins."""
@@ -120,16 +122,17 @@ class Rollout:
 
     def add(self, place: str, number: int | None, line: Object) -> None:
         """Read a line; ``place`` is used in errors."""
-        time = moment(line.get("timestamp"))
         line_type = line.get("type")
         if not _LINE.issuperset(line) and line_type is not None and (line_type in _FREQUENT or not is_bare(line)):
             self.unread.count_members("line", line, *_LINE)
-        if line_type == "response_item":
-            self.item(place, line.get("payload"), Evidence(number, time))
-        elif line_type == "event_msg":
+        if line_type == "event_msg":
             self.event(_payload(line))
+            return
+        evidence = Evidence(number, moment(line.get("timestamp")))
+        if line_type == "response_item":
+            self.item(place, line.get("payload"), evidence)
         else:
-            self.read_rare_line(place, line, Evidence(number, time))
+            self.read_rare_line(place, line, evidence)
 
     def read_rare_line(self, place: str, line: Object, evidence: Evidence) -> None:
         """Read a line of a rare type."""
@@ -191,7 +194,9 @@ class Rollout:
             else:
                 self.use(at(payload, "info", "last_token_usage"))
         elif event_type not in _REPEATING:
-            self.unread.count(member_path("event_msg", str(event_type)))
+            if event_type not in self.event_names:
+                self.event_names[event_type] = member_path("event_msg", event_type)
+            self.unread.count(self.event_names[event_type])
             if event_type in _REVIEWED or (event_type == "item_completed" and at(payload, "item", "type") in _REVIEWED):
                 self.is_reviewed = True
             if event_type in _TURNS:
