@@ -8,7 +8,6 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, S
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from chatsquash.core import chat
 from chatsquash.core.accounting import ELSEWHERE, ReplyOutcome, ReplyPlace
@@ -120,21 +119,20 @@ def outcomes(
         each = placements[bearing[reply.number]] if reply.number in bearing else None
         message = each.message(reply.number) if each and each.record is not None else None
         name, parent = names[id(path)] if path else ("", None)
-        row = ReplyOutcome(
-            line=reply.line,
-            kind="retry" if reply.is_retried else "copy" if reply.is_copy else path.kind if path else "branch",
-            status="lost",
-            why=None,
-            conversation=name,
-            parent=parent,
-            reasoning=fate(reply.message, message),
-        )
-        if each and each.record is not None:
-            rows.append(_with_places(row, reply, each, holders.get(reply.number)))
-        else:
+        kind = "retry" if reply.is_retried else "copy" if reply.is_copy else path.kind if path else "branch"
+        reasoning = fate(reply.message, message)
+        if not each or each.record is None:
             repeat_reason = "retry" if reply.is_retried else ELSEWHERE if reply.is_copy else None
             reason = repeat_reason or (each.why if each else why(reply, path))
-            rows.append(replace(row, why=reason))
+            rows.append(ReplyOutcome(reply.line, kind, "lost", reason, name, parent, reasoning=reasoning))
+        elif reply.number not in holders:
+            # The conversation has a record, but the message was removed from every record.
+            rows.append(ReplyOutcome(reply.line, kind, "lost", "cut", name, parent, reasoning=reasoning))
+        else:
+            first, *others = _places(reply, each, holders[reply.number])
+            record, status, index, loss, _ = first
+            known = reply.line, kind, status, None, name, parent, record, index, loss, reasoning
+            rows.append(ReplyOutcome(*known, tuple(others)))
     return rows
 
 
@@ -148,21 +146,17 @@ def loss_of(path: AnyPath | None, summarized: set[int]) -> str:
     return WHY.get(path.kind if path else "branch", "short-tail")
 
 
-def _with_places(
-    row: ReplyOutcome, reply: LoggedReply, placement: Placement[P], holders: list[Placement[P]] | None
-) -> ReplyOutcome:
-    """Return a reply's row with its locations; ``holders`` are the placements whose records contain it."""
-    if holders is None:
-        # The conversation has a record, but the message was removed from every record.
-        return replace(row, why="cut")
+def _places(reply: LoggedReply, placement: Placement[P], holders: list[Placement[P]]) -> list[ReplyPlace]:
+    """Return the locations of a reply, the reported one first; ``holders`` are all placements whose records contain it.
+
+    ``placement`` is the one in which it counts.
+    """
     first = _location(reply, placement)
     # Not trained on in any record, so the first record that contains it is reported.
-    if not first.loss and placement.marks is not None:
+    if not first.loss and placement.marks is not None and holders[0] is not placement:
         placement = holders[0]
         first = _location(reply, placement)
-    others = tuple(_location(reply, each) for each in holders if each is not placement)
-    record, status, message, loss, _ = first
-    return replace(row, status=status, record=record, message=message, loss=loss, others=others)
+    return [first, *(_location(reply, each) for each in holders if each is not placement)]
 
 
 def _location(reply: LoggedReply, placement: Placement[P]) -> ReplyPlace:
