@@ -61,7 +61,7 @@ class Given:
     slow: float = _told(0.02, "of the machines", "slow machines", ASSUMED)
     slower: float = _told(3, "times", "slowdown of these", ASSUMED)
     fails: float = _told(0.002, "of the shards", "failed attempts", ASSUMED)
-    lost: float = _told(0.0001, "per hour", "lost machines", "spot: 5 to 10 % per month")
+    lost: float = _told(0.0001, "per hour", "lost machines", "spot: 5 to 10% per month")
     notice: float = _told(120, "s", "reassigning the shards of a lost machine", ASSUMED)
 
     def __post_init__(self) -> None:

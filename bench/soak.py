@@ -117,7 +117,7 @@ def section(few: Took, many: Took, sessions: int) -> str:
     return f"""{BEGIN}
 ## Soak
 
-`make soak` converts {sessions:,} small sessions, 1 % of them damaged in {len(WAYS)} ways. Each intact session must be
+`make soak` converts {sessions:,} small sessions, 1% of them damaged in {len(WAYS)} ways. Each intact session must be
 written once, each damaged one must have the outcome below, and all lines and bytes must be accounted for. Measured
 on {os.cpu_count()} cores with Python {sys.version.split()[0]}; memory grows by {grown:,} bytes per log:
 

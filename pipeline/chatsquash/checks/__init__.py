@@ -50,7 +50,7 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
 
 
 def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
-    """Yield the violations of a record, according to the rules of some kinds."""
+    """Yield the violations in a record of the rules of some kinds."""
     tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind].items()]
     has = [feature for feature, is_there in tests if is_there(view)]
     for rule in _rules_for(kinds, tuple(has)):

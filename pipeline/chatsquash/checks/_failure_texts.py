@@ -76,7 +76,7 @@ _ENDS = re.compile(
 
 
 def describe_failure(text: str) -> str | None:
-    """Return the evidence in text that a call failed, as the end of a sentence; ``None`` without evidence."""
+    """Return the evidence in text that a call failed, as the end of a sentence, or ``None`` without evidence."""
     stripped_text = text.strip()
     if stripped_text.startswith(_BEGINNINGS) and _BEGINS_WITH_TRACEBACK.match(stripped_text):
         return "begins with a Python traceback"

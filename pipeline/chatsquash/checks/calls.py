@@ -122,7 +122,7 @@ def _is_custom(call: dict[str, Any]) -> bool:
 
 
 def _not_object(arguments: str) -> str | None:
-    """Return a description of arguments that are not a JSON object; ``None`` for an object."""
+    """Return a description of arguments that are not a JSON object, or ``None`` for an object."""
     try:
         value = jsonio.loads(arguments)
     except (ValueError, RecursionError):

@@ -28,7 +28,7 @@ def wrong_content(view: View) -> Iterator[Fact]:
 def empty_reply(view: View) -> Iterator[Fact]:
     """Reported when the last assistant message has no text, parts, refusal, calls or reasoning.
 
-    White space does not count as text. Presets other than `chat` exclude the record, also if they support none of the
+    White space does not count as text. Presets other than `chat` exclude the record, even if they support none of the
     content: `openai` and `mistral` do not support reasoning, and none of them supports refusals.
     """
     for at in range(len(view.messages) - 1, -1, -1):

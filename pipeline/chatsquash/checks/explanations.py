@@ -13,7 +13,7 @@ _TO_DO = "## What to do"
 
 @cache
 def page(code: str) -> str:
-    """Return the page of a finding as Markdown; empty for an unknown code."""
+    """Return the page of a finding as Markdown, or an empty string for an unknown code."""
     rule = next((rule for rule in RULES if rule.code == code), None)
     if rule is None:
         return ""

@@ -35,7 +35,7 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def failure(message: Message, text: str) -> str | None:
-    """Return the evidence that a result is a failure, as the end of a sentence; ``None`` without evidence.
+    """Return the evidence that a result is a failure, as the end of a sentence, or ``None`` without evidence.
 
     Args:
         message: The tool message, of which only marks are checked.

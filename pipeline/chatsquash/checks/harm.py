@@ -17,7 +17,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 def rank(severity: Severity, code: str) -> tuple[int, int]:
-    """Return the rank of a finding in the order by harm, worst first; ``info`` findings are always last."""
+    """Return the rank of a finding by harm, worst first; ``info`` findings are always last."""
     kinds = (_SECRETS, _LOSSES, _TRUNCATED)
     harm = next((place for place, codes in enumerate(kinds) if code in codes), len(kinds))
     grave = _SEVERITIES.index(severity)

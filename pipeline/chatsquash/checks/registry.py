@@ -77,7 +77,7 @@ class Redefined(Protocol):
     """The tools that a session defines more than once."""
 
     def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
-        """Return the definition in force when a message made a call; ``None`` for a tool with only one."""
+        """Return the definition in force when a message made a call, or ``None`` for a tool with only one."""
 
 
 class View:

@@ -140,7 +140,7 @@ def _check_value(validator: Any, value: Json, *, is_small: bool) -> tuple[str, s
 
 
 def first_problem(schema: dict[str, Any], value: Json) -> str:
-    """Return the first mismatch of a value with a schema of chatsquash itself; empty if it matches."""
+    """Return the first mismatch of a value with a schema of chatsquash itself, or an empty string if it matches."""
     if _levels(value) > _DEEP:
         return f"it has more than {_DEEP} levels"
     return " ".join(filter(None, _check_value(_compiled(jsonio.dumps(schema)), value, is_small=True)))

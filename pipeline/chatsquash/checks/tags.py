@@ -120,7 +120,7 @@ def _alternate(text: str) -> bool:
 
 
 def _result_content(content: object) -> str | None:
-    """Return the content within a result's markup; ``None`` if the result has no markup."""
+    """Return the content within a result's markup, or ``None`` if the result has no markup."""
     start = RESULT_START.match(content) if isinstance(content, str) else None
     if start is None or not start.string.endswith(RESULT_CLOSE, start.end()):
         return None
@@ -156,7 +156,7 @@ def _pieces(text: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
 
 
 def _block(piece: str) -> tuple[str, dict[str, Any]] | None:
-    """Return the text before the block at the end of a piece, and its call; ``None`` if there is no block.
+    """Return the text before the block at the end of a piece, and its call, or ``None`` if there is no block.
 
     The block starts at the first opening tag if an argument contains another one, or at the last one if the text before
     it contains another one.

@@ -157,7 +157,7 @@ def refuse_misplaced(options: Options, out: Output, discovery: Discovery) -> Non
 
 
 def old_result(out: Output) -> OldResult | None:
-    """Return the result of an earlier run in the output folder; ``None`` if it has no records."""
+    """Return the result of an earlier run in the output folder, or ``None`` if it has no records."""
     if (previous := out.result()) is None:
         return None
     from chatsquash.conversion import previous_result as known  # not needed for a new folder

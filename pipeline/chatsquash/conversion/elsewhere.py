@@ -80,7 +80,7 @@ def _refuse_replacing(file: _NamedFile, logs: Iterable[Log]) -> None:
 
 
 def write_named(options: Options, out: Output, hashes: Callable[[], bytes]) -> None:
-    """Write the files that options name; raises ``OSError``.
+    """Write the files that options name; may raise ``OSError``.
 
     Args:
         options: The options of the run.

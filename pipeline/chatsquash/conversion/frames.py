@@ -41,14 +41,14 @@ def pack(value: object) -> bytes:
 
 
 def unpack(data: bytes, kind: type[T]) -> T:
-    """Decode a payload; raises ``ValueError`` or ``RecursionError`` if it is damaged."""
+    """Decode a payload; raise ``ValueError`` or ``RecursionError`` if it is damaged."""
     if data[:1] == b"m":
         return decode(memoryview(data)[1:], kind)
     return msgspec.convert(jsonio.loads(data[1:]), kind)
 
 
 def decode(data: bytes | memoryview, kind: type[T]) -> T:
-    """Decode MessagePack; raises ``msgspec.MsgspecError`` if it is damaged."""
+    """Decode MessagePack; raise ``msgspec.MsgspecError`` if it is damaged."""
     decoder = _decoders.get(kind) or _decoders.setdefault(kind, msgspec.msgpack.Decoder(kind))
     value: T = decoder.decode(data)
     return value
@@ -82,7 +82,7 @@ def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:
 
 
 def fill(outcome: Outcome, read: Callable[[LinePlace], bytes]) -> Outcome:
-    """Read the lines of an outcome's records from their places; raises ``OSError`` if one is incomplete."""
+    """Read the lines of an outcome's records from their places; raise ``OSError`` if one is incomplete."""
     records = []
     for record in outcome.records:
         place = record.line_place

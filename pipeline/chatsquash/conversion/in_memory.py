@@ -30,11 +30,11 @@ from chatsquash.storage.folder import Folder
 def convert_session(
     source: str | PathLike[str] | Iterable[str | bytes], options: Options | None = None
 ) -> list[Outcome]:
-    """Convert one log or document: the path of a file, or its lines.
+    """Convert one log or document, given as a path or as its lines.
 
     There is one outcome per session, as with ``convert`` and the same options: usually one, but several if a document
     contains several conversations or a log mixes sessions. Options that select logs, name files or divide records into
-    splits have no effect. Only if lines contain several sessions, a temporary private file is written.
+    splits have no effect. A private temporary file is written only if lines contain several sessions.
 
     An outcome contains the bytes of the record, or the code of the finding for which the session was skipped; all
     findings; and the outcomes of the lines.
@@ -137,7 +137,7 @@ def read(
 
 
 def _until_limit(sessions: Iterator[tuple[Log, Outcome]], options: Options) -> Iterator[tuple[Log, Outcome]]:
-    """Yield sessions up to ``--limit``; raises ``StoppedError`` as ``stop_for``."""
+    """Yield sessions up to ``--limit``; raise ``StoppedError`` as ``stop_for``."""
     for log, outcome in islice(sessions, options.limit):
         stop_for(outcome, log.display_path, options)
         yield log, outcome

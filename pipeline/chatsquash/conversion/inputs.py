@@ -38,7 +38,7 @@ class SessionInputs(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes of all logs."""
+        """The total size of all logs in bytes."""
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
         """Yield each session for the pre-pass, before ``sessions``; lines of records in journals may be missing."""

@@ -65,7 +65,7 @@ class PackedOutcome(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """The decoded outcome, with record lines in the journal."""
+        """The decoded outcome, whose record lines stay in the journal."""
         return frames.place_lines(frames.decode(self.payload, Outcome), self.journal, self.offset)
 
 
@@ -198,13 +198,13 @@ class Journals(Struct):
                 self._frames.update(_frames(self.folder, name))
 
     def find(self, log: Log) -> Frame | None:
-        """Return the frame of a session; ``None`` if it is unknown."""
+        """Return the frame of a session, or ``None`` if it is unknown."""
         with suppress(OSError):
             return self._frames.get(self.writer.key(log, identify(log)))
         return None
 
     def get(self, frame: Frame, is_current: Callable[[Outcome], bool] | None = None) -> Outcome | None:
-        """Read an outcome; ``None`` if it is damaged or another file on which it depends has changed."""
+        """Read an outcome; return ``None`` if it is damaged or another file on which it depends has changed."""
         try:
             data = _read(self.folder, frame)
             size, line_bytes, key, digest = _FRAME.unpack_from(data)

@@ -77,7 +77,7 @@ def _setting(result: FinishedResult, name: str) -> str:
 
 
 def _key(results: Sequence[FinishedResult]) -> str | None:
-    """Return the fingerprint of the key; raises ``UsageError`` if values were replaced with different keys."""
+    """Return the fingerprint of the key; raise ``UsageError`` if values were replaced with different keys."""
     paths_by_key = {each.options.get(_KEY): each.path for each in results if each.is_keyed}
     if len(paths_by_key) > 1:
         paths = " and ".join(list(paths_by_key.values())[:2])

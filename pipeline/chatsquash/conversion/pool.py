@@ -188,7 +188,7 @@ class Queue(Generic[Job, Result]):
         self._missing: Counter[int] = Counter()  # jobs of retried batches that are not done
 
     def take(self) -> Batch[Job] | None:
-        """Return the next batch; ``None`` if none may start now."""
+        """Return the next batch, or ``None`` if none may start now."""
         batch: Batch[Job] | None = None
         if self._retries:
             batch = None if self._under_way else self._retries.popleft()

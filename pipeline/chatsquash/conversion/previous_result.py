@@ -105,7 +105,7 @@ _HINT = "nothing was replaced; choose another folder with --output, or add --rep
 
 
 def old_result(folder: str, manifest: bytes, changed: float) -> OldResult | None:
-    """Parse the ``run.json`` of a result, with its modification time; ``None`` if it has no records."""
+    """Parse the ``run.json`` of a result, with its modification time; return ``None`` if it has no records."""
     try:
         run = msgspec.json.decode(manifest, type=_OldRun)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -117,7 +117,7 @@ def old_result(folder: str, manifest: bytes, changed: float) -> OldResult | None
 
 
 def _hash(log: Log) -> str:
-    """Return the hash of a log; empty if it cannot be read, which its conversion reports."""
+    """Return the hash of a log, or an empty string if it cannot be read, which its conversion reports."""
     try:
         with raw(log.path) as file:
             return hashlib.file_digest(file, xxh3_128).hexdigest()

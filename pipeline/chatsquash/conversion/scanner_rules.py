@@ -51,7 +51,7 @@ def _is_ours(ours: Folder, rules: Folder, options: Options) -> bool:
 
 
 def _digest(rules: Folder, options: Options) -> bytes:
-    """Return a digest of all files; raises ``OSError`` if one of them is a link."""
+    """Return a digest of all files; raise ``OSError`` if one of them is a link."""
     digest = hmac.new(options.anonymize_key or b"", b"rules of a scanner", "sha256")
     for name in sorted(rules.names()):
         data = rules.read(name)

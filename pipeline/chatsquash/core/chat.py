@@ -116,12 +116,12 @@ def outcome(message: Message) -> Outcome:
 
 
 def is_marked_failed(result: Message) -> bool:
-    """Return whether the log marks a tool message as an error, through its format or the member ``is_error``."""
+    """Return whether the log marks a tool message as an error, through its format or the ``is_error`` member."""
     return result.get("is_error") is True or (PRIVATE in result and outcome(result) in FAILED)
 
 
 def part_text(part: Json) -> str | None:
-    """Return the text of a content part; ``None`` for an image or any other part without text."""
+    """Return the text of a content part, or ``None`` for an image or any other part without text."""
     if isinstance(part, str):
         return part
     if isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str):
@@ -130,7 +130,7 @@ def part_text(part: Json) -> str | None:
 
 
 def text(message: Message) -> str | None:
-    """Return the text of a message: its content, or its text parts joined; ``None`` for any other content."""
+    """Return the text of a message: its content, or its text parts joined, or ``None`` for any other content."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -140,7 +140,7 @@ def text(message: Message) -> str | None:
 
 
 def joined_text(message: Message) -> str | None:
-    """Return the text of a message as one string, with separators between its parts; ``None`` without text.
+    """Return the text of a message as one string, with separators between its parts, or ``None`` without text.
 
     Adjacent texts of the assistant are concatenated. Those of other roles become separate lines. Texts with anything
     else between them are separated by an empty line.
@@ -187,7 +187,7 @@ def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> st
 
 
 def media_type(part: Json) -> str | None:
-    """Return the type of a part that is an image, audio, a video or a file; ``None`` for any other part."""
+    """Return the type of a part that is an image, audio, a video or a file, or ``None`` for any other part."""
     if not isinstance(part, dict):
         return None
     kind = part.get("type")
@@ -260,7 +260,7 @@ def tool_name(tool: Json) -> str | None:
 
 
 def custom(tool: Json) -> dict[str, Any] | None:
-    """Return the definition of a custom tool, whose input is text; ``None`` for any other definition."""
+    """Return the definition of a custom tool, whose input is text, or ``None`` for any other definition."""
     definition = tool.get("custom") if isinstance(tool, dict) else None
     return definition if isinstance(definition, dict) else None
 
@@ -338,7 +338,7 @@ def call_count(message: Message) -> int:
 
 
 def id_key(call_id: Json) -> str | bytes | None:
-    """Return an id as a dictionary key; ``None`` for an id that is missing, null or empty."""
+    """Return an id as a dictionary key, or ``None`` for an id that is missing, null or empty."""
     if isinstance(call_id, str) or call_id is None:
         return call_id or None
     return jsonio.dumps(call_id)

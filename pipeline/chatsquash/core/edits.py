@@ -1,7 +1,7 @@
-"""Edits: the messages of a request as a difference from those of the previous request.
+"""Edits: the messages of a request as differences from those of the previous request.
 
-Requests repeat the entire history, so most messages of consecutive requests are equal. Edits share them as the same
-objects.
+Requests repeat the entire history, so consecutive requests have most messages in common. Edits
+share these messages as the same objects.
 """
 
 from __future__ import annotations

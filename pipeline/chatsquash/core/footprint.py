@@ -1,4 +1,4 @@
-"""Estimate how much memory JSON takes when parsed, based on its bytes and before parsing it."""
+"""Estimate from its bytes, without parsing it, how much memory JSON takes once parsed."""
 
 from __future__ import annotations
 

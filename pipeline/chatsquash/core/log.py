@@ -60,7 +60,7 @@ class Log(Struct, frozen=True):
     display_path: str
     """The path as shown in reports."""
     name: str
-    """The path below its LOGS argument, with parts joined by ``/``."""
+    """The path under its LOGS argument, with parts joined by ``/``."""
     size: int
     """The size in bytes."""
     spans: array[int] | None = None

@@ -37,7 +37,7 @@ def servers(tools: Iterable[Tool]) -> list[str]:
 
 
 def server_list(tools: Iterable[Tool]) -> str:
-    """Return the servers of tool definitions as text; empty if there are none."""
+    """Return the servers of tool definitions as text, or an empty string if there are none."""
     names = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]}…" for each in servers(tools)]
     if not names:
         return ""

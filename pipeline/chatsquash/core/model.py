@@ -66,7 +66,7 @@ class WrongType(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Token counts reported by responses; ``None`` for a count that was not reported."""
+    """Token counts reported by responses, or ``None`` for a count that was not reported."""
 
     prompt: int | None = None
     completion: int | None = None

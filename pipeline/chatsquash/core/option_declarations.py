@@ -94,7 +94,7 @@ class OptionDeclaration(NamedTuple):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Its allowed values; empty if there is no fixed set."""
+        """Its allowed values, or an empty tuple if there is no fixed set."""
         if get_origin(self.kind) is Literal and not self.choices_of:
             return get_args(self.kind)
         return tuple(name for module in self.choices_of for name in import_module(module).names())

@@ -351,12 +351,12 @@ class Outcome(Struct, frozen=True, array_like=True):
 
     @property
     def record(self) -> bytes | None:
-        """The line of the first record, without a line feed; ``None`` for a skipped session."""
+        """The line of the first record, without a line feed, or ``None`` for a skipped session."""
         return self.output.records[0].line if self.output.records else None
 
     @property
     def records(self) -> list[Record]:
-        """The records; empty for a skipped session."""
+        """The records, or an empty list for a skipped session."""
         return self.output.records
 
     @property
@@ -370,7 +370,7 @@ class Outcome(Struct, frozen=True, array_like=True):
         return self.report.left_out
 
     def with_records(self, records: list[Record]) -> Outcome:
-        """Return the outcome with other records."""
+        """Return the outcome with different records."""
         return replace(self, output=replace(self.output, records=records))
 
     def with_finding(self, *more: Finding) -> Outcome:

@@ -166,7 +166,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory that this process may still allocate; ``None`` without a limit."""
+    """Return the bytes of memory that this process may still allocate, or ``None`` without a limit."""
     if find_spec("resource") is None:
         return None
     import resource

@@ -33,7 +33,7 @@ class Moment(Struct, frozen=True, gc=False):
 
 
 def moment(raw: bytes) -> Moment | None:
-    """Return the time in a raw JSON value: an ISO 8601 string or an epoch number; ``None`` for anything else.
+    """Return the time in a raw JSON value: an ISO 8601 string or an epoch number, or ``None`` for anything else.
 
     Raises:
         ValueError: The string is not valid JSON.

@@ -45,7 +45,7 @@ class _Scalar(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """A flatbuffer table: its fields in the order of their numbers; ``None`` for an absent one."""
+    """A flatbuffer table: its fields in the order of their numbers, or ``None`` for an absent one."""
 
     fields: tuple[_Scalar | _Table | list[_Table] | str | None, ...]
 

@@ -60,7 +60,7 @@ def lost_replies(counts: Mapping[str, Any], but: tuple[str, ...] = ()) -> int:
 
 
 def more_replies(counts: Mapping[str, Any], option: str) -> Headline | None:
-    """Return how many missing replies ``option`` would write; ``None`` if no reply is missing or no option helps."""
+    """Return how many missing replies ``option`` would write, or ``None`` if no reply is missing or no option helps."""
     is_mixed = _SESSION_ID_MISMATCH in counts["sessions"]["left_out"]
     missing = lost_replies(counts, but=("refused",) if is_mixed else ())
     is_filtered = _is_empty(counts) and counts["sessions"]["filtered"]  # an option for more replies would not help
@@ -78,7 +78,7 @@ def _is_empty(counts: Mapping[str, Any]) -> bool:
 
 
 def _secrets(counts: Mapping[str, Any]) -> str:
-    """Describe the secrets that were not replaced; empty if all were."""
+    """Describe the secrets that were not replaced; return an empty string if all were."""
     secrets = counts["secrets"]
     unreplaced = secrets["found"] - secrets["replaced"]
     return f"{pluralize(unreplaced, 'secret')} in {pluralize(secrets['records'], 'record')}" if unreplaced else ""

@@ -55,16 +55,16 @@ class Bucket:
     # Existing files
 
     def open_file(self, name: str) -> BinaryIO:
-        """Open a file for reading; raises ``OSError``."""
+        """Open a file for reading; may raise ``OSError``."""
         return io.BufferedReader(StoredLog(self._place.url(self._folder + name)), 1 << 20)
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file; raises ``OSError``."""
+        """Return the content of a file; may raise ``OSError``."""
         with self.open_file(name) as file:
             return file.read(_MAX_READ)
 
     def status(self, name: str) -> stores.StoredObject | None:
-        """Return the status of a file; ``None`` if it does not exist."""
+        """Return the status of a file, or ``None`` if it does not exist."""
         return self._store.status(self._folder + name)
 
     def close(self) -> None:

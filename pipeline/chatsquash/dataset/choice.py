@@ -42,7 +42,7 @@ class Selection(NamedTuple):
 
     @property
     def why(self) -> str | None:
-        """The option that excludes the session; ``None`` if it has records or was skipped because of a finding."""
+        """The option that excludes the session, or ``None`` if it has records or was skipped because of a finding."""
         if self.outcome.account.is_joined:
             return "--join"
         return self.filtered[0] if self.filtered and not self.outcome.records else None
@@ -183,7 +183,7 @@ class Session(NamedTuple):
     records: each ``{"messages": [...], "tools": [...]}``, or in the shape of the preset; empty if it was skipped.
     findings: each has ``code``, ``severity``, ``file``, ``line``, ``message`` and ``text``.
     facts: its line of ``reports/sessions.jsonl``; ``docs/output.md`` lists the columns.
-    refused: the code of the finding for which it has no record; ``None`` if it has one.
+    refused: the code of the finding for which it has no record, or ``None`` if it has one.
     """
 
     records: list[dict[str, Any]]

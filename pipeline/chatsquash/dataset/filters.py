@@ -76,7 +76,7 @@ class Filters:
         return FilterResult(outcome, tuple(filtered), duplicates)
 
     def _reason(self, log: Log, outcome: Outcome, record: Record) -> tuple[Violation, str] | None:
-        """Return why a record is filtered, and by which option; ``None`` if it passes."""
+        """Return why a record is filtered, and by which option, or ``None`` if it passes."""
         if (log.part is not None or log.unit or record.conversation) and (
             untimely := self._date_reason(_day(log, outcome, record))
         ):

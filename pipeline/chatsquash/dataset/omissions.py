@@ -57,13 +57,13 @@ def _omissions(counts: Mapping[str, Any]) -> Iterator[Omission]:
 
 
 def option_for_more(conversations: str | None, sessions_by: str | None, *, join: bool) -> str:
-    """Return the option that also writes the replies of other conversations; empty if all are written."""
+    """Return the option that also writes the replies of other conversations, or an empty string if all are written."""
     is_open = conversations is None and sessions_by is None and not join
     return COMPLETE if is_open else "--conversations all" if conversations != "all" else ""
 
 
 def most_frequent(missing: list[Omission]) -> str:
-    """Return the most frequent reason of the first omission that has a reason; empty if none has."""
+    """Return the most frequent reason of the first omission that has a reason, or an empty string if none has."""
     return next((code for lack in missing for code in _most_first(lack.why)), "")
 
 
@@ -119,7 +119,7 @@ class ReplyTotals(Struct):
             outcome: The outcome after filters and duplicates.
             filtered: Number of filtered records.
             duplicates: Number of duplicate records.
-            record_count: Number of records before filters and duplicates; ``None`` if nothing was removed.
+            record_count: Number of records before filters and duplicates, or ``None`` if nothing was removed.
         """
         totals = outcome.replies.coverage
         record_count = len(outcome.records) if record_count is None else record_count

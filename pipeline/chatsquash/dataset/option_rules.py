@@ -33,7 +33,7 @@ class Pair(NamedTuple):
 
     @property
     def rest(self) -> Callable[[Options], object] | None:
-        """The function that returns the part of the value that has an effect regardless; ``None`` if no part has."""
+        """The function that returns the part of the value that has an effect regardless, or ``None`` if no part has."""
         return _other_drop_codes if self.idle == "drop" else None
 
     def applies_to(self, options: Options) -> bool:

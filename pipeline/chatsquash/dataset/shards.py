@@ -138,7 +138,7 @@ class _Uncompressed:
 
 
 def zstd() -> Packer:
-    """Return a Zstandard compressor; raises ``UsageError`` without Python 3.14 or the package."""
+    """Return a Zstandard compressor; raise ``UsageError`` without Python 3.14 or the package."""
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdCompressor
 

@@ -40,7 +40,7 @@ class Split(NamedTuple):
 
 
 def parse(text: str) -> list[Split]:
-    """Parse ``--split``; raises ``UsageError`` if it is invalid.
+    """Parse ``--split``; raise ``UsageError`` if it is invalid.
 
     >>> parse("train=0.98,validation=0.02")
     [Split(name='train', share=0.98), Split(name='validation', share=0.02)]

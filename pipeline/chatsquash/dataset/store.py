@@ -202,7 +202,7 @@ class Output:
             return file.read()
 
     def write_elsewhere(self, file: Path, data: bytes, mode: int) -> None:
-        """Write a file of the run outside the output folder; raises ``OSError``."""
+        """Write a file of the run outside the output folder; may raise ``OSError``."""
         write_elsewhere(self._staging, file.absolute(), data, mode)
 
     def rename(self, name: str, to: str) -> None:

@@ -93,7 +93,7 @@ def _has_reward(line: StoredLine) -> bool:
 
 
 def decode(line: bytes) -> StoredLine:
-    """Decode a line from ``encode``; raises ``ValueError`` or ``RecursionError`` if it is damaged."""
+    """Decode a line from ``encode``; raise ``ValueError`` or ``RecursionError`` if it is damaged."""
     return msgspec.convert(jsonio.loads(line), StoredLine)
 
 

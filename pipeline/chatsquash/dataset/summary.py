@@ -125,7 +125,7 @@ class Summary:
             outcome: The outcome after filters and duplicates.
             filtered: The option that filtered each filtered record.
             duplicates: Number of duplicate records.
-            record_count: Number of records before filters and duplicates; ``None`` if nothing was removed.
+            record_count: Number of records before filters and duplicates, or ``None`` if nothing was removed.
         """
         self.sessions += 1
         self.size += log.size

@@ -40,7 +40,7 @@ class Training(NamedTuple):
         return shlex.quote(self.model)
 
     def hint(self, what: str = "a name on the Hugging Face Hub, or a folder") -> str:
-        """Return a comment that describes the placeholder of the model; empty if the model is known."""
+        """Return a comment that describes the placeholder of the model, or an empty string if the model is known."""
         return f"# Fill in MODEL: {what}.\n" if self.needs_model else ""
 
 

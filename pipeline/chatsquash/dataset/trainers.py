@@ -83,7 +83,7 @@ def names() -> tuple[str, ...]:
 
 
 def resolve(name: str) -> str | None:
-    """Return the trainer with a name in any spelling; ``None`` if it is unknown."""
+    """Return the trainer with a name in any spelling, or ``None`` if it is unknown."""
     plain = name.strip().lower().replace("_", "-").replace(" ", "-")
     plain = _ALIASES.get(plain, plain)
     return plain if plain in TRAINERS else None
@@ -96,7 +96,7 @@ def refuse_as_value(option: str, value: object) -> None:
 
 
 def parse(text: str) -> tuple[str, str | None]:
-    """Parse ``--for`` into a trainer and a model; raises ``UsageError`` if one of them is invalid.
+    """Parse ``--for`` into a trainer and a model; raise ``UsageError`` if one of them is invalid.
 
     >>> parse("trl=Qwen/Qwen3-8B")
     ('trl', 'Qwen/Qwen3-8B')

@@ -36,7 +36,7 @@ class Where:
     """
 
     def __init__(self, condition: str) -> None:
-        """Parse a condition; raises ``UsageError`` if it is invalid."""
+        """Parse a condition; raise ``UsageError`` if it is invalid."""
         self._expression = condition_of(condition)
         self._schema = {name: SCHEMA[name] for name in dict.fromkeys(self._expression.meta.root_names())}
 
@@ -99,7 +99,7 @@ def condition_of(condition: str, *, include_late: bool = False) -> pl.Expr:
 
 
 def _refusal_of_name(name: str, *, include_late: bool) -> str | None:
-    """Return why a condition cannot use a column; ``None`` if it can."""
+    """Return why a condition cannot use a column, or ``None`` if it can."""
     if name in _LATE and not include_late:
         return f"the column {name} is only known after records are written: choose another one"
     if name in SCHEMA:
@@ -116,7 +116,7 @@ def _examples(names: Iterable[str]) -> str:
 
 
 def _refusal(condition: str) -> str | None:
-    """Return why a condition is rejected before polars parses it; ``None`` if it is accepted."""
+    """Return why a condition is rejected before polars parses it, or ``None`` if it is accepted."""
     # Polars opens the tables of a query while parsing it, so only conditions that cannot hide a query are accepted:
     # those without comments and with only plain literals.
     at = count = 0

@@ -61,7 +61,7 @@ class RecognisedFile(NamedTuple):
 
 
 def _place(item: Item) -> int | None:
-    """Return the place of a format; ``None`` for a module that is not a format."""
+    """Return the place of a format, or ``None`` for a module that is not a format."""
     # Importing every format only to sort their names would slow down each start.
     text = Path(item.path).read_text(encoding="utf-8")
     if not _NAME_LINE.search(text):
@@ -199,7 +199,7 @@ def _label_of(line: Recognised) -> str:
 
 
 def look_alike(obj: Json) -> str | None:
-    """Describe an object that is not a log entry; ``None`` for log entries, provider bodies and other values."""
+    """Describe an object that is not a log entry; return ``None`` for log entries, provider bodies and other values."""
     if not isinstance(obj, dict):
         return None
     for words, test in _LOOK_ALIKES:

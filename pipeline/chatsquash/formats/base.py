@@ -339,7 +339,7 @@ def without_private(tool: Any) -> dict[str, Any]:
 
 
 def role_of(turn: Object, roles: tuple[str, ...]) -> str:
-    """Return the role of a turn; raises ``TurnError`` if it is missing or not one of ``roles``."""
+    """Return the role of a turn; raise ``TurnError`` if it is missing or not one of ``roles``."""
     role = turn.get("role")
     if role is None:
         raise TurnError("no role")
@@ -354,7 +354,7 @@ def wrong(what: str, seen: str, choices: int = 0) -> Response:
 
 
 def missing_reply(body: Json) -> Response | None:
-    """Return a response with the reason why a body has no reply in any format; ``None`` if it may have one."""
+    """Return a response with the reason why a body has no reply in any format, or ``None`` if it may have one."""
     if body is None:
         return Response(problem="there is no response")
     if not isinstance(body, dict):

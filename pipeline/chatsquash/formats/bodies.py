@@ -20,7 +20,7 @@ from chatsquash.formats.values import at
 
 
 def load(form: Format, body: Json) -> Conversation:
-    """Load the conversation in a request's body or a list of turns; raises ``TurnError``."""
+    """Load the conversation in a request's body or a list of turns; may raise ``TurnError``."""
     conversation = read(form, body)
     return replace(conversation, messages=view.messages(turns_of(conversation)))
 

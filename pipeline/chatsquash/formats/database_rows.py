@@ -28,7 +28,7 @@ def key(value: Json) -> object:
 
 
 def id_text(value: Json) -> str | None:
-    """Return a session id as a string; ``None`` for a value that is not an id."""
+    """Return a session id as a string, or ``None`` for a value that is not an id."""
     return str(value) if isinstance(value, str | int) and value != "" else None
 
 
@@ -50,7 +50,7 @@ def roots(parents: dict[T, T]) -> dict[T, T]:
 
 
 def parse_cell(row: Object, column: str, place: str) -> Json:
-    """Parse the JSON in a cell, which may be a string or bytes; raises ``TurnError`` if it is invalid."""
+    """Parse the JSON in a cell, which may be a string or bytes; raise ``TurnError`` if it is invalid."""
     cell: Any = row.get(column)
     try:
         # SQLite does not check the encoding of text, so strings may contain escaped invalid bytes.

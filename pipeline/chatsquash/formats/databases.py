@@ -134,7 +134,7 @@ class AgentDatabase:
 def recognise_database(
     database: Database, known: Iterable[DocumentFormat]
 ) -> tuple[DocumentFormat, AgentDatabase] | None:
-    """Return the format of a database, and a reader for its sessions; ``None`` for an unknown database.
+    """Return the format of a database, and a reader for its sessions, or ``None`` for an unknown database.
 
     Raises:
         TurnError: if the database matches the formats of two agents

@@ -86,7 +86,7 @@ def version(name: str, objects: list[Json]) -> str | None:
 
 
 def recognise(objects: list[Json]) -> RecognisedDocument | None:
-    """Detect the document format of a file; ``None`` for other files.
+    """Detect the document format of a file; return ``None`` for other files.
 
     Raises:
         TurnError: if the file matches two formats

@@ -85,7 +85,7 @@ class LoggedMessages(NamedTuple):
 
 
 def moment(value: Json) -> Moment | None:
-    """Return the time in a JSON value; ``None`` for zero times and invalid values."""
+    """Return the time in a JSON value, or ``None`` for zero times and invalid values."""
     time = times.read(value)
     return None if time is None or time.at in _NO_TIMES else time
 
@@ -203,7 +203,7 @@ def session_folder(path: str, inner: str = "") -> str | None:
 
 
 def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
-    """Yield the objects of a file with their 1-based places and lines; raises ``TurnError`` for other values."""
+    """Yield the objects of a file with their 1-based places and lines; raise ``TurnError`` for other values."""
     for place, (line, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
         if not isinstance(value, dict):
             raise TurnError(f"entry {place} is not an object")

@@ -49,7 +49,7 @@ def _role_of_class(names: Json) -> str | None:
 
 
 def messages(value: Json) -> list[Json] | None:
-    """Return the messages in a list, which may be wrapped in another list; ``None`` for anything else."""
+    """Return the messages in a list, which may be wrapped in another list, or ``None`` for anything else."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]
     return [message(each) for each in value] if isinstance(value, list) else None

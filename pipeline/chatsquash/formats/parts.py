@@ -59,7 +59,7 @@ def canonical_type(mime: str) -> str:
 
 
 def decode_base64(data: str) -> bytes | None:
-    """Decode base64 in the standard alphabet; ``None`` if it is invalid."""
+    """Decode base64 in the standard alphabet; return ``None`` if it is invalid."""
     try:
         return base64.b64decode(data, validate=True)
     except ValueError:
@@ -72,7 +72,7 @@ def standard_base64(data: str) -> str:
 
 
 def image_type(head: bytes) -> str | None:
-    """Detect the media type of an image from its first twelve bytes; ``None`` if it is unknown."""
+    """Detect the media type of an image from its first twelve bytes; return ``None`` if it is unknown."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)

@@ -69,7 +69,7 @@ class Service(Struct, frozen=True):
     """Remove the members of a request that the service does not accept."""
 
     def fit_media(self, medium: Media) -> Media | None:
-        """Return a medium in a form that the service accepts; ``None`` if the service cannot access or read it."""
+        """Return a medium in a form that the service accepts, or ``None`` if the service cannot access or read it."""
         if medium.url:
             return medium if self.openable_urls.match(medium.url) else None
         if not medium.data:

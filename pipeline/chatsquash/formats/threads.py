@@ -329,5 +329,5 @@ def with_unread(converted: list[Conversation], unread: Unread) -> list[Conversat
 
 
 def text(value: Json) -> str | None:
-    """Return a non-empty string; ``None`` for other values."""
+    """Return a non-empty string, or ``None`` for other values."""
     return value if isinstance(value, str) and value else None

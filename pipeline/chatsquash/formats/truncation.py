@@ -1,4 +1,4 @@
-"""Replies that were stored although their streams ended early; agents differ in how to detect them."""
+"""Detect replies that were stored although their streams ended early, which depends on the agent."""
 
 from __future__ import annotations
 

@@ -29,13 +29,13 @@ def is_plain_name(value: Json) -> bool:
 
 
 def count(value: Json) -> int | None:
-    """Return a token count; ``None`` for other values."""
+    """Return a token count, or ``None`` for other values."""
     # ``type`` excludes booleans, which are integers in Python.
     return value if type(value) is int and 0 <= value < _MOST else None
 
 
 def total(holder: Json, *names: str) -> int | None:
-    """Return the sum of the members that are token counts; ``None`` without any token counts."""
+    """Return the sum of the members that are token counts, or ``None`` without any token counts."""
     holder = members(holder)
     counts = [tokens for name in names if (tokens := count(holder.get(name))) is not None]
     return sum(counts) if counts else None
@@ -47,12 +47,12 @@ def as_list(value: Json) -> list[Json]:
 
 
 def objects(value: Json) -> list[Object]:
-    """Return the objects in a list; empty for other values."""
+    """Return the objects in a list, or an empty list for other values."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def at(value: Json, *path: str) -> Json:
-    """Return the member at the end of a path of members; ``None`` if it is missing."""
+    """Return the member at the end of a path of members, or ``None`` if it is missing."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value

@@ -128,7 +128,7 @@ def _is_plain(result: Result) -> bool:
 
 
 def part_of(block: Block) -> Object | None:
-    """Convert a text or media block to a content part; ``None`` for other blocks."""
+    """Convert a text or media block to a content part; return ``None`` for other blocks."""
     if type(block) is Text:
         return parts.text(block.text)
     return _medium(block) if type(block) is Media else None

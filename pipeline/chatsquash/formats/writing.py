@@ -144,7 +144,7 @@ def failure_text(text: str, result: Result) -> str:
 
 
 def failure_mark(result: Result) -> Object:
-    """Return the mark for results to whose text chatsquash adds ``ERROR``; empty for other results."""
+    """Return the mark for results to whose text chatsquash adds ``ERROR``, or an empty object for other results."""
     return {KEY: {"failed": True}} if result.outcome in FAILED else {}
 
 

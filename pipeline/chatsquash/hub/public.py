@@ -56,7 +56,7 @@ def public_files(out: Path) -> list[PublicFile]:
 
 
 def _public_entries(place: OutputSource) -> Iterator[dict[str, Json]]:
-    """Yield the entries of public files in ``run.json``; raises ``ValueError`` for an unexpected name."""
+    """Yield the entries of public files in ``run.json``; raise ``ValueError`` for an unexpected name."""
     for entry in manifest(place)["outputs"]:
         name = validate_name(entry["path"])
         if is_public(name):
@@ -92,7 +92,7 @@ class Repository(NamedTuple):
 
 
 def parse_url(url: str) -> Repository:
-    """Parse the URL of a dataset; raises ``UsageError`` for any other URL."""
+    """Parse the URL of a dataset; raise ``UsageError`` for any other URL."""
     match = _URL.fullmatch(url)
     if not match:  # the message does not repeat the URL, which could contain a token
         raise UsageError("the destination must be a dataset on the Hub: hf://datasets/OWNER/NAME, or .../NAME@BRANCH")

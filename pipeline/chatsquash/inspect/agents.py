@@ -71,7 +71,7 @@ def known_agents() -> tuple[str, ...]:
 
 
 def paths(names: tuple[str, ...]) -> list[str]:
-    """Return the files of agents; raises ``UsageError`` for an agent without files or with unknown locations."""
+    """Return the files of agents; raise ``UsageError`` for an agent without files or with unknown locations."""
     paths_of_agents: list[str] = []
     known = known_agents()
     for name in names:

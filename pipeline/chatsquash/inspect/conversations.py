@@ -141,7 +141,7 @@ def _period(times: list[int]) -> str:
 
 
 def _excerpt(path: LogPath) -> str:
-    """Return the beginning of a conversation after its parent, and its end."""
+    """Return the start of a conversation's own messages, which follow those of its parent, and its end."""
     prompt = next((text for _, message in path.own[0].users() if (text := chat.text(message))), "")
     reply = path.last.message
     answer = chat.text(reply) or " ".join(f"{chat.call_name(call)}()" for call in chat.calls(reply))

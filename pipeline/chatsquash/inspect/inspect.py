@@ -193,7 +193,7 @@ def _inspected(
 
 
 def _select_session(inspected: Iterable[_Inspected], session: str) -> Iterator[_Inspected]:
-    """Yield the session with this id, otherwise the only one whose id begins with it; several logs may have one id."""
+    """Yield the session with this id, or else the only one whose id begins with it; several logs may have one id."""
     candidates: dict[str, list[_Inspected]] = {}
     for each in inspected:
         id_ = each[2].session

@@ -31,7 +31,7 @@ def are_call_ids(logs: Sequence[Log], options: Options) -> bool:
 
 
 def _traces(log: Log, options: Options) -> list[bytes]:
-    """Return the trace ids of a log's first rows; empty if any row has a session id or no trace id."""
+    """Return the trace ids of a log's first rows, or an empty list if any row has a session id or no trace id."""
     try:
         with open_file(log.path, options) as file:
             start = file.read(_GLANCE)

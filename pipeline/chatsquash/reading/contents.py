@@ -36,7 +36,7 @@ def is_too_large(file: BinaryIO) -> bool:
 
 
 def read_all(file: BinaryIO) -> bytes | None:
-    """Return all bytes of a file; ``None`` if there are more than ``LONGEST``."""
+    """Return all bytes of a file, or ``None`` if there are more than ``LONGEST``."""
     if is_too_large(file):
         return None
     data = read_from_start(file, LONGEST + 1)
@@ -58,7 +58,7 @@ class ParsedContent(NamedTuple):
 
 
 def parse(data: bytes) -> ParsedContent:
-    """Parse the content of a file; raises ``NoDocumentError``."""
+    """Parse the content of a file; may raise ``NoDocumentError``."""
     if not _has_lines(data):
         try:
             value = jsonio.loads(data.removeprefix(BYTE_ORDER_MARK))

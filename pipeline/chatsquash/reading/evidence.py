@@ -243,7 +243,7 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
 
 
 def _evidence(line: bytes) -> _Evidence | None:
-    """Return the shape and evidence of a line; ``None`` for a truncated line or one without an exchange."""
+    """Return the shape and evidence of a line, or ``None`` for a truncated line or one without an exchange."""
     if not line.rstrip().endswith(b"}"):
         return None
     envelope = envelopes.recognise(line)

@@ -172,7 +172,7 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
 def parse(
     line: bytes | bytearray, form: Format, answers: Format | None = None
 ) -> tuple[list[Message], Exchange] | None:
-    """Return the turns of a line, parsed with the rest in one pass; ``None`` if only ``split`` can decide."""
+    """Return the turns of a line, parsed with the rest in one pass, or ``None`` if only ``split`` can decide."""
     try:
         members = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
     except PARSE_ERRORS:
@@ -199,7 +199,7 @@ def is_blank(line: bytes | bytearray) -> bool:
 
 @lru_cache(maxsize=16)  # consecutive lines mostly have the same id
 def session_id(raw: bytes) -> str | None:
-    """Return a session id: a non-empty string or the digits of an integer; ``None`` for anything else."""
+    """Return a session id: a non-empty string or the digits of an integer, or ``None`` for anything else."""
     try:
         value = jsonio.loads(raw) if raw[:1] in _ID_STARTS else None
     except jsonio.NotFiniteError:

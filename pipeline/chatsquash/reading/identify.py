@@ -126,7 +126,7 @@ _last: tuple[object, LogDocument | None] | None = None
 
 
 def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
-    """Return the document in a file, or one unit of it; ``None`` for other files.
+    """Return the document in a file, or one unit of it, or ``None`` for other files.
 
     The last document is cached, so that it is parsed once for all of its conversations.
 
@@ -265,7 +265,7 @@ def log_in(data: bytes) -> bytes | None:
 
 
 def as_line(data: bytes) -> bytes | None:
-    """Return one exchange on several lines as a single line of the same length; ``None`` for other files."""
+    """Return one exchange on several lines as a single line of the same length, or ``None`` for other files."""
     line = data.removeprefix(BYTE_ORDER_MARK).translate(_ONE_LINE)
     return line if envelopes.recognise(line) is not None else None
 

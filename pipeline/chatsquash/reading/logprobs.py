@@ -13,7 +13,7 @@ _LISTS = ("content", "refusal", "token_ids")
 
 
 def of_raw(raw: bytes) -> bytes:
-    """Return the log probabilities of a raw response's first choice as JSON; empty if it has none.
+    """Return the log probabilities of a raw response's first choice as JSON, or empty bytes if it has none.
 
     The result is an object with ``content`` and ``refusal`` as in OpenAI's format, ``token_ids`` if the server returns
     them, and Gemini's ``logprobsResult``. Values from the chunks of a stream are concatenated.

@@ -27,7 +27,7 @@ _array = msgspec.json.Decoder(list[Raw])
 
 
 def members(raw: bytes) -> Members | None:
-    """Return the members of an object; ``None`` for anything that is not a JSON object."""
+    """Return the members of an object, or ``None`` for anything that is not a JSON object."""
     decoded: dict[str, Any]
     try:
         decoded = _object.decode(raw)
@@ -40,7 +40,7 @@ def members(raw: bytes) -> Members | None:
 
 
 def object_members(raw: bytes | None) -> Members:
-    """Return the members of a nested object; empty for anything else."""
+    """Return the members of a nested object, or an empty object for anything else."""
     return (members(raw) or {}) if raw and raw[:1] == b"{" else {}
 
 

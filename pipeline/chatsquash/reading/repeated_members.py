@@ -90,7 +90,7 @@ class RepeatedMembers(Struct):
             self._system = _Member(names, name, raw, SYSTEM) if len(raw) > _SHORT else None
 
     def verify(self, exchange: Exchange, repeats: list[_Repeat]) -> Exchange | None:
-        """Return the exchange in a line without markers; ``None`` if a marker does not replace its member."""
+        """Return the exchange in a line without markers, or ``None`` if a marker does not replace its member."""
         for member, _ in repeats:
             if exchange.first(member.names) != member.marker:
                 return None
@@ -101,7 +101,7 @@ class RepeatedMembers(Struct):
 
 
 def shorten(line: Line, cuts: list[Cut]) -> bytes | None:
-    """Return a line with markers in place of the cuts; ``None`` if the cuts overlap."""
+    """Return a line with markers in place of the cuts, or ``None`` if the cuts overlap."""
     pieces: list[bytes | bytearray] = []
     position = line.start
     for start, stop, marker in sorted(cuts):
@@ -114,7 +114,7 @@ def shorten(line: Line, cuts: list[Cut]) -> bytes | None:
 
 
 def _restore_response(exchange: Exchange, echoed: list[_Member]) -> Exchange | None:
-    """Return an exchange with the logged response; ``None`` if other members of the response contain markers."""
+    """Return an exchange with the logged response, or ``None`` if other members of the response contain markers."""
     reply = exchange.reply
     raw, body = reply.raw, reply.body or {}
     try:

@@ -81,7 +81,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> 
 
 
 def _read_chat(raw: bytes, requested_model: bytes) -> Response | None:
-    """Return the reply in a chat response of the most frequent kind; ``None`` for any other response."""
+    """Return the reply in a chat response of the most frequent kind, or ``None`` for any other response."""
     try:
         response = _chat.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -123,7 +123,7 @@ def _body_decoder(name: str) -> msgspec.json.Decoder[Any] | None:
 
 
 def _read_body(raw: bytes, requested_model: bytes, form: Format) -> Response | None:
-    """Return the reply in a complete body; ``None`` for anything else."""
+    """Return the reply in a complete body, or ``None`` for anything else."""
     decoder = _body_decoder(form.NAME)
     if decoder is None:
         return None
@@ -151,7 +151,7 @@ def _read_with_status(response: Json, form: Format, code: str) -> tuple[Response
 
 
 def _failure(status: bytes) -> str:
-    """Describe an unsuccessful status; empty for success or no status."""
+    """Describe an unsuccessful status; return an empty string for success or no status."""
     code = _CODE.match(status)
     if code and not 200 <= int(code[0]) < 300:
         return f", with status {int(code[0])}"
@@ -224,7 +224,7 @@ def _parse(body: Json) -> Json:
 
 
 def events(body: Json) -> tuple[list[Json], bool] | None:
-    """Return the events of a streamed response and whether all are readable; ``None`` if it was not streamed."""
+    """Return the events of a streamed response and whether all are readable, or ``None`` if it was not streamed."""
     if isinstance(body, str):
         return _from_text(body)
     if not isinstance(body, list):

@@ -166,7 +166,7 @@ def by_ids(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log
 
 
 def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int]]:
-    """Return the places of a log's lines, as in ``Log.spans``, by session id; ``None`` for lines without an id."""
+    """Return the places of a log's lines, as in ``Log.spans``, by session id, or ``None`` for lines without an id."""
     places: dict[str | None, array[int]] = {}
     name: str | None = None
     pending = array("Q")

@@ -124,7 +124,7 @@ def _bytes(path: str | None, limit: int, options: Options) -> bytes:
 
 
 def _values_of_lines(data: bytes, options: Options) -> Json:
-    """Return the values in the lines of a file; ``None`` if too many lines are not JSON."""
+    """Return the values in the lines of a file, or ``None`` if too many lines are not JSON."""
     if footprint.exceeds(data, options.max_memory):
         return None
     try:

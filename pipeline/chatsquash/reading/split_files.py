@@ -58,7 +58,7 @@ class Division(Struct, frozen=True):
 
 
 def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | None = None) -> Division | None:
-    """Return the division of a file into units; ``None`` if it is read as one. The file position changes.
+    """Return the division of a file into units, or ``None`` if it is read as one. The file position changes.
 
     Args:
         file: The open file.

@@ -126,7 +126,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
 
     Args:
         path: The path of the file.
-        columns: The columns to read; ``None`` for all.
+        columns: The columns to read, or ``None`` for all.
         file: The file, if it is already open.
     """
     import polars as pl

@@ -147,7 +147,7 @@ def _decode(data: str) -> Picture:
 
 
 def type_of(image: bytes) -> str | None:
-    """Return the MIME type of a supported image based on its first bytes; ``None`` for other data."""
+    """Return the MIME type of a supported image based on its first bytes, or ``None`` for other data."""
     kind = parts.image_type(image[:12])
     return kind if kind in TYPES else None
 

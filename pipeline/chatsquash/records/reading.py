@@ -40,7 +40,7 @@ def record(value: Json) -> StoredRecord:
 
 
 def _join_completion(value: dict[str, Any]) -> Json:
-    """Return the messages of prompt and completion if both are lists; otherwise the member ``messages``."""
+    """Return the messages of prompt and completion if both are lists; otherwise the ``messages`` member."""
     prompt, completion = value.get("prompt"), value["completion"]
     if isinstance(prompt, list) and isinstance(completion, list):
         return [*prompt, *completion]
@@ -118,5 +118,5 @@ def message_texts(message: Message) -> list[str]:
 
 
 def definitions(record: StoredRecord) -> str:
-    """Return the definitions of a record as JSON; empty if there are none."""
+    """Return the definitions of a record as JSON, or an empty string if there are none."""
     return jsonio.dumps(record.tools).decode() if record.tools else ""

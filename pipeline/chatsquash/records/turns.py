@@ -347,7 +347,7 @@ class RefusedMediaError(Exception):
 
 
 def _reject_media(message: Message, *, content: bool = True) -> None:
-    """Raise ``RefusedMediaError`` if a message has media; without ``content``, only in separate members."""
+    """Raise ``RefusedMediaError`` if a message has media; without ``content``, check only separate members."""
     kinds = Counter(media.media_types(message) if content else media.media_types({**message, "content": ""}))
     if kinds:
         counts = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
@@ -380,7 +380,7 @@ def _picture(part: Json) -> media.Picture:
 
 
 def content_reasoning(message: Message) -> str:
-    """Return the text of the reasoning, whatever member contains it; empty without reasoning."""
+    """Return the text of the reasoning, whatever member contains it, or an empty string without reasoning."""
     reasoning = message.get(thoughts.MEMBER)
     if (
         isinstance(message.get("content"), list)

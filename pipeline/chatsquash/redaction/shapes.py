@@ -180,7 +180,7 @@ class Bytes:
 
 
 class Words:
-    """Finds words in any case, all at once if the package ``ahocorasick_rs`` is installed, otherwise one by one."""
+    """Finds words in any case, all at once if the ``ahocorasick_rs`` package is installed, otherwise one by one."""
 
     def __init__(self, words: Iterable[str]) -> None:
         by_length = sorted({word.lower() for word in words}, key=lambda word: (len(word), word))
@@ -217,7 +217,7 @@ class Words:
 
 
 def _multi_pattern_search(words: list[str]) -> _WordSearch | None:
-    """Return a search for all words at once; ``None`` if the package is not installed."""
+    """Return a search for all words at once, or ``None`` if the package is not installed."""
     try:
         from ahocorasick_rs import BytesAhoCorasick, Implementation
     except ImportError:

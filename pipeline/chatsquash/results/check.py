@@ -161,7 +161,7 @@ class _Mask:
         self._values: list[Value] = []
 
     def find(self, value: Json) -> Iterator[Violation]:
-        """Yield the secrets and personal data in a row; raises ``UnsearchedError``."""
+        """Yield the secrets and personal data in a row; may raise ``UnsearchedError``."""
         if self.redactor:
             counts = count_values(value, self.redactor)
             self._values = sorted({each for _, each in counts})

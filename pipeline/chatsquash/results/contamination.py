@@ -35,7 +35,7 @@ class Evaluation:
     """The word sequences of evaluation sets as hashes: about 20 bytes per word."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        """Read all texts of JSONL or Parquet files, or of folders; raises ``UsageError`` for any other file."""
+        """Read all texts of JSONL or Parquet files, or of folders; raise ``UsageError`` for any other file."""
         self.rows = 0
         self.short = 0
         """Rows with fewer words than ``WORDS``, which cannot be compared."""

@@ -75,7 +75,7 @@ class FinishedResult:
     """A finished output, open for reading until ``close``."""
 
     def __init__(self, path: str) -> None:
-        """Open an output; raises ``UsageError`` if it is not one, or was changed since it was written."""
+        """Open an output; raise ``UsageError`` if it is not one, or was changed since it was written."""
         refuse_remote(path)
         self.path = path
         if not outputs.is_result(Path(path)):

@@ -39,13 +39,13 @@ class _ResultStore(Protocol):
     """Read access to an output folder, on disk or in a store."""
 
     def status(self, name: str) -> object | None:
-        """Return the status of a file or folder; ``None`` if it does not exist."""
+        """Return the status of a file or folder, or ``None`` if it does not exist."""
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file; raises ``OSError``."""
+        """Return the content of a file; may raise ``OSError``."""
 
     def open_file(self, name: str) -> BinaryIO:
-        """Open a file for reading; raises ``OSError``."""
+        """Open a file for reading; may raise ``OSError``."""
 
     def close(self) -> None:
         """Release its resources."""
@@ -75,7 +75,7 @@ def open_output(out: Path | str) -> OutputSource:
 
 
 def manifest(out: OutputSource) -> dict[str, Json]:
-    """Return the content of ``run.json``; raises ``UsageError`` if it cannot be read."""
+    """Return the content of ``run.json``; raise ``UsageError`` if it cannot be read."""
     try:
         run = orjson.loads(run_text(out))
     except ValueError:
@@ -86,7 +86,7 @@ def manifest(out: OutputSource) -> dict[str, Json]:
 
 
 def run_text(out: OutputSource) -> bytes:
-    """Return the text of ``run.json``; raises ``UsageError`` if it cannot be read."""
+    """Return the text of ``run.json``; raise ``UsageError`` if it cannot be read."""
     try:
         return out.folder.read(RUN)
     except OSError as problem:
@@ -101,7 +101,7 @@ def damage(folder: Folder, name: str) -> UsageError:
 
 
 def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a report; raises ``UsageError`` for a line without the given members."""
+    """Yield the objects of a report; raise ``UsageError`` for a line without the given members."""
     for line in text_lines(folder, name):
         value = _load(folder, name, line)
         if not set(members) <= value.keys():
@@ -110,7 +110,7 @@ def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
 
 
 def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a CSV table; raises ``UsageError`` for a row without the given columns."""
+    """Yield the rows of a CSV table; raise ``UsageError`` for a row without the given columns."""
     csv.field_size_limit(LONGEST)  # names of tools may be longer than the default limit
     try:
         for row in csv.DictReader(map(bytes.decode, text_lines(folder, name))):
@@ -122,7 +122,7 @@ def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
 
 
 def text_lines(folder: Folder, name: str) -> Iterator[bytes]:
-    """Yield the lines of a file with their line feeds; raises ``UsageError`` for one longer than ``LONGEST``."""
+    """Yield the lines of a file with their line feeds; raise ``UsageError`` for one longer than ``LONGEST``."""
     with _open(folder, name) as file:
         while line := file.readline(LONGEST + 1):
             if len(line) > LONGEST:
@@ -173,7 +173,7 @@ def _load(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
 
 
 def convert_value(folder: Folder, name: str, value: Any, kind: type[T]) -> T:
-    """Convert a value of a file to a type; raises ``UsageError`` if it does not match."""
+    """Convert a value of a file to a type; raise ``UsageError`` if it does not match."""
     try:
         return msgspec.convert(value, kind)
     except (ValueError, RecursionError):
@@ -214,7 +214,7 @@ class ResultFolder:
     """The output of a run in a folder."""
 
     def __init__(self, folder: Folder) -> None:
-        """Open the output in a folder; raises ``UsageError`` if it contains none."""
+        """Open the output in a folder; raise ``UsageError`` if it contains none."""
         self.folder = folder
         data = self._text()
         try:
@@ -249,7 +249,7 @@ class ResultFolder:
         return inputs
 
     def typed_counts(self, *lines: str) -> Counts:
-        """Return the counts of ``run.json``; raises ``UsageError`` if they are malformed or incomplete."""
+        """Return the counts of ``run.json``; raise ``UsageError`` if they are malformed or incomplete."""
         counts = convert_value(self.folder, RUN, self.counts, Counts)
         if not set(lines) <= counts.lines.keys():
             raise damage(self.folder, RUN)
@@ -269,7 +269,7 @@ class ResultFolder:
         return lines(self.folder, name, *members) if name in self.outputs else iter(())
 
     def objects(self, name: str, kind: type[T]) -> Iterator[T]:
-        """Yield the objects of a report as a type; raises ``UsageError`` for one that does not match."""
+        """Yield the objects of a report as a type; raise ``UsageError`` for one that does not match."""
         for each in self.lines(name):
             yield convert_value(self.folder, name, each, kind)
 

@@ -130,7 +130,7 @@ class Remedies:
 
 
 def record_of(conversation: Conversation, options: Options) -> dict[str, Any] | None:
-    """Return the record of a conversation; ``None`` if the preset cannot represent it."""
+    """Return the record of a conversation, or ``None`` if the preset cannot represent it."""
     try:
         conversation, _ = run_stages(plan(options, None).record_stages, conversation)
         return presets.get_preset(options.preset).shape(conversation, presets.choices(options)).record
@@ -226,7 +226,7 @@ class RepairSearch:
                 self._seeds |= {name: value for name, value in changes(remedy).items() if name != "preset"}
 
     def find(self) -> Repair | None:
-        """Return the best options; ``None`` if all records are complete."""
+        """Return the best options, or ``None`` if all records are complete."""
         if not self._samples:
             return None
         samples = [each for each in self._samples if record_of(each.conversation, Options(preset=_PRESETS[0]))]
@@ -288,7 +288,7 @@ def _improves(with_it: _Cost, without: _Cost, name: str) -> bool:
 
 
 def _with(options: Options, name: str, value: Any) -> Options | None:
-    """Return options with a change; ``None`` if it has no effect with them."""
+    """Return options with a change, or ``None`` if it has no effect with them."""
     changed = replace(options, **{name: value})
     return None if next(matching_pairs(changed), None) else changed
 

@@ -91,7 +91,7 @@ def show(dataset: str, which: str) -> RecordView:
 
 
 def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
-    """Return the id that equals ``which``, or else the only one that begins with it; ``None`` without a match.
+    """Return the id that equals ``which``, or else the only one that begins with it, or ``None`` without a match.
 
     Raises ``UsageError`` if several begin with it.
     """

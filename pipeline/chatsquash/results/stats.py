@@ -37,7 +37,7 @@ Tokens = Callable[[StoredRecord], int]
 
 
 def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
-    """Return the statistics of datasets; raises ``UsageError`` for a file that cannot be read."""
+    """Return the statistics of datasets; raise ``UsageError`` for a file that cannot be read."""
     counting = _Counting(tokens)
     for dataset in datasets:
         counting.stats.files += len(files(dataset))
@@ -48,7 +48,7 @@ def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
 
 
 def token_counter(tokenizer: str | None, template: str | None, **bounds: Any) -> Tokens | None:
-    """Return a token counter for a tokenizer and an optional chat template; ``None`` without a tokenizer."""
+    """Return a token counter for a tokenizer and an optional chat template, or ``None`` without a tokenizer."""
     tokenizer = tokenizer or (counting.of_template(template) if template else None)
     if template and not tokenizer:
         raise UsageError("--template has no effect without --tokenizer; add it because the model has no tokenizer.json")
@@ -119,7 +119,7 @@ class _Counting:
             self._fold()
 
     def _count(self, record: StoredRecord) -> int | None:
-        """Return the tokens of a record; ``None`` if the template cannot render it."""
+        """Return the tokens of a record, or ``None`` if the template cannot render it."""
         assert self._tokens
         try:
             return self._tokens(record)

@@ -123,7 +123,7 @@ class Trials:
 
 
 def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None = None, **bounds: Any) -> str:
-    """Return the rendering of a record, counted from 1 over all datasets; raises ``UsageError`` for a larger number."""
+    """Return the rendering of a record, counted from 1 over all datasets; raise ``UsageError`` for a larger number."""
     row = next(islice(chain.from_iterable(map(rows, datasets)), number - 1, None), None)
     if row is None:
         raise UsageError(f"--show {number}: the datasets have fewer records")

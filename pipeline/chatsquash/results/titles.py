@@ -21,14 +21,14 @@ _MESSAGES = 30
 
 
 def title(messages: list[Message]) -> str | None:
-    """Return the beginning of the first nonempty user message, in one line; ``None`` if there is none."""
+    """Return the beginning of the first nonempty user message, in one line, or ``None`` if there is none."""
     prompts = (prompt_text(message) for message in messages if message["role"] == "user")
     text = next(filter(None, prompts), None)
     return None if text is None else one_line(text)
 
 
 def title_of_value(value: Json) -> str | None:
-    """Return the title of a record of any preset; ``None`` if the value is not a record."""
+    """Return the title of a record of any preset, or ``None`` if the value is not a record."""
     try:
         return title(native(record(value)).messages)
     except NotARecordError:

@@ -93,7 +93,7 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
 
 
 def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
-    """Yield the differences of a file from its entry; raises ``ValueError`` for a name outside the folder."""
+    """Yield the differences of a file from its entry; raise ``ValueError`` for a name outside the folder."""
     name = validate_name(entry["path"])
     path = out / name
     hashed = StagedFile(name)
@@ -216,7 +216,7 @@ class KnownLogs(NamedTuple):
     key: bytes
 
     def paths(self, fingerprint_of_run: str | None) -> dict[str, str]:
-        """Return the paths of the logs by digest; raises ``UsageError`` if the run had another key."""
+        """Return the paths of the logs by digest; raise ``UsageError`` if the run had another key."""
         if fingerprint_of_run is None:
             return {}
         if fingerprint(self.key) != fingerprint_of_run:

@@ -89,7 +89,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
         return parent_sessions.find(self.document, first, self.log, self.options)
 
     def family(self) -> Family | None:
-        """Return the session that the conversation belongs to; ``None`` if records are not split."""
+        """Return the session that the conversation belongs to, or ``None`` if records are not split."""
         if self.options.split is None:
             return None
         first = self.place.session.first if self.place.session else self.place

@@ -239,7 +239,7 @@ class ChainedLogs(Struct):
 
 
 def _start_time(log: Log, options: Options) -> int | None:
-    """Return the time of a log's first line, in any format or envelope; ``None`` if unknown."""
+    """Return the time of a log's first line, in any format or envelope, or ``None`` if unknown."""
     try:
         with open_file(log.path, options) as file:
             line = _first_line(file)

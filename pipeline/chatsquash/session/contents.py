@@ -77,7 +77,7 @@ class ContentsMeasure:
         return chat.call_count(message) if self._options.json_tool_calls else len(records.message_calls(message))
 
     def _trained(self, value: dict[str, Json], record: Record) -> set[int] | None:
-        """Return the positions of the messages that are trained on; ``None`` for all assistant messages."""
+        """Return the positions of the messages that are trained on, or ``None`` for all assistant messages."""
         flag = self._options.flag
         turns: Any = value.get("messages", value.get("conversations"))
         if flag != "none" and isinstance(turns, list) and "completion" not in value:

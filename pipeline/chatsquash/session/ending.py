@@ -146,7 +146,7 @@ def _command(arguments: str) -> str:
 
 
 def runs_tests(command: str) -> Literal["code", "success", "nothing"] | None:
-    """Return what the exit code of a shell command means for its last test run or build; ``None`` if it has neither.
+    """Return what the exit code of a shell command means for its last test run or build, or ``None`` if it has neither.
 
     ``code``: it is the exit code of that program. ``success``: 0 means success, but any other code may come from
     another program. ``nothing``: it is the exit code of another program, as in ``pytest | tail``.

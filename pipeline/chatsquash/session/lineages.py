@@ -59,7 +59,7 @@ class Lineages:
         return list({id(each): each for each in self._by_path().values()}.values())
 
     def state(self, log: Log) -> bytes:
-        """Return a fingerprint of the other logs in a log's lineage; empty if there is no other log."""
+        """Return a fingerprint of the other logs in a log's lineage, or empty bytes if there is no other log."""
         others = [each for each in self._lineage(log) if each.display_path != log.display_path]
         digest = xxh3_128()
         for each in others:
@@ -109,7 +109,7 @@ class Lineages:
         return LineageMember(f"{log.name}\n{log.display_path}", origin.session, origin.parents, origin.started, replies)
 
     def _lineage(self, log: Log) -> list[Log]:
-        """Return the logs in the lineage of a log; empty if it has no lineage."""
+        """Return the logs in the lineage of a log, or an empty list if it has no lineage."""
         return [self._logs[number] for number in self._by_path().get(log.display_path, ())]
 
     def _by_path(self) -> dict[str, list[int]]:
@@ -175,7 +175,7 @@ def _folder(log: Log) -> str:
 
 
 def _replies(log: Log, options: Options) -> list[SampledReply]:
-    """Return the identifying data of a log's replies; empty if it cannot be read."""
+    """Return the identifying data of a log's replies, or an empty list if it cannot be read."""
     from chatsquash.formats.base import TurnError
     from chatsquash.reading.identify import read_document
     from chatsquash.sources.open import open_file

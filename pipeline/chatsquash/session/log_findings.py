@@ -59,7 +59,7 @@ def _is_cut(message: Message) -> bool:
 
 
 def cut_rejection(session: Session, findings: list[LineFinding], options: Options) -> Violation | None:
-    """Return why a truncated session has no record; ``None`` if it may have one."""
+    """Return why a truncated session has no record, or ``None`` if it may have one."""
     if options.preset == presets.DEFAULT or options.keep_cut:
         return None
     repeat = next((each for each in session.repeats if each.code == _CODE), None)

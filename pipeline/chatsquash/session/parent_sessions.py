@@ -104,7 +104,7 @@ _last: tuple[object, ParentFile] | None = None
 
 
 def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> ParentFile | None:
-    """Find the file of the session that started a sub-agent; ``None`` if its location is unknown."""
+    """Find the file of the session that started a sub-agent; return ``None`` if its location is unknown."""
     global _last  # noqa: PLW0603 - one per process
     path = relatives.absolute(log.path)
     pattern = formats.get_format(document.format).home(uncompressed(path), place.root_origin)

@@ -178,7 +178,7 @@ class ToolUnion(Struct):
                 )
 
     def _track_redefined(self, tools: list[Tool], line: int) -> None:
-        """Record the definitions of names with a conflict if they changed again."""
+        """Record the definitions of conflicting names if they changed again."""
         if not self._redefined:
             return
         tools_by_name = {chat.tool_name(tool): tool for tool in map(flatten, reversed(tools))}

@@ -119,7 +119,7 @@ def _tar_entries(file: Any) -> Iterator[ArchiveEntry]:
 
 
 def _tar_problem(info: tarfile.TarInfo) -> str:
-    """Return why a tar member is not a regular file; empty for a regular file."""
+    """Return why a tar member is not a regular file, or an empty string for a regular file."""
     if info.issym() or info.islnk():
         return "is a link"
     return "is sparse" if info.issparse() else "" if info.isfile() else "is not a file"
@@ -329,7 +329,7 @@ def _overlapping(entries: list[ArchiveEntry]) -> set[int]:
 
 
 def too_large(member: ArchiveEntry, options: Options) -> str:
-    """Return which expansion limit a compressed member exceeds; empty if it is within the limits."""
+    """Return which expansion limit a compressed member exceeds, or an empty string if it is within the limits."""
     if member.size > member.compressed_size * options.max_expansion:
         return f"expands to more than {options.max_expansion:,} times its size (--max-expansion allows more)"
     if member.size > max(member.compressed_size, options.max_expanded):

@@ -29,7 +29,7 @@ class Readable(Protocol):
     """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Read at most ``size`` bytes; empty at the end."""
+        """Read at most ``size`` bytes; return empty bytes at the end."""
 
 
 class Element(NamedTuple):
@@ -186,7 +186,7 @@ def _is_name(window: _Window) -> bool:
 
 
 def _next_element(window: _Window) -> int | None:
-    """Return the offset of the next element; ``None`` after the last one."""
+    """Return the offset of the next element, or ``None`` after the last one."""
     bracket = window.next_bracket()
     if bracket is None:
         raise ValueError("ends before its array does")

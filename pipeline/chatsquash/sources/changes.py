@@ -56,7 +56,7 @@ def _archive_change(path: str, modified: int | None) -> str | None:
 
 
 def _stored_change(path: str, size: int, modified: int) -> str | None:
-    """Return how a log in a store changed; ``None`` if its status is not available."""
+    """Return how a log in a store changed, or ``None`` if its status is not available."""
     from chatsquash.storage.stores import locate  # not needed for local files
 
     try:

@@ -84,7 +84,7 @@ KINDS = {
 
 
 def recognise(first: bytes) -> Compression | None:
-    """Return the compression of a file based on its first bytes; ``None`` if it is not compressed."""
+    """Return the compression of a file based on its first bytes, or ``None`` if it is not compressed."""
     if first[:1] == b"{":  # the beginning of nearly all logs
         return None
     return next((kind for kind in KINDS.values() if re.match(kind.begins, first)), None)

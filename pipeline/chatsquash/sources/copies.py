@@ -56,7 +56,7 @@ def duplicate_log(first: Log, second: Log, options: Options) -> Finding:
 
 
 def _first_difference(first: Log, second: Log, options: Options) -> int | None:
-    """Return the offset of the first byte that differs; ``None`` if the content is equal."""
+    """Return the offset of the first byte that differs, or ``None`` if the content is equal."""
     with open_file(first.path, options) as one, open_file(second.path, options) as other:
         for at in count(0, _PIECE):
             first_piece, second_piece = one.read(_PIECE), other.read(_PIECE)

@@ -260,7 +260,7 @@ class _Search(Struct):
     def _archive_members(self, path: str, only: str | None) -> tuple[str, int, list[ArchiveEntry]] | None:
         """Return the path to open for an archive, its modification time, and the members that are not added yet.
 
-        ``None`` if the archive, or the member ``only``, is already added.
+        ``None`` if the archive, or the ``only`` member, is already added.
         """
         from chatsquash.sources.archives import entries  # few runs need it
         from chatsquash.sources.scratch import expand_tar, expand_tar_once

@@ -105,7 +105,7 @@ def read_at(file: Any, size: int, offset: int) -> bytes:
 
 
 def status_of(file: Any) -> tuple[object, ...] | None:
-    """Return a value that changes when an open file changes; ``None`` for a file that is not stored anywhere."""
+    """Return a value that changes when an open file changes, or ``None`` for a file that is not stored anywhere."""
     if identity := getattr(file, "identity", None):
         return tuple(identity)
     try:

@@ -50,7 +50,7 @@ _MEMBER = re.compile(r"(.+?\.(?:zip|tgz|tar(?:\.(?:gz|xz|bz2|zst))?))!/(.+)", re
 
 
 def container(path: str) -> tuple[str, str] | None:
-    """Split the path of an archive member into archive and member name; ``None`` for a regular path."""
+    """Split the path of an archive member into archive and member name; return ``None`` for a regular path."""
     match = _MEMBER.fullmatch(path) if MARK in path else None
     return (match[1], match[2]) if match else None
 

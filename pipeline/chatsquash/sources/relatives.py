@@ -195,7 +195,7 @@ def is_unchanged(relative: Relative) -> bool:
 
 
 def state(path: str) -> bytes:
-    """Return a value that changes when a file changes; empty if it does not exist."""
+    """Return a value that changes when a file changes, or empty bytes if it does not exist."""
     if is_remote(path):
         return os.fsencode(f"{path} {_status(path)}\n")
     inside = container(path)

@@ -99,7 +99,7 @@ class Folder:
     # Reading
 
     def status(self, name: str) -> os.stat_result | None:
-        """Return the status of a name without following links; ``None`` if it does not exist."""
+        """Return the status of a name without following links, or ``None`` if it does not exist."""
         try:
             with self.parent_of(name) as (folder, last):
                 return os.stat(last, dir_fd=folder, follow_symlinks=False)

@@ -97,7 +97,7 @@ def _lock_error(descriptor: int, number: int | None) -> BlockingIOError:
 
 
 def is_alive(owner: bytes) -> bool | None:
-    """Return whether a lock's owner is another running process; ``None`` for this process or another host."""
+    """Return whether a lock's owner is another running process, or ``None`` for this process or another host."""
     match = re.fullmatch(r"process (\d+) on (.*)", owner.decode("utf-8", "replace"))
     if not match or match[2] != os.uname().nodename or int(match[1]) == os.getpid():
         return None

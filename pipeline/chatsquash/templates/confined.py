@@ -69,7 +69,7 @@ class Template:
 
     @property
     def description(self) -> str:
-        """When each of several templates is used; empty if there is only one."""
+        """When each of several templates is used, or an empty string if there is only one."""
         return self._source.description
 
     @property
@@ -246,5 +246,5 @@ class Inference(Struct):
 
 
 def open_template(template: bytes) -> Template:
-    """Open the template of the option ``template``."""
+    """Open the template of the ``template`` option."""
     return Template("--template", source=unpack(template))

@@ -30,7 +30,7 @@ class RefusedError(Exception):
 
 
 def pack(path: str) -> bytes:
-    """Read a ``tokenizer.json`` as the value of the option ``tokenizer``.
+    """Read a ``tokenizer.json`` as the value of the ``tokenizer`` option.
 
     Args:
         path: The file, the folder of a model, or the name of a model in the local Hugging Face cache.
@@ -163,7 +163,7 @@ class Counter:
         self._tokenizer, self._template = tokenizer, template
 
     def __call__(self, sample: StoredRecord) -> int:
-        """Count the tokens of a record; raises ``RefusedError`` if the template cannot render it."""
+        """Count the tokens of a record; raise ``RefusedError`` if the template cannot render it."""
         if self._template is None:
             return self._tokenizer.count([*texts(sample), definitions(sample)])
         if self._template.given_up:

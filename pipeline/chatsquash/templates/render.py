@@ -38,7 +38,7 @@ class Renderer:
     """Renders the template of a file as ``tokenizer.apply_chat_template(..., tokenize=False)`` does."""
 
     def __init__(self, path: str, source: TemplateSource | None = None) -> None:
-        """Compile the template; raises ``UsageError`` if that is not possible.
+        """Compile the template; raise ``UsageError`` if that is not possible.
 
         ``source`` is the content of the file, if it was read already.
         """
@@ -150,7 +150,7 @@ class _Dict:
 
 
 def compile_template(source: str) -> Template:
-    """Compile a template; raises ``jinja2.TemplateError`` for invalid syntax."""
+    """Compile a template; raise ``jinja2.TemplateError`` for invalid syntax."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
     )

@@ -46,7 +46,7 @@ class TemplateSource(NamedTuple):
 
     @property
     def description(self) -> str:
-        """When each of several templates is used; empty if there is only one."""
+        """When each of several templates is used, or an empty string if there is only one."""
         unused = sorted(self.templates.keys() - {_DEFAULT, _WITH_TOOLS})
         notes = [f"its template {_WITH_TOOLS} for records with tools"] if _WITH_TOOLS in self.templates else []
         return ", ".join([*notes, *([f"never its template {name}" for name in unused])])
@@ -88,12 +88,12 @@ def _cache() -> Path:
 
 
 def pack(path: str) -> bytes:
-    """Read a template as the value of the option ``template``; the bytes do not depend on the path."""
+    """Read a template as the value of the ``template`` option; the bytes do not depend on the path."""
     return jsonio.dumps(read(path), sort_keys=True)
 
 
 def unpack(data: bytes) -> TemplateSource:
-    """Decode the result of ``pack``; raises ``UsageError`` for any other value."""
+    """Decode the result of ``pack``; raise ``UsageError`` for any other value."""
     value = jsonio.value(data)
     are_texts = isinstance(value, list) and len(value) == 2 and all(isinstance(each, dict) for each in value)
     if not are_texts or _DEFAULT not in value[0]:

@@ -107,7 +107,7 @@ TRAINERS = {
 
 
 def split_model(trainer: str, template: str | None) -> tuple[str, str | None]:
-    """Split ``TRAINER=MODEL`` into trainer and template; raises ``UsageError`` if both arguments contain a template.
+    """Split ``TRAINER=MODEL`` into trainer and template; raise ``UsageError`` if both arguments contain a template.
 
     >>> split_model("trl=org/model", None)
     ('trl', 'org/model')
@@ -119,7 +119,7 @@ def split_model(trainer: str, template: str | None) -> tuple[str, str | None]:
 
 
 def find_trainer(name: str) -> Trainer:
-    """Return a trainer; raises ``UsageError`` if it is unknown or its templates are not files."""
+    """Return a trainer; raise ``UsageError`` if it is unknown or its templates are not files."""
     if name not in TRAINERS:
         raise UsageError(f"--for {name}: unknown trainer; expected one of {', '.join(TRAINERS)}")
     trainer = TRAINERS[name]

@@ -339,7 +339,7 @@ class _Parts:
         return copy
 
     def _word(self, kind: Kind, original: str) -> str:
-        """Return a word for a part, or an empty text after enough parts."""
+        """Return a word for a part, or an empty string after enough parts."""
         if not self._remaining:
             return ""
         self._remaining -= 1

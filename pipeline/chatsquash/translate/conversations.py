@@ -112,7 +112,7 @@ def load_all(
 
 
 def with_turns(conversation: Conversation) -> Conversation:
-    """Return a conversation with its turns, built from its messages if necessary; raises ``TurnError``."""
+    """Return a conversation with its turns, built from its messages if necessary; may raise ``TurnError``."""
     return conversation if conversation.turns is not None else replace(conversation, turns=turns_of(conversation))
 
 
@@ -122,7 +122,7 @@ def _read_object(form: Format, value: Json, name: str) -> Conversation:
 
 
 def read_body(value: Json, name: str) -> tuple[Conversation, Tools]:
-    """Return the conversation and the tools in a request body that is not an exchange; raises ``UsageError``."""
+    """Return the conversation and the tools in a request body that is not an exchange; may raise ``UsageError``."""
     form = formats.get_format(name)
     try:
         tools = bodies.tools_in(form, value, is_repeated=True)
@@ -289,7 +289,7 @@ def _may_be_marked(conversation: Conversation) -> bool:
 
 
 def explain_mismatch(value: Json, form: str | None) -> str | None:
-    """Return why a value is not a conversation of a format, or of any; ``None`` if it is one."""
+    """Return why a value is not a conversation of a format, or of any, or ``None`` if it is one."""
     try:
         load_all([value], form)
     except UsageError as problem:

@@ -56,7 +56,7 @@ class Translation:
         return self.jsonl or (is_lines(self.output) and not Path(self.output).is_dir())
 
     def redaction(self) -> Options | None:
-        """Return the options for redaction with the key; ``None`` if nothing is replaced."""
+        """Return the options for redaction with the key, or ``None`` if nothing is replaced."""
         options = self.private or Options(anonymize=False)
         options = replace(options, anonymize=options.anonymize or self.anonymize)
         if options.has_key and options.anonymize_key is None:
@@ -120,8 +120,8 @@ def write_all(
     Args:
         inputs: Paths, globs, or ``-`` for standard input.
         translation: The options.
-        stdin: Standard input; ``None`` if it is closed.
-        stdout: Standard output; ``None`` if it is closed.
+        stdin: Standard input, or ``None`` if it is closed.
+        stdout: Standard output, or ``None`` if it is closed.
         observe: Called after each piece, for progress.
 
     Raises:
@@ -238,7 +238,7 @@ class _Failures:
         self._empty = ""
 
     def add(self, done: PieceResult) -> None:
-        """Count the outcome of a piece; raises ``UsageError`` if it had to be readable."""
+        """Count the outcome of a piece; raise ``UsageError`` if it had to be readable."""
         argument = done.piece.argument
         self._file_counts[argument] += 1
         self._empty = self._empty or done.nothing_to_send

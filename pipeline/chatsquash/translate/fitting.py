@@ -38,7 +38,7 @@ class NameMapping:
         adaptations["tool names"] += sum(name != own for name, own in self._names.items())
 
     def tools(self, tools: list[Tool]) -> list[Tool]:
-        """Return the definitions with their new names; of several with the same name, only the first."""
+        """Return the definitions with their new names, but only the first of those with the same name."""
         by_name = dict[str, Tool]()
         for tool in tools:
             if isinstance(tool, dict) and (name := string(definition(tool), "name")):

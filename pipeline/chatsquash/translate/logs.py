@@ -43,7 +43,7 @@ class NoReadableLineError(UsageError):
 
 
 def exchange(value: Json, from_format: str | None) -> LoggedConversation | None:
-    """Return the conversation of an exchange in any envelope; ``None`` for any other value.
+    """Return the conversation of an exchange in any envelope, or ``None`` for any other value.
 
     Raises ``UsageError`` for an exchange that cannot be read.
     """
@@ -57,7 +57,7 @@ def exchange(value: Json, from_format: str | None) -> LoggedConversation | None:
 
 
 def session(log: Log, data: bytes, options: Options) -> LoggedConversation | None:
-    """Return the last complete request and reply of a session; ``None`` for a log of several sessions.
+    """Return the last complete request and reply of a session, or ``None`` for a log of several sessions.
 
     Raises ``UsageError`` for a log without a conversation.
     """

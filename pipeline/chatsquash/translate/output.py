@@ -29,7 +29,7 @@ class DocumentWriter(Protocol):
         """Add a document, which ends with a line feed."""
 
     def commit(self) -> None:
-        """Publish all documents; raises ``UsageError`` if that is impossible."""
+        """Publish all documents; raise ``UsageError`` if that is impossible."""
 
 
 @contextmanager

@@ -28,7 +28,7 @@ _NEXT_ROLES = {
 
 
 def plain_losses(conversation: Conversation, form: AnyFormat) -> list[str] | None:
-    """Return the paths that a format loses of a plain conversation; ``None`` for any other conversation.
+    """Return the paths that a format loses of a plain conversation, or ``None`` for any other conversation.
 
     A plain conversation has at most one system prompt, questions with a single text, replies with reasoning, a text and
     calls in this order, and one result for each call.  It has no content for which formats differ, such as signatures

@@ -56,7 +56,7 @@ class Reader:
         """The number of truncated compressed files."""
 
     def read(self, piece: Piece) -> Iterator[Source]:
-        """Yield the conversations of a piece, in order; raises ``UsageError`` for a piece without any."""
+        """Yield the conversations of a piece, in order; raise ``UsageError`` for a piece without any."""
         if piece.lines is not None:
             yield from self._read_lines(piece, piece.lines)
             return

@@ -95,7 +95,7 @@ def _body(conversation: Conversation, form: Any, service: Service) -> Json:
 
 
 def service_of(form: Any) -> Service | None:
-    """Return the requirements of the service of a format; ``None`` for a format without one."""
+    """Return the requirements of the service of a format, or ``None`` for a format without one."""
     try:
         service: Service = import_module(f"{form.module}.service").SERVICE
     except ModuleNotFoundError:

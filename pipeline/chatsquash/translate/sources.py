@@ -85,7 +85,7 @@ class Sources(Struct):
     _files: int = 0
 
     def pieces(self, inputs: Iterable[str], stdin: BinaryIO | None) -> Iterator[Piece]:
-        """Yield the pieces of files, folders, globs and standard input; raises ``UsageError`` if there is no input.
+        """Yield the pieces of files, folders, globs and standard input; raise ``UsageError`` if there is no input.
 
         Only the records of a conversion's output are read.  Ignored files in folders are counted.
         """
@@ -154,7 +154,7 @@ class Sources(Struct):
             yield Piece(self._files, "stdin", "stdin", argument, data=data, size=len(data))
 
     def _divide(self, file: BinaryIO, file_piece: Piece) -> Iterator[Piece] | None:
-        """Return the lines of a file as pieces if they are independent; ``None`` for any other file."""
+        """Return the lines of a file as pieces if they are independent, or ``None`` for any other file."""
         head = list(_head(file))
         form = self._format_of_lines(list(_lines(head)))
         return _batches(_lines(chain(head, file)), file_piece, form) if form else None

@@ -251,13 +251,13 @@ def is_long(text: str) -> bool:
 
 
 def share_ends(one: str, other: str) -> float:
-    """Return the share of the longer text that the common beginning and end make up."""
+    """Return the share of the longer text that the shared prefix and suffix make up."""
     longest = max(len(one), len(other))
     return sum(common_ends(one, other)) / longest if longest else 1.0
 
 
 def common_ends(one: str, other: str) -> tuple[int, int]:
-    """Return the lengths of the common beginning of two texts and of the common end after it."""
+    """Return the lengths of the shared prefix of two texts and of the shared suffix after it."""
     shortest = min(len(one), len(other))
     begin = _most(shortest, lambda count: one[:count] == other[:count])
     end = _most(shortest - begin, lambda count: one[len(one) - count :] == other[len(other) - count :])
@@ -277,7 +277,7 @@ def _most(limit: int, fits: Callable[[int], bool]) -> int:
 
 
 def _begin_or_end_alike(one: str, other: str) -> bool:
-    """Return whether both texts have most of the longer one as a common beginning or end."""
+    """Return whether both texts have most of the longer one as a shared prefix or suffix."""
     count = math.ceil(_ALIKE * max(len(one), len(other)))
     if not 0 < count <= min(len(one), len(other)):
         return False

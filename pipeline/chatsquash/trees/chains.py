@@ -1,4 +1,4 @@
-"""Group the requests of many files into sessions: requests that continue each other or have the same id.
+"""Group the requests of many files into sessions: requests that build on each other or have the same id.
 
 Old requests are remembered only as numbers in packed arrays. The last few thousand replies are kept as trees, in which
 summaries and calls are found as within a session and, for requests without an id, rewritten histories as well.
@@ -206,7 +206,7 @@ class _Recent(Struct):
         self._characters += sum(len(chat.text(message) or "") for message in messages)
 
     def _session_without_reply(self, sets: Sets) -> int:
-        """Return the session of a request without a reply: that of its parent, or of the next equal request."""
+        """Return the session of a request without a reply: its parent's, or that of the next identical request."""
         trees = self.trees
         before = trees.recognised[-1].reply if trees.recognised else trees.index.reply_to(trees.requests.chain)
         if before:

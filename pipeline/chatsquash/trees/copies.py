@@ -1,6 +1,6 @@
 """Detect replies that several files contain because forks and resumed sessions repeat the beginning of another session.
 
-A reply is a copy if another file has one with the same id and content, or if both follow a common beginning with the
+A reply is a copy if another file has one with the same id and content, or if both follow a shared prefix with the
 same content and times, or without times but with the same call ids. Different times, or equal content by itself, are
 not decisive.
 """
@@ -37,7 +37,7 @@ class SampledReply(NamedTuple):
 
 
 class LineageMember(Struct, frozen=True):
-    """One of several files with a common beginning."""
+    """One of several files with a shared prefix."""
 
     name: str
     """The file name, which breaks ties."""

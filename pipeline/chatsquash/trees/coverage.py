@@ -27,7 +27,7 @@ def fate(reply: Message, message: Message | None) -> Fate:
 
 
 def reasoned(message: Message) -> bool | None:
-    """Return whether a message has readable reasoning; ``None`` for a message without any reasoning."""
+    """Return whether a message has readable reasoning, or ``None`` for a message without any reasoning."""
     content = message.get("content")
     if (content is None or type(content) is str) and message.keys().isdisjoint(_REASONS):  # most messages
         return True if content and reasoning.in_text(message) else None

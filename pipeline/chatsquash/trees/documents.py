@@ -193,7 +193,7 @@ class _NameIndex:
         self._sessions = {path.origin.session_id: path for path in mains if path.origin.session_id}
 
     def find(self, name: str | None) -> FilePath | None:
-        """Return the conversation with this id, otherwise the first one of the session with this id."""
+        """Return the conversation with this id, or else the first one of the session with this id."""
         return (self._ids.get(name) or self._sessions.get(name)) if name else None
 
 
@@ -235,7 +235,7 @@ def _compactions(path: FilePath, names: _NameIndex, known: dict[int, int]) -> in
 
 
 def _set_parent(root: FilePath, tree: list[FilePath], calls: dict[str, FilePath], names: _NameIndex) -> None:
-    """Set the parent of a trunk: the conversation with its call, otherwise the one given in the file."""
+    """Set the parent of a trunk: the conversation with its call, or else the one given in the file."""
     origin = root.origin
     caller = calls.get(origin.call) if origin.call else None
     parent = caller or (names.find(origin.parent) if origin.kind != "branch" else None)

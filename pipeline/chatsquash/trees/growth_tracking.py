@@ -235,7 +235,7 @@ def _is_same(one: Message, other: Message) -> bool:
 
 
 def _essence(message: Message) -> list[Json] | None:
-    """Return the relevant content of a message with only text and function calls; ``None`` for others."""
+    """Return the relevant content of a message with only text and function calls, or ``None`` for others."""
     essence = [message["role"], message.get("content") or ""]
     try:
         for call in message.get("tool_calls") or ():

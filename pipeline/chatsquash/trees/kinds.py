@@ -187,7 +187,7 @@ class _TreeKinds:
         return {link.summary.number: tree for tree, link in enumerate(self._links) if link.summary}
 
     def _nearest(self, tree: int, trunks: dict[int, LogPath]) -> LogPath | None:
-        """Return the trunk of the last tree before a client's own request, otherwise of the first one after it."""
+        """Return the trunk of the last tree before a client's own request, or else of the first one after it."""
         others = [each for each, trunk in trunks.items() if trunk.kind != "side"]
         before = [each for each in others if each < tree]
         return trunks[max(before) if before else min(others)] if others else None

@@ -60,7 +60,7 @@ class Judge(Struct, frozen=True):
         placements: list[Placement[LogPath]],
         written_ordinals: list[Container[int]],
     ) -> list[list[Mark]]:
-        """Return the marks of the assistant messages of each conversation; arguments as in ``counting_placements``."""
+        """Return the marks of each conversation's assistant messages; see ``counting_placements`` for the arguments."""
         owners = {reply.number: path for path in paths for reply in path.own}
         reasons_by_reply = self.reasons(trees)
         own_replies: list[set[int]] = [set() for _ in placements]
@@ -69,7 +69,7 @@ class Judge(Struct, frozen=True):
         return [self._marks(*each, reasons_by_reply, trees) for each in zip(placements, own_replies, strict=True)]
 
     def reasons(self, trees: Trees) -> list[str]:
-        """Return why each reply is not trained on, regardless of the record; empty for replies that are."""
+        """Return why each reply is not trained on, regardless of the record, or an empty string if it is."""
         has_finish_reasons = any(reply.is_ended for reply in trees.replies)
         return [self._why(reply, has_finish_reasons=has_finish_reasons) for reply in trees.replies]
 
@@ -136,7 +136,7 @@ class Judge(Struct, frozen=True):
 
 
 def _flaw(message: Message) -> str:
-    """Return why the message itself is not trained on; empty if nothing is wrong with it."""
+    """Return why the message itself is not trained on, or an empty string if nothing is wrong with it."""
     if any(map(chat.is_malformed, chat.calls(message))):
         return MALFORMED
     return ERROR if is_error(message) else ""

@@ -73,7 +73,7 @@ class ReplyIndex(Struct):
         return islice(follow_links(self._by_request.get(request_chain), "previous_same_request"), CANDIDATES)
 
     def copied_reasoning(self, number: int, before: int) -> str:
-        """Return the reasoning of the logged replies that a message copies; empty if they disagree."""
+        """Return the reasoning of the logged replies that a message copies, or an empty string if they disagree."""
         # A short message may occur by chance, so it must also follow the same message.
         same = (
             each

@@ -40,7 +40,7 @@ def _history_message(number: int, message: Message, *, is_reply: bool = False) -
 
 
 def replies_after(first: Reply | None, last: Reply) -> list[Reply] | None:
-    """Return the replies after ``first`` up to ``last``; ``None`` if ``first`` is not on the path to it."""
+    """Return the replies after ``first`` up to ``last``, or ``None`` if ``first`` is not on the path to it."""
     replies: list[Reply] = []
     for each in last.back():
         if each is first:

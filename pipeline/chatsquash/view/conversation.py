@@ -192,7 +192,7 @@ class Conversation:
         return names
 
     def picture(self, name: str) -> Picture | None:
-        """Return an image by name, from the record or from its image file; ``None`` if it does not exist."""
+        """Return an image by name, from the record or from its image file, or ``None`` if it does not exist."""
         part = next((part for part in self._media() if self.images.get(id(part)) == name), None)
         if part is None or self.place is None or not name:
             return None

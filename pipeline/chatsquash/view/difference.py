@@ -91,7 +91,7 @@ class _Bounded(SequenceMatcher[int]):
 
 
 def line_diff(before: str, now: str) -> list[str]:
-    """Return a diff with three lines of context; all lines as removed and added if comparing takes too long."""
+    """Return a diff with three lines of context, or all lines as removed and added if comparing takes too long."""
     was, lines = before.split("\n"), now.split("\n")
     keys = [[xxh3_64_intdigest(line.encode("utf-8", "surrogatepass")) for line in each] for each in (was, lines)]
     try:

@@ -106,7 +106,7 @@ def _with_callers(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _root(at: int, above: dict[int, int]) -> int | None:
-    """Return the top-level session of a sub-agent; ``None`` if the chain of callers is too long or cyclic."""
+    """Return the top-level session of a sub-agent, or ``None`` if the chain of callers is too long or cyclic."""
     for _ in range(_ANCESTORS):
         at = above[at]
         if at not in above:

@@ -138,7 +138,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _token(scope: Scope) -> str:
-    """Return the token in a URL, or an empty text."""
+    """Return the token in a URL, or an empty string."""
     if scope["path"] != "/":
         return ""
     values: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])

@@ -146,7 +146,7 @@ class ViewerResult(ResultFolder):
 
 
 def identity(path: Path) -> tuple[int, ...] | None:
-    """Return a value that identifies the run that wrote a result; ``None`` if there is no result."""
+    """Return a value that identifies the run that wrote a result, or ``None`` if there is no result."""
     try:
         status = (path / RUN).stat(follow_symlinks=False)
     except OSError:

@@ -81,7 +81,7 @@ def select_sessions(result: ViewerResult, query: SessionQuery) -> SessionPage:
 
 
 class Neighbours(NamedTuple):
-    """The rows before and after a row in the list; ``None`` at its ends."""
+    """The rows before and after a row in the list, or ``None`` at its ends."""
 
     before: int | None
     after: int | None

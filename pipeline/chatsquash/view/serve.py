@@ -100,7 +100,7 @@ def view(  # noqa: PLR0913 - each is one of the command
 
 
 def result_of(arguments: tuple[str, ...]) -> Path | None:
-    """Return the output folder among the arguments; ``None`` if they are logs.
+    """Return the output folder among the arguments, or ``None`` if they are logs.
 
     Raises:
         UsageError: The session table of the folder is missing, or there are arguments in addition to the folder.

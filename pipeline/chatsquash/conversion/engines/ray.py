@@ -230,6 +230,6 @@ def _error(problem: _node.Problem) -> ChatsquashError:
 
 
 def _line(problem: BaseException) -> str:
-    """Return one line of an exception of Ray: the last line of a traceback, otherwise the first line."""
+    """Return one line of an exception of Ray: the last line of a traceback, or else the first line."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
     return escape(lines[-1 if "Traceback" in lines[0] or "ray::" in lines[0] else 0][:_MAX_LINE])

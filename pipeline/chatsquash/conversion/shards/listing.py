@@ -69,7 +69,7 @@ class Listing(Struct):
         return " --anonymize-key-file KEY" if self.options.get("anonymize") else ""
 
     def options_of_run(self) -> Options:
-        """Return the options; raises ``UsageError`` if they are invalid."""
+        """Return the options; raise ``UsageError`` if they are invalid."""
         try:
             options = msgspec.convert(self.options, Options)
         except (msgspec.ValidationError, ValueError) as problem:  # also for text that UTF-8 cannot represent
@@ -78,7 +78,7 @@ class Listing(Struct):
         return options
 
     def place(self) -> AbstractContextManager[object]:
-        """Change to the directory to which paths of logs are relative; raises ``UsageError`` if it does not exist."""
+        """Change to the directory to which paths of logs are relative; raise ``UsageError`` if it does not exist."""
         if self.folder is None:
             return nullcontext()
         if not Path(self.folder).is_dir():
@@ -235,7 +235,7 @@ def _rows(place: Place, listing: Listing, name: str, kind: Any) -> Iterator[Any]
 
 
 def _check_lines(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
-    """Yield the lines of a file; raises ``UsageError`` at the end if its hash differs from the listing."""
+    """Yield the lines of a file; raise ``UsageError`` at the end if its hash differs from the listing."""
     digest = xxh3_128()
     try:
         for line in place.lines(name):

@@ -69,7 +69,7 @@ class Marker(Struct):
         return all(isinstance(codes, dict) for severities in findings_counts for codes in severities.values())
 
     def first_difference(self, other: Marker) -> str | None:
-        """Return the first required property that differs from another marker; ``None`` if both match."""
+        """Return the first required property that differs from another marker, or ``None`` if both match."""
         return next((label for name, label in _SAME if getattr(self, name) != getattr(other, name)), None)
 
 
@@ -90,7 +90,7 @@ def expectation(listing: Listing, shard: Shard, key_fingerprint: str | None) -> 
 
 
 def read(place: Place, shard: Shard) -> Marker | None:
-    """Read the marker of a shard, or return ``None`` if it does not exist; raises ``UsageError`` if damaged."""
+    """Read the marker of a shard, or return ``None`` if it does not exist; raise ``UsageError`` if damaged."""
     try:
         marker = msgspec.convert(jsonio.loads(place.read(shard.marker)), Marker)
     except FileNotFoundError:
@@ -122,7 +122,7 @@ def write(place: Place, shard: Shard, marker: Marker, fits: Callable[[Marker], b
 
 
 def read_any(place: Place, shard: Shard) -> Marker | None:
-    """Read the marker of a shard; ``None`` if it is missing or damaged."""
+    """Read the marker of a shard; return ``None`` if it is missing or damaged."""
     with suppress(UsageError):
         return read(place, shard)
     return None

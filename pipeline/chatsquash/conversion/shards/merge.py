@@ -49,7 +49,7 @@ class _Key(NamedTuple):
     is_named: bool
 
     def matching(self, key_fingerprint: str | None) -> bytes | None:
-        """Return the key if it is that of the shards; raises ``UsageError`` if another key was passed explicitly."""
+        """Return the key if it is that of the shards; raise ``UsageError`` if another key was passed explicitly."""
         if self.key is None or fingerprint(self.key) == key_fingerprint:
             return self.key
         if self.is_named:
@@ -133,7 +133,7 @@ def _is_known(output: Output, listing: Listing, shard_markers: list[Marker]) -> 
 
 
 def _markers(place: Place, listing: Listing) -> list[Marker]:
-    """Read the markers of all shards; raises ``UsageError`` if one is missing, or if they do not match."""
+    """Read the markers of all shards; raise ``UsageError`` if one is missing, or if they do not match."""
     shards = [Shard(number + 1, listing.shards) for number in range(listing.shards)]
     pairs = [(shard, markers.read(place, shard)) for shard in shards]
     missing = [shard.number for shard, marker in pairs if marker is None]
@@ -188,7 +188,7 @@ class Merging:
             yield log, self.fill(outcome) if self._needs_lines_ahead else outcome
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
-        """See ``SessionInputs``; raises ``UsageError`` if a part is damaged."""
+        """See ``SessionInputs``; raise ``UsageError`` if a part is damaged."""
         for log, outcome, shard, rejected in self._read_parts():
             if log.display_path != self._last_path:
                 self._last_path = log.display_path
@@ -241,7 +241,7 @@ class Merging:
         return (self._pieces(name, each) for each in places)
 
     def _pieces(self, name: str, rejected: RejectedPlace) -> Iterator[bytes]:
-        """Yield a malformed line in pieces; raises ``UsageError`` at the end if its hash differs."""
+        """Yield a malformed line in pieces; raise ``UsageError`` at the end if its hash differs."""
         offset, remaining, digest = rejected.offset, rejected.size, xxh3_64()
         while remaining and (piece := self._place.read_at(name, min(remaining, _PIECE), offset)):
             offset, remaining = offset + len(piece), remaining - len(piece)

@@ -118,7 +118,7 @@ class PartReader:
         return PartReader(self._place, self._shard, self.part)
 
     def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[RejectedPlace]]]:
-        """Yield the sessions of a job, with the places of malformed lines; raises ``UsageError`` if none exist."""
+        """Yield the sessions of a job, with the places of malformed lines; raise ``UsageError`` if none exist."""
         count = 0
         while (header := self._peek()) and header[0] == job:
             _, size, line_bytes, digest = header

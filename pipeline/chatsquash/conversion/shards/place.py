@@ -53,7 +53,7 @@ class Shard(Struct, frozen=True):
 
 
 def parse_shard(text: str) -> Shard:
-    """Parse a shard such as ``3/64``; raises ``UsageError`` if it is invalid."""
+    """Parse a shard such as ``3/64``; raise ``UsageError`` if it is invalid."""
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and len(text) < 20):
         raise UsageError(f"--shard {text!r}: not a shard; use the form K/N, for example 3/64")
@@ -90,7 +90,7 @@ class Place(Protocol):
         """Yield the lines of a file."""
 
     def size(self, name: str) -> int | None:
-        """Return the size of a file in bytes; ``None`` if it does not exist."""
+        """Return the size of a file in bytes, or ``None`` if it does not exist."""
 
     def read_at(self, name: str, size: int, offset: int) -> bytes:
         """Read bytes of a file; fewer if it ends earlier."""
@@ -108,7 +108,7 @@ class Place(Protocol):
         """Move files of ``work`` here; their content may be lost in a power failure."""
 
     def create(self, name: str, data: bytes) -> None:
-        """Write a small new file; raises ``FileExistsError`` if the name exists."""
+        """Write a small new file; raise ``FileExistsError`` if the name exists."""
 
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""

@@ -46,7 +46,7 @@ class ProcessedSession(NamedTuple):
 
     @property
     def filtered(self) -> str | None:
-        """The first option that filtered its records; ``None`` if any remain."""
+        """The first option that filtered its records, or ``None`` if any remain."""
         return self.selection.why
 
 

@@ -56,7 +56,7 @@ def split(file: BinaryIO) -> list[bytes] | None:
 
 
 def objects(file: BinaryIO, unit: bytes) -> list[Json]:
-    """Return the runs of a history or the exchanges of a log; raises ``TurnError`` if the file is too large."""
+    """Return the runs of a history or the exchanges of a log; raise ``TurnError`` if the file is too large."""
     del unit
     file.seek(0)
     pieces, remaining = list[bytes](), _LONGEST

@@ -156,7 +156,7 @@ def _ranges(turns: list[_HistoryTurn], meta: Json) -> Iterator[list[_HistoryTurn
 
 
 def _range(value: Json, most: int) -> tuple[int, int] | None:
-    """Return the indices of the first and the last deleted message; ``None`` for an invalid range."""
+    """Return the indices of the first and the last deleted message, or ``None`` for an invalid range."""
     if not isinstance(value, list) or len(value) != 2 or not all(type(each) is int for each in value):
         return None
     first, last = value

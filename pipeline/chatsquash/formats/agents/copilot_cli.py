@@ -82,7 +82,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _starting_calls(events: list[Object]) -> dict[str, str]:
-    """Return the ids of the calls that started agents, by agent id; in older versions, the ids are equal."""
+    """Return the ids of the calls that started agents, by agent id; in older versions, the two ids are the same."""
     started = [each for each in events if each.get("type") == "subagent.started"]
     calls = [(text(each.get("agentId")), text(at(each, "data", "toolCallId"))) for each in started]
     return {agent: call for agent, call in calls if agent and call}

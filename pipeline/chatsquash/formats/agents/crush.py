@@ -124,7 +124,7 @@ def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSes
 
 
 def _read_message(message: Json, place: str, line: int, summary: str, unread: Unread) -> _CrushMessage | None:
-    """Convert a message to a turn; ``None`` if it has no content for the model."""
+    """Convert a message to a turn; return ``None`` if it has no content for the model."""
     expect_object(message, f"{place} is")
     role, parts = message.get("role"), message.get("parts")
     if role not in _ROLES or not isinstance(parts, list) or len(objects(parts)) < len(parts):
@@ -216,7 +216,7 @@ def _text(value: str) -> list[Json]:
 
 
 def _call_names(data: Object, place: str) -> Object:
-    """Return the id and the tool name of a call; raises ``TurnError`` if either is missing."""
+    """Return the id and the tool name of a call; raise ``TurnError`` if either is missing."""
     name, own = data.get("name"), data.get("tool_call_id", data.get("id"))
     if not isinstance(name, str) or not isinstance(own, str) or not own:
         raise TurnError(f"{place} has no call id or no tool name")
@@ -292,7 +292,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return the sessions of a family in the form printed by Crush; raises ``TurnError`` for invalid JSON."""
+    """Return the sessions of a family in the form printed by Crush; raise ``TurnError`` for invalid JSON."""
     sessions: dict[object, Object] = {}
     for row in rows.get("sessions", []):
         header = {

@@ -194,7 +194,7 @@ def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Eviden
 
 
 def _messages_of(session: Object, place: int) -> list[tuple[str, Json]]:
-    """Return the messages in a session object; empty if they are on separate lines."""
+    """Return the messages in a session object, or an empty list if they are on separate lines."""
     name = next((name for name in _TURNS if session.get(name) is not None), "")
     messages = expect_list(session.get(name, []), f"entry {place}: {name} is")
     return [(f"{name}[{number}]", message) for number, message in enumerate(messages)]
@@ -322,7 +322,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return the sessions of a family in the form of exports; raises ``TurnError`` for invalid messages."""
+    """Return the sessions of a family in the form of exports; raise ``TurnError`` for invalid messages."""
     sessions: list[Object] = []
     by_id: dict[object, list[Json]] = {}
     for row in rows.get("sessions", []):

@@ -143,7 +143,7 @@ def _displayed_text(request: Object, unread: Unread) -> str:
 
 
 def _replay(operations: list[Json]) -> Json:
-    """Return the state after all operations; raises ``TurnError`` for an operation that cannot be applied."""
+    """Return the state after all operations; raise ``TurnError`` for an operation that cannot be applied."""
     state: Json = at(operations[0], "v")
     for number, line in enumerate(operations[1:], 2):
         place = f"entry {number}"

@@ -49,7 +49,7 @@ def _is_clippy_file(document: Json) -> bool:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load a conversation from each object; raises ``TurnError``."""
+    """Load a conversation from each object; may raise ``TurnError``."""
     return list(map(at_line, load_objects(objects, _load), line_numbers(objects, lines)))
 
 

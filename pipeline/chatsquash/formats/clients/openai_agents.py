@@ -78,7 +78,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return a session with its items and the item ids of each branch; raises ``TurnError`` for invalid JSON."""
+    """Return a session with its items and the item ids of each branch; raise ``TurnError`` for invalid JSON."""
     items = [
         {
             "id": row.get("id"),

@@ -57,7 +57,7 @@ def _is_own_entry(entry: Object) -> bool:
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Load a conversation from each array; raises ``TurnError``."""
+    """Load a conversation from each array; may raise ``TurnError``."""
     return list(map(at_line, load_objects(objects, _load), line_numbers(objects, lines)))
 
 
@@ -92,7 +92,7 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
 
 
 def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
-    """Return the objects in a list member; empty if the member is missing."""
+    """Return the objects in a list member, or an empty list if the member is missing."""
     value = entry.get(member)
     if value in (None, []):
         return []
@@ -132,7 +132,7 @@ def _answers(results: list[Object], state: State) -> tuple[tuple[Result, ...], S
 
 
 def _logged_id(answer: Object, state: State) -> str:
-    """Return the id of a result; empty if OpenAF generated it independently of the call's id."""
+    """Return the id of a result, or an empty string if OpenAF generated it independently of the call's id."""
     own, name = string(answer, "id"), string(answer, "name")
     is_generated = _GENERATED_ID.fullmatch(own) and not state.is_open(0, own)
     return "" if is_generated and state.is_open(1, name) else own
@@ -171,7 +171,7 @@ def dump(conversation: Conversation) -> Json:
 
 
 def _write_entry(turn: Turn, tool_names: dict[str, str]) -> Object | None:
-    """Write the entry of a turn; ``None`` if its content is not supported, except for empty assistant turns."""
+    """Write the entry of a turn; return ``None`` if its content is not supported, except for empty assistant turns."""
     own = own_of(turn, PROVIDER)
     if turn.role == "tool":
         results = [_result(block, tool_names) for block in turn.blocks if type(block) is Result]

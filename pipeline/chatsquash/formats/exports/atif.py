@@ -126,7 +126,7 @@ def _subagent(outer: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTraj
 
 
 def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | None:
-    """Convert a trajectory; ``None`` if all its steps are copied context."""
+    """Convert a trajectory; return ``None`` if all its steps are copied context."""
     place, trajectory = each.place, each.trajectory
     steps = expect_list(trajectory.get("steps"), f"{place}: steps is")
     unread.count_members("trajectory", trajectory, *_TRAJECTORY)

@@ -67,7 +67,7 @@ COMPANION_MARKS = (b'"messages"', b'"input"', b'"prompt"', b'"contents"')
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return a conversation for each result whose request is known; empty for a file with requests.
+    """Return a conversation for each result whose request is known, or an empty list for a file with requests.
 
     ``meta`` contains the content of other files in the same folder.
     """
@@ -128,7 +128,7 @@ def _lines(values: list[Json], rows: int, lines: list[int] | None) -> list[int]:
 
 
 def _answer(row: Object) -> Object:
-    """Return the body of a response; empty for errors."""
+    """Return the body of a response, or an empty object for errors."""
     if "custom_id" not in row:
         return {} if row.get("error") else members(row.get("response"))
     if isinstance(row.get("result"), dict):

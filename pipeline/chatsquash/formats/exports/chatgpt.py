@@ -189,7 +189,7 @@ def _files(content: Json) -> list[str]:
 
 
 def _pointer(part: Json) -> str:
-    """Return the file id of a picture; empty for other parts."""
+    """Return the file id of a picture, or an empty string for other parts."""
     if at(part, "content_type") != _PICTURE:
         return ""
     pointer = string(part, "asset_pointer")

@@ -73,10 +73,10 @@ def tag(name: str, /, *children: Child, **attributes: Any) -> Html:
     """Return an element.
 
     Attributes are keyword arguments such as ``class_`` and ``data_code``; ``None`` and ``False`` omit the attribute,
-    ``True`` writes it without a value.
+    and ``True`` writes it without a value.
 
     Raises:
-        ValueError: An attribute runs or styles something, or a URL does not lead to this page or server.
+        ValueError: An attribute contains a script or a style, or a URL leads outside of this page or server.
     """
     assert _NAME.fullmatch(name), name
     if name in _RAW:
@@ -131,7 +131,7 @@ def script(content: str) -> Html:
 
 
 def module(url: str) -> Html:
-    """Return a module script served under a URL; raises ``ValueError`` for a URL outside the server."""
+    """Return a module script served under a URL; raise ``ValueError`` for a URL outside the server."""
     return Html(f'<script type="module" src="{tag("a", href=url)[9:-6]}"></script>')
 
 

@@ -105,7 +105,7 @@ def articles(record: StoredRecord, showing: Showing, reduced: Showing | None = N
 
 
 def tools(record: StoredRecord) -> Html | None:
-    """Render the names of a record's tools, collapsed; ``None`` if there are no tools."""
+    """Render the names of a record's tools, collapsed; return ``None`` if there are no tools."""
     definitions = record.tools if isinstance(record.tools, list) else []
     if not definitions:
         return None
@@ -193,7 +193,7 @@ def _number(record: StoredRecord, at: int) -> int:
 
 
 def _id(record: StoredRecord, at: int, showing: Showing) -> str | None:
-    """Return the id of a message; of several that are one message in the file, only the first has one."""
+    """Return the id of a message; if several are one message in the file, only the first has one."""
     number = _number(record, at)
     is_first = at == 0 or _number(record, at - 1) != number
     return f"{showing.prefix}{number}" if is_first else None

@@ -62,7 +62,7 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
         observe: Called with the number of bytes read since the last call, and the bytes of all record files.
 
     Raises:
-        UsageError: The folder contains no result, a run is writing to it, or the packages of the extra ``report`` are
+        UsageError: The folder contains no result, a run is writing to it, or the packages of the ``report`` extra are
             missing.
     """
     refuse(output)
@@ -114,7 +114,7 @@ _IMAGE = re.compile(rf"{FOLDER}/[A-Za-z0-9]+\.[a-z]+")
 
 
 def records(result: ResultFolder, places: Iterable[dict[str, Any]]) -> dict[Place, StoredRecord]:
-    """Read records by their rows of the session table; raises ``UsageError`` if one is not in its place."""
+    """Read records by their rows of the session table; raise ``UsageError`` if one is not in its place."""
     by_file: dict[str, list[Place]] = defaultdict(list)
     for facts in places:
         if (place := place_of(facts)) is not None:
@@ -127,7 +127,7 @@ def records(result: ResultFolder, places: Iterable[dict[str, Any]]) -> dict[Plac
 
 
 def place_of(facts: dict[str, Any]) -> Place | None:
-    """Return the place of the record of a session table row; ``None`` if it has no record."""
+    """Return the place of the record of a session table row, or ``None`` if it has no record."""
     return None if facts["file"] is None else Place(facts["file"], facts["row"], facts["offset"])
 
 
@@ -166,7 +166,7 @@ def _size_of(result: ResultFolder, images: list[Json], at: int) -> int | None:
 
 
 def describe_part(part: Json) -> Html:
-    """Render a non-text part as its size, also if it is in a separate file."""
+    """Render a non-text part as its size, even if it is in a separate file."""
     if isinstance(part, dict) and isinstance(part.get(_SIZE), int):
         return tag("p", f"image, {size(part[_SIZE])}", class_="medium")
     return medium(part)
@@ -219,7 +219,7 @@ def entries(result: ResultFolder, picks: Iterable[Pick]) -> dict[Key, Entries]:
 
 
 def _reading_options(result: ResultFolder) -> Options:
-    """Return the options that the logs were read with; raises ``UsageError`` if they are invalid."""
+    """Return the options that the logs were read with; raise ``UsageError`` if they are invalid."""
     try:
         options = Options(**parse_options(result.options, _READING), anonymize=False)
         refuse_wrong(options)
@@ -244,7 +244,7 @@ def _check_log(log: str, inputs: list[Input], options: Options, remaining: int) 
 
 
 def _skip_reason(log: str, inputs: list[Input], options: Options) -> str:
-    """Return the reason why a log is not opened; empty if it may be."""
+    """Return the reason why a log is not opened, or an empty string if it may be."""
     if is_remote(log):
         return "The log is in a store"
     if not inputs or any(each.path_digest for each in inputs):

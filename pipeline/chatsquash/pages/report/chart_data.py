@@ -203,7 +203,7 @@ class Period(NamedTuple):
 
     @property
     def gap(self) -> int | None:
-        """The last period of the first gap, as an example; ``None`` if there is no gap."""
+        """The last period of the first gap, as an example, or ``None`` if there is no gap."""
         return next((last for last in self._gaps() if last is not None), None)
 
     def _gaps(self) -> Iterator[int | None]:

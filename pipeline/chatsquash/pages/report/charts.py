@@ -73,7 +73,7 @@ def figure(chart: Chart) -> Html:
 
 
 def _legend(chart: Chart) -> Html | None:
-    """Render the legend; ``None`` for a single colour."""
+    """Render the legend; return ``None`` for a single colour."""
     if len(chart.parts) < 2:
         return None
     keys = (tag("li", tag("span", class_=f"key {colour}"), bounded(part)) for part, colour in chart.parts.items())

@@ -228,7 +228,7 @@ def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame
 
 
 def _elsewhere(result: ResultFolder, session: SessionRow) -> int:
-    """Count a session's replies in other records; raises ``UsageError`` for an impossible place of a record."""
+    """Count a session's replies in other records; raise ``UsageError`` for an impossible place of a record."""
     file, row = session["file"], session["row"]
     if (file is None) != (not row) or (file is not None and file not in result.record_files):
         raise damage(result.folder, SESSIONS)

@@ -304,7 +304,7 @@ class PageSession:
 
     @property
     def place(self) -> str:
-        """The place of its record as ``FILE:ROW``; empty without a record."""
+        """The place of its record as ``FILE:ROW``, or an empty string without a record."""
         return f"{self.facts['file']}:{self.facts['row']}" if self.facts["file"] else ""
 
 

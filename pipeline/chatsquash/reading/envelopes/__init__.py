@@ -69,7 +69,7 @@ def _of_members(line: Members) -> Envelope | None:
 
 
 def recognise(line: bytes) -> Envelope | None:
-    """Return the envelope of a line; ``None`` if it has none or is not a JSON object."""
+    """Return the envelope of a line, or ``None`` if it has none or is not a JSON object."""
     raw = members(line)
     return _of_members(raw) if raw else None
 

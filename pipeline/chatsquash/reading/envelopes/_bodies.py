@@ -143,7 +143,7 @@ def _is_body(value: Json) -> bool:
 
 
 def _of_list(values: list[Json], model: Json) -> Json:
-    """Return the response in a list of items, blocks, calls, choices or messages; of several messages, the last one."""
+    """Return the response in a list of items, blocks, calls, choices or messages; messages yield the last one."""
     items = objects(values)
     if items and all(map(_is_item, items)):
         return {"object": "response", "status": "completed", "output": values}

@@ -40,7 +40,7 @@ def unwrap(line: Members) -> Members:
 
 
 def _plain(body: bytes | None) -> bytes | None:
-    """Return a body without its wrapper; ``None`` if it is encrypted."""
+    """Return a body without its wrapper, or ``None`` if it is encrypted."""
     value = unquoted(body)
     inside = object_members(value)
     if "data" in inside and "iv" in inside:

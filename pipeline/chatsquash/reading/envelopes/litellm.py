@@ -83,7 +83,7 @@ def _body(line: Members) -> Members:
 
 
 def trace(line: Members) -> bytes | None:
-    """Return the trace id of a row without another session id."""
+    """Return the trace id of a row that has no other session id."""
     if not fits(line):
         return None
     # A session id that repeats the trace id identifies a call, and spend log rows have no other trace id.

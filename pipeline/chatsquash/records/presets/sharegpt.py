@@ -123,7 +123,7 @@ def _join(texts: list[str]) -> str:
 
 
 def read(value: dict[str, Any]) -> StoredRecord | None:
-    """Return the conversation in a record; ``None`` for another preset. Raises ``NotARecordError``."""
+    """Return the conversation in a record, or ``None`` for another preset. Raises ``NotARecordError``."""
     if "conversations" not in value:
         return None
     turns, system = value["conversations"], value.get("system")

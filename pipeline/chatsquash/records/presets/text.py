@@ -92,7 +92,7 @@ def _assistant_text(turn: Turn) -> str:
 
 
 def native(messages: list[Any]) -> StoredRecord | None:
-    """Return the conversation in the text of a record; ``None`` without signs of this preset."""
+    """Return the conversation in the text of a record, or ``None`` without signs of this preset."""
     if not all(map(_is_plain, messages)):
         return None
     first = messages[0] if messages and messages[0]["role"] == "system" else None

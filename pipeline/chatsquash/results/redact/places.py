@@ -44,7 +44,7 @@ class Places(NamedTuple):
 
 
 def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
-    """Return the files of paths, folders and globs; raises ``UsageError`` for impossible or conflicting paths."""
+    """Return the files of paths, folders and globs; raise ``UsageError`` for impossible or conflicting paths."""
     refuse_remote(output)
     others: Counter[str] = Counter()
     sources = [each for source in inputs for each in _find(source, others)]
@@ -64,7 +64,7 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
 
 
 def rename(files: list[FilePlacement], hide: Hide) -> list[FilePlacement]:
-    """Redact file names again with values detected meanwhile; raises ``UsageError`` if two become equal."""
+    """Redact file names again with values detected meanwhile; raise ``UsageError`` if two become equal."""
     placements = [each._replace(name=_redact_name(each.name, hide)) for each in files]
     _refuse_collisions(placements)
     return placements

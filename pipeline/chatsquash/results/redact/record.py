@@ -46,7 +46,7 @@ class RedactedRecord(NamedTuple):
 
 
 def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) -> RedactedRecord:
-    """Redact a record or any JSON value; raises ``UnsearchedError``.
+    """Redact a record or any JSON value; may raise ``UnsearchedError``.
 
     The value is modified in place.  ``known`` also replaces values detected in other records of the session.
     """
@@ -64,7 +64,7 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
 
 
 def count_values(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
-    """Count the secrets and personal data in each piece of a record; raises ``UnsearchedError``."""
+    """Count the secrets and personal data in each piece of a record; may raise ``UnsearchedError``."""
     return redactor.count(_pieces(value).values, every=True)
 
 

@@ -169,7 +169,7 @@ class _Run:
         file.write(packer.flush())
 
     def _line(self, source: Path, number: int, data: bytes) -> bytes | None:
-        """Redact a line; ``None`` if it cannot be searched."""
+        """Redact a line; return ``None`` if it cannot be searched."""
         try:
             value = parse(data)
         except NotARecordError as problem:
@@ -262,7 +262,7 @@ class SessionValues:
             self._hits.setdefault(name, set()).update(hit._replace(start=0, end=0) for hit in hits)
 
     def redactor_of(self, value: Any) -> Redactor | None:
-        """Return a redactor for the values detected in the session of a record; ``None`` if there are none."""
+        """Return a redactor for the values detected in the session of a record, or ``None`` if there are none."""
         name = value.get(SESSION) if isinstance(value, dict) else None
         if not isinstance(name, str) or name not in self._hits:
             return None

@@ -39,14 +39,14 @@ class Row(NamedTuple):
 
 
 def rows(path: Path) -> Iterator[Row]:
-    """Yield all rows with all columns, read in batches; raises ``UsageError`` for an unreadable file."""
+    """Yield all rows with all columns, read in batches; raise ``UsageError`` for an unreadable file."""
     for first, frame in _frames(path):
         for number, cells in enumerate(frame.iter_rows(named=True), first):
             yield _row(number, cells)
 
 
 def column(path: Path, name: str) -> list[Any]:
-    """Return the cells of a column; empty without such a column.  Raises like ``rows``."""
+    """Return the cells of a column, or an empty list without such a column.  Raises like ``rows``."""
     import polars as pl
 
     try:
@@ -73,7 +73,7 @@ class ParquetTable:
         _refuse_duplicate_names(list(self._names.values()))
 
     def cells(self, row: Row, value: Cells) -> Cells | None:
-        """Return the cells of a row that was changed to another value; ``None`` if the columns cannot contain it."""
+        """Return the cells of a row that was changed to another value, or ``None`` if the columns cannot contain it."""
         if len(value) != len(row.cells):
             return None
         cells = dict(zip(row.cells, value.values(), strict=True))
@@ -178,7 +178,7 @@ def _row(number: int, cells: Cells) -> Row:
 
 
 def _objects(cell: Any) -> list[Json]:
-    """Return the objects in a list of JSON texts; empty for any other cell."""
+    """Return the objects in a list of JSON texts, or an empty list for any other cell."""
     if not isinstance(cell, list) or not all(isinstance(text, str) and text.startswith("{") for text in cell):
         return []
     objects = list(map(jsonio.value, cell))

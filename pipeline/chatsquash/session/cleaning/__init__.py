@@ -201,7 +201,7 @@ class CleanedRequest:
         return replace(origin, replies=tuple(replies), lines=tuple(lines))
 
     def place(self, at: int) -> int | None:
-        """Return the new position of a message of the request; ``None`` if it was removed."""
+        """Return the new position of a message of the request, or ``None`` if it was removed."""
         if self._tidy is None or self._follower is None:
             return at
         place = self._tidy.place(at)

@@ -69,7 +69,7 @@ class _RuleState(Generic[R]):
         return len(self._places.by_rule.get(name, ()))
 
     def place(self, at: int) -> int | None:
-        """Return the position of a message in the output; ``None`` if it was removed."""
+        """Return the position of a message in the output, or ``None`` if it was removed."""
         is_removed = _place(self._places.removed, at) == _place(self._places.removed, at + 1)
         return None if is_removed else _place(self._places.removed, at)
 
@@ -78,7 +78,7 @@ class TidyState(_RuleState[Tidy]):
     """The messages of a request after the rules that look at one message."""
 
     def follow(self, edits: Edits) -> Edits:
-        """Turn the edits of the request into edits of the output."""
+        """Turn the edits to the request into edits to the output."""
         output, places = Builder(), _TouchedPlaces()
         removed = self._places.removed
         at = 0

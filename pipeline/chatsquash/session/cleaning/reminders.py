@@ -11,7 +11,7 @@ ROLES = ("user", "tool")
 
 
 def tidy(message: Message) -> Message | None:
-    """Return the message without reminders; ``None`` for a user message that contained nothing else."""
+    """Return the message without reminders, or ``None`` for a user message that contained nothing else."""
     from chatsquash.formats.agents.claude_code.texts import (
         has_reminder,
         texts_of,

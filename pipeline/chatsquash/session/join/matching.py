@@ -149,7 +149,7 @@ def call_ids(message: Message) -> Iterator[str]:
 
 
 def answered_call_id(message: Message) -> str:
-    """Return the id of the call that a result answers; empty for other messages."""
+    """Return the id of the call that a result answers, or an empty string for other messages."""
     call_id = message.get("tool_call_id") if message["role"] == "tool" else None
     return call_id if isinstance(call_id, str) else ""
 
@@ -300,7 +300,7 @@ LEVELS = 3
 
 
 def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
-    """Yield the context of each reply of a session."""
+    """Yield the context of each reply in a session."""
     # Hashes are chained from reply to reply, so that a long history is not hashed again for every reply.
     chains: dict[int, int] = {}
     for reply in replies:

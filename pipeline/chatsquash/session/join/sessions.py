@@ -203,12 +203,12 @@ class _SessionIndex:
         return session if session is not None and 2 * content_counts[session] >= replies else None
 
     def _session_by_ids(self, at: int) -> list[int]:
-        """Return the session that contains a reply with one of its ids; empty if no session does."""
+        """Return the session that contains a reply with one of its ids, or an empty list if no session does."""
         known = (self._by_id.get(key) for key in self._ids[_IDS * at : _IDS * (at + 1)] if key)
         return [number for number in known if number not in (None, _AMBIGUOUS)][:1]
 
     def _session_by_content(self, at: int) -> list[int]:
-        """Return the session that contains a reply with its content; empty unless there is exactly one."""
+        """Return the session that contains a reply with its content, or an empty list unless there is exactly one."""
         number = self._by_content.get(self._content_hashes[at]) if self._content_hashes[at] else None
         return [] if number in (None, _AMBIGUOUS) else [number]
 
@@ -230,7 +230,7 @@ def _keys(item: Entry | SkippedLine) -> Keys | None:
 
 
 def _most(counts: Counter[int]) -> int:
-    """Return the number with the highest count; of several, return the smallest."""
+    """Return the number with the highest count; in a tie, return the smallest."""
     return max(counts, key=lambda number: (counts[number], -number))
 
 

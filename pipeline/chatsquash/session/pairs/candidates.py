@@ -40,7 +40,7 @@ class _Alternative(Struct, Generic[T]):
 
 
 def _continued_last(group: Collection[_Alternative[T]]) -> _Alternative[T] | None:
-    """Return the reply that was continued last; ``None`` if there is only one reply."""
+    """Return the reply that was continued last, or ``None`` if there is only one reply."""
     continued = [each for each in group if each.is_continued]
     return max(continued, key=lambda each: each.ends) if continued and len(group) > 1 else None
 

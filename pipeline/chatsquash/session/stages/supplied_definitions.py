@@ -208,7 +208,7 @@ def _definitions(value: Json, place: str) -> list[Tool]:
 
 
 def _tables_with(member: str, data: bytes, place: str) -> tuple[Table, ...]:
-    """Return the tables of a file that have a field; empty if the file does not contain tables."""
+    """Return the tables of a file that have a field, or an empty tuple if the file does not contain tables."""
     if len(data) > MAX_SIZE:
         raise UsageError(f"{place}: is larger than {MAX_SIZE >> 20} MiB; keep only definitions that logs are missing")
     if not _HEAD.match(data):

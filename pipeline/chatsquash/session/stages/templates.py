@@ -156,7 +156,7 @@ def _blocks(messages: list[Message]) -> Iterator[list[Message]]:
 
 
 def _split(message: Message, block: list[Message]) -> list[Message] | None:
-    """Return the message and its results call by call; ``None`` if a call has no result."""
+    """Return the message and its results call by call, or ``None`` if a call has no result."""
     calls: list[Json] = message["tool_calls"]
     rest = list(block)
     result: list[Message] = []
@@ -181,7 +181,7 @@ def _result_index(call: Json, messages: list[Message]) -> int | None:
 
 
 def shorten_ids(conversation: Conversation) -> StageResult:
-    """Replace call ids with ids of nine letters and digits, the same for a call and its results."""
+    """Replace call ids with ids of nine alphanumeric characters, the same for a call and its results."""
     short = short_ids(filter(None, map(identifier, _ids(conversation.messages))))
     # Calls without an id stay without one.
     messages = [_shorten(message, short) for message in conversation.messages]

@@ -209,7 +209,7 @@ class CallTracker(Struct):
         self._settled = self._lines
 
     def redefined(self, entry: Entry, definitions: dict[str, Definitions]) -> RedefinedTools | None:
-        """Return the definitions for the calls of the selected entry; ``None`` if no tool was redefined."""
+        """Return the definitions for the calls of the selected entry, or ``None`` if no tool was redefined."""
         if not definitions:
             return None
         message_lines = zip(entry.messages, self._settled, strict=False)

@@ -64,7 +64,7 @@ def _text(value: Json) -> Json:
 
 
 def _body(message: dict[str, Any]) -> Json:
-    """Return a decompressed body; ``None`` if it cannot be decompressed."""
+    """Return a decompressed body, or ``None`` if it cannot be decompressed."""
     content = message.get("content")
     if not isinstance(content, bytes):
         return None

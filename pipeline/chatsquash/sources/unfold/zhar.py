@@ -38,7 +38,7 @@ class _Inflated:
         self._file, self._stream = file, zlib.decompressobj()
 
     def read(self, size: int) -> bytes:
-        """Read at most ``size`` bytes; empty at the end."""
+        """Read at most ``size`` bytes; return empty bytes at the end."""
         while not self._stream.eof:
             data = self._stream.unconsumed_tail or self._file.read(_PIECE)
             if not data:

@@ -145,7 +145,7 @@ def _columns(database: sqlite3.Connection, name: str) -> list[str]:
 
 
 def _key(database: sqlite3.Connection, name: str) -> str | None:
-    """Return a name for the row id that is not a column; ``None`` for a table without row ids."""
+    """Return a name for the row id that is not a column, or ``None`` for a table without row ids."""
     column_names = {row[1].lower() for row in database.execute(f"PRAGMA table_xinfo({_quote_name(name)})")}
     for key in ("rowid", "oid", "_rowid_"):
         if key not in column_names:

@@ -51,7 +51,7 @@ class Store(Protocol):
     """Read access. All methods raise ``OSError``, whose message contains the reason but no credentials."""
 
     def status(self, key: str) -> StoredObject | None:
-        """Return the object with a key; ``None`` if it does not exist, even if the key is a prefix of others."""
+        """Return the object with a key, or ``None`` if it does not exist, even if the key is a prefix of others."""
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
         """Yield all objects below a folder, page by page and unordered; ``""`` stands for the entire store."""

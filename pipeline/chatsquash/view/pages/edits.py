@@ -22,7 +22,7 @@ def is_edit(arguments: str) -> bool:
 
 
 def edit_diff(arguments: str) -> str | None:
-    """Return the arguments of a call as a diff; ``None`` for a call that is not an edit."""
+    """Return the arguments of a call as a diff, or ``None`` for a call that is not an edit."""
     if not is_edit(arguments):
         return None
     if arguments.lstrip().startswith(_BEGIN):

@@ -87,7 +87,7 @@ def table(heads: list[Html], rows: list[list[Child]], names: list[str], **attrib
 
 
 def span(seconds: int | None) -> str:
-    """Format a duration in its two largest units; return an empty text if it is unknown."""
+    """Format a duration in its two largest units; return an empty string if it is unknown."""
     if seconds is None or seconds < 0:
         return ""
     minutes, hours, days = seconds // 60, seconds // 3_600, seconds // 86_400

@@ -160,7 +160,7 @@ def _sentences(row: EntryRow) -> Iterator[str]:
 
 
 def time(at: int | None) -> str:
-    """Format a time of a log in UTC; return an empty text if there is none."""
+    """Format a time of a log in UTC; return an empty string if there is none."""
     return "" if at is None else stamp(at)[:-1].replace("T", " ")
 
 
@@ -292,7 +292,7 @@ def in_words(conversation: Conversation, rows: Rows, replies: Sequence[ReplyOutc
 
 
 def _loss(replies: Sequence[ReplyOutcome]) -> str:
-    """Return the reasons why replies are in no record; empty if all are in one."""
+    """Return the reasons why replies are in no record, or an empty string if all are in one."""
     lost_replies = [reply for reply in replies if reply.status == "lost"]
     whys = dict.fromkeys(WHY.get(reply.why or "", reply.why or "reason unknown") for reply in lost_replies)
     count = "" if len(lost_replies) == len(replies) else f"{len(lost_replies):,} "

@@ -27,7 +27,7 @@ _MOST = 1_500_000
 
 
 def pair(result: ViewerResult, current: Pair) -> Html:
-    """Return the page of a pair."""
+    """Return the page for a pair."""
     reason, replies = _evidence(result, current.value.get("evidence"))
     place = f"{current.file}:{current.row}"
     prompt = _messages(current.value, "prompt")

@@ -56,7 +56,7 @@ def in_force(tree: LineTree, leaf: LogLine) -> PromptSnapshot:
 
 
 def _block(value: Json) -> Json:
-    """Convert a part of a system prompt to a text block; ``None`` for other values."""
+    """Convert a part of a system prompt to a text block; return ``None`` for other values."""
     if isinstance(value, str) and value:
         return {"type": "text", "text": value}
     return value if isinstance(at(value, "text"), str) else None

@@ -321,7 +321,7 @@ def _attached_prompts(values: list[Json]) -> Counter[str]:
 
 
 def _attached_prompt(value: Object) -> Json:
-    """Return the prompt in an attachment, as a string or as blocks; ``None`` for other attachments."""
+    """Return the prompt in an attachment, as a string or as blocks, or ``None`` for other attachments."""
     if at(value, "attachment", "type") != "queued_command":
         return None
     prompt = at(value, "attachment", "prompt")

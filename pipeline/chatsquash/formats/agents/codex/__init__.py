@@ -102,7 +102,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
 
 
 def _gaps(lines: list[int] | None) -> set[int]:
-    """Return the lines after gaps; empty if there are gaps between most lines, for example blank lines."""
+    """Return the lines after gaps, or an empty set if there are gaps between most lines, for example blank lines."""
     if not lines or lines[-1] - lines[0] + 1 == len(lines):
         return set()
     gaps = {line for before, line in pairwise(lines) if line > before + 1}

@@ -16,7 +16,7 @@ _DAY = ("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2)
 
 
 def continues_from(path: str, values: list[Json]) -> Continuation | None:
-    """Return the location of a session's beginning; ``None`` if it is in this file."""
+    """Return the location of a session's beginning, or ``None`` if it is in this file."""
     header = next((each for each in values if at(each, "type") == "session_meta"), None)  # unknown lines may precede it
     base = at(header, "payload", "history_base")
     thread, end = at(base, "thread_id"), at(base, "end_ordinal_exclusive")
@@ -42,7 +42,7 @@ def _folders(folder: str) -> list[str]:
 
 
 def _ordinal(line: Json, place: int, thread: str) -> int | None:
-    """Return the number of a line in its session; ``None`` for the header of another session."""
+    """Return the number of a line in its session, or ``None`` for the header of another session."""
     if place == 0:
         return 0 if at(line, "payload", "id") == thread else None
     ordinal = at(line, "ordinal")

@@ -34,7 +34,7 @@ def is_bare(line: Object) -> bool:
 
 
 def ordinary(item: Object, unread: Unread) -> Object | None:
-    """Convert an item to OpenAI Responses; ``None`` if it is not part of the conversation.
+    """Convert an item to OpenAI Responses; return ``None`` if it is not part of the conversation.
 
     Local shell calls and custom tool calls become function calls.
     """

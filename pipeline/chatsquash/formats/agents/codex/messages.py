@@ -136,7 +136,7 @@ class _Messages:
 
 
 def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
-    """Convert items in the usual order of reasoning, text and calls; ``None`` for other items."""
+    """Convert items in the usual order of reasoning, text and calls; return ``None`` for other items."""
     blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
     text: str | None = None
     is_plain = True
@@ -170,7 +170,7 @@ def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
 
 
 def _plain_text(item: Object) -> Text | None:
-    """Return the text of a message whose only optional member is a phase; ``None`` for other messages."""
+    """Return the text of a message whose only optional member is a phase, or ``None`` for other messages."""
     text, phase = _text(item), item.get("phase")
     if not text or len(item) != _PLAIN_SIZE + ("phase" in item) or not isinstance(phase, str | None):
         return None
@@ -178,7 +178,7 @@ def _plain_text(item: Object) -> Text | None:
 
 
 def _thought(item: Object) -> Reasoning | None:
-    """Convert reasoning with at most one summary part; ``None`` if a block cannot express it."""
+    """Convert reasoning with at most one summary part; return ``None`` if a block cannot express it."""
     summary, encrypted, ident = item.get("summary"), item.get("encrypted_content"), item.get("id", "")
     is_text = isinstance(encrypted, str) and isinstance(ident, str)
     if (
@@ -208,7 +208,7 @@ def _call(item: Object) -> Call | None:
 
 
 def _text(item: Object) -> str | None:
-    """Return the text of a message without other content; ``None`` for other messages."""
+    """Return the text of a message without other content, or ``None`` for other messages."""
     content = item.get("content")
     if isinstance(content, list) and len(content) == 1:
         block = content[0]
@@ -218,7 +218,7 @@ def _text(item: Object) -> str | None:
 
 
 def _message(item: Object) -> Message | None:
-    """Convert a prompt or a result without optional members; ``None`` for other items."""
+    """Convert a prompt or a result without optional members; return ``None`` for other items."""
     if len(item) != _PLAIN_SIZE:
         return None
     item_type = item.get("type")

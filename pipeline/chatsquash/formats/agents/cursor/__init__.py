@@ -99,7 +99,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return a composer with its bubbles, or the content of a store; raises ``TurnError`` for invalid JSON."""
+    """Return a composer with its bubbles, or the content of a store; raise ``TurnError`` for invalid JSON."""
     if _META in rows or _BLOBS in rows:
         return store.from_rows(rows.get(_META, []), rows.get(_BLOBS, []))
     composer_value: Object | None = None

@@ -264,7 +264,7 @@ class BubbleReader:
 
 
 def _model(bubble: Object) -> str:
-    """Return the model name in a bubble; empty if Cursor selected the model."""
+    """Return the model name in a bubble, or an empty string if Cursor selected the model."""
     name = string(bubble.get("modelInfo"), "modelName")
     return "" if name == _UNKNOWN else name
 
@@ -308,7 +308,7 @@ def _decode_string(value: Json) -> Json:
 
 
 def _answer(call: Object) -> Object | None:
-    """Return the result of a call; ``None`` if it is not finished."""
+    """Return the result of a call, or ``None`` if it is not finished."""
     content, status = _decode_string(call.get("result")), call.get("status")
     status = at(status, "status") if isinstance(status, dict) else status
     outcome = _OUTCOMES.get(status, "") if isinstance(status, str) else ""

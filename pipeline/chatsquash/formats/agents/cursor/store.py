@@ -79,7 +79,7 @@ class _BlobReader:
         self._ids = {raw: ident for ident in blobs if (raw := _hash(ident))}
 
     def message(self, ident: str) -> Object | None:
-        """Return a message; ``None`` for other blobs."""
+        """Return a message, or ``None`` for other blobs."""
         if ident not in self._messages:
             data = self._blobs[ident]
             value = jsonio.value(data) if data[:1] == b"{" else None
@@ -101,7 +101,7 @@ class _BlobReader:
         return idents, fields.others
 
     def earlier(self, blob: str) -> list[str]:
-        """Return the messages of an earlier root; empty for other blobs."""
+        """Return the messages of an earlier root, or an empty list for other blobs."""
         data = self._blobs[blob]
         # A root begins with a reference: field 1 with a length of 32 bytes.
         fields = root(data) if data[:2] == b"\x0a\x20" else None
@@ -110,7 +110,7 @@ class _BlobReader:
 
 
 def _hash(ident: str) -> bytes:
-    """Return the bytes of a hexadecimal id; empty for other ids."""
+    """Return the bytes of a hexadecimal id, or empty bytes for other ids."""
     try:
         return bytes.fromhex(ident)
     except ValueError:
@@ -185,7 +185,7 @@ class RootFields(NamedTuple):
 
 
 def root(data: bytes) -> RootFields | None:
-    """Parse the fields of a root, which is a protobuf message; ``None`` for other data."""
+    """Parse the fields of a root, which is a protobuf message; return ``None`` for other data."""
     references, others, at = list[bytes](), Counter[int](), 0
     while at < len(data):
         key, at = _number(data, at)

@@ -54,7 +54,7 @@ def _is_record(line: Json) -> bool:
 
 
 def _history(value: Json) -> list[Json]:
-    """Return the turns of a checkpoint; empty for other values."""
+    """Return the turns of a checkpoint, or an empty list for other values."""
     history = value.get("history") if isinstance(value, dict) else value
     return history if isinstance(history, list) and history and all(map(_is_content, history)) else []
 

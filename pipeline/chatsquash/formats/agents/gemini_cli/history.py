@@ -44,7 +44,7 @@ class SessionPath(NamedTuple):
 
     @property
     def kind(self) -> ConversationKind | None:
-        """The kind of the conversation; ``None`` if it is the kind of the session."""
+        """The kind of the conversation, or ``None`` if it is the kind of the session."""
         return "branch" if self.is_branch else "compacted" if self.era else None
 
     def began(self) -> dict[str, str]:

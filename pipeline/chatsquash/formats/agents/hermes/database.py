@@ -121,7 +121,7 @@ def places(sessions: list[SessionLink]) -> list[SessionPlace]:
 
 
 def _kind(session: SessionLink, parent: SessionLink | None) -> ConversationKind | None:
-    """Return the kind of a session in relation to its parent; ``None`` if they are unrelated."""
+    """Return the kind of a session in relation to its parent, or ``None`` if they are unrelated."""
     if parent is None:
         return None
     if kind := _marked_kind(session):

@@ -53,7 +53,7 @@ def is_review(message: Object) -> bool:
 
 
 def turn(place: str, message: Object, unread: Unread) -> Object:
-    """Convert a message to OpenAI chat; raises ``TurnError`` for calls that are not valid JSON."""
+    """Convert a message to OpenAI chat; raise ``TurnError`` for calls that are not valid JSON."""
     unread.count_members("message", message, *_READ)
     role, body = message["role"], content(message)
     if role not in ("assistant", "tool"):
@@ -127,7 +127,7 @@ def identity(message: Object, *, with_time: bool = True) -> bytes:
 
 
 def checked_message(place: str, message: Json) -> Object:
-    """Return a value that must be a message; raises ``TurnError`` for other values."""
+    """Return a value that must be a message; raise ``TurnError`` for other values."""
     checked_message = expect_object(message, f"{place} is")
     if not isinstance(checked_message.get("role"), str):
         raise TurnError(f"{place} has no role")

@@ -77,7 +77,7 @@ def _link(value: Object) -> SessionLink:
 def _conversations(
     sessions: list[_FamilySession], known: list[SessionPlace], number: int, unread: Unread
 ) -> list[Conversation]:
-    """Return the conversations of a session: at its end, before in-place compressions, in branches and in reviews."""
+    """Return the conversations of a session: its last one, those before in-place compressions, branches and reviews."""
     session, place = sessions[number], known[number]
     unread.count_members("session", session.value, *_SESSION)
     above = sessions[place.parent] if place.parent >= 0 else None

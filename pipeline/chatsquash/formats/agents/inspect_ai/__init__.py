@@ -50,7 +50,7 @@ def may_split(head: bytes) -> bool:
 
 
 def split(file: BinaryIO) -> list[bytes] | None:
-    """Return the names of the samples in a zip file; ``None`` for other files."""
+    """Return the names of the samples in a zip file, or ``None`` for other files."""
     entries_of = _directory(file)
     if entries_of is None or not any(name in entries_of for name in _HEADERS):
         return None
@@ -138,7 +138,7 @@ _ZIP_ERRORS = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError
 
 
 def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
-    """Return the entries of a zip file by name; ``None`` for other files.
+    """Return the entries of a zip file by name, or ``None`` for other files.
 
     Raises:
         TurnError: if the zip file is damaged
@@ -154,7 +154,7 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
 
 
 def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """Return the content of an entry; raises ``TurnError`` if it is damaged, encrypted or too large."""
+    """Return the content of an entry; raise ``TurnError`` if it is damaged, encrypted or too large."""
     # The ``zipfile`` module does not support zstd before Python 3.14.
     file.seek(info.header_offset)
     head = file.read(_LOCAL.size)

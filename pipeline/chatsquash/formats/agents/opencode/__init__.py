@@ -150,7 +150,7 @@ def _put(families_by_root: dict[object, dict[str, list[int]]], family: object, t
 
 
 def from_rows(rows: Rows) -> list[Json]:
-    """Return the sessions of a family in the form of exports; raises ``TurnError`` for rows that are not valid JSON.
+    """Return the sessions of a family in the form of exports; raise ``TurnError`` for rows that are not valid JSON.
 
     If a session is in the tables of both generations, the export contains the count of unused rows.
     """

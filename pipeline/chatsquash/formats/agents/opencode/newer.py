@@ -144,7 +144,7 @@ def _content(item: SessionMessage) -> list[Object]:
 
 
 def member_text(part: Object, where: str) -> str:
-    """Return the text of a part, which may be empty; raises ``TurnError`` if it is not a string."""
+    """Return the text of a part, which may be empty; raise ``TurnError`` if it is not a string."""
     value = part.get("text")
     if not isinstance(value, str):
         raise TurnError(f"{where}: text is {kind(value)}, expected a string")
@@ -177,7 +177,7 @@ def _call_and_result(part: Object, where: str, provider: str) -> tuple[Object, C
 
 
 def _answer(state: Object) -> CallResult | None:
-    """Return the result of a call; ``None`` if the call is not finished."""
+    """Return the result of a call, or ``None`` if the call is not finished."""
     content = objects(state.get("content"))
     words = "\n".join(string(each, "text") for each in content if each.get("type") == "text")
     files = [

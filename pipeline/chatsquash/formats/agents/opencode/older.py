@@ -41,7 +41,7 @@ def info(item: SessionMessage) -> Object:
 
 
 def parts(item: SessionMessage) -> list[Object]:
-    """Return the parts of a message; raises ``TurnError`` if they are invalid."""
+    """Return the parts of a message; raise ``TurnError`` if they are invalid."""
     message_parts = expect_list(item.value.get("parts"), f"{item.place}: parts is")
     for place, part in enumerate(message_parts):
         if not isinstance(at(part, "type"), str):

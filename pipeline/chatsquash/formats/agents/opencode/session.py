@@ -49,7 +49,7 @@ class SessionViews(NamedTuple):
 
 
 class SessionReader:
-    """A reader for the sessions of a file."""
+    """A reader for the sessions in a file."""
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
@@ -273,7 +273,7 @@ def _compaction(item: SessionMessage) -> Object | None:
 
 
 def remaining(items: list[SessionMessage], header: Object, unread: Unread) -> list[SessionMessage] | None:
-    """Return the messages that remain after messages were undone; ``None`` if none were undone."""
+    """Return the messages that remain after messages were undone, or ``None`` if none were undone."""
     message_id, part = (string(header.get("revert"), member) for member in ("messageID", "partID"))
     if not message_id:
         return None

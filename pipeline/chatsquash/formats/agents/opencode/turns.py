@@ -88,7 +88,7 @@ def reply(
     answers: list[tuple[Object, Object, bool]],
     cleared: int,
 ) -> list[ModelTurn]:
-    """Return the turns of a reply and of the results of its calls; empty for an empty reply.
+    """Return the turns of a reply and of the results of its calls, or an empty list for an empty reply.
 
     ``cleared`` is the time at which results were last cleared, or 0.
     """
@@ -119,7 +119,7 @@ def finish_reason(reason: str, *, is_complete: bool) -> str | None:
 
 
 def member(holder: Object, name: str, place: str) -> str:
-    """Return a member that must be a non-empty string; raises ``TurnError`` for other values."""
+    """Return a member that must be a non-empty string; raise ``TurnError`` for other values."""
     value = holder.get(name)
     if not isinstance(value, str) or not value:
         problem = f" has no {name}" if value == "" else f": {name} is {kind(value)}, expected a string"

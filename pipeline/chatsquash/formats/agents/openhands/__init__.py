@@ -98,7 +98,7 @@ class _EventRun(NamedTuple):
 
 
 def _events(value: Json) -> list[Json] | None:
-    """Return the events in a list or an object; ``None`` for events and other values."""
+    """Return the events in a list or an object, or ``None`` for events and other values."""
     if isinstance(value, list):
         return value
     if isinstance(value, dict) and "source" not in value:
@@ -107,7 +107,7 @@ def _events(value: Json) -> list[Json] | None:
 
 
 def _generation(events: list[Json]) -> str | None:
-    """Return the generation of most events; ``None`` if most values are not events."""
+    """Return the generation of most events, or ``None`` if most values are not events."""
     for name, test in (("V1", v1.is_event), ("V0", v0.is_event)):
         if sum(map(test, events)) * 2 > len(events):
             return name

@@ -138,7 +138,7 @@ def _parts(block: Block, role: str, medium: Callable[[blocks.Media], Object | No
 
 
 def _other(block: blocks.Other) -> Object | None:
-    """Return a native part as logged; ``None`` if it came from another format."""
+    """Return a native part as logged, or ``None`` if it came from another format."""
     own: Object = members(block.value) if block.provider == PROVIDER else {}
     if own.get("type") == "custom":
         return {OPTIONS if key == METADATA else key: each for key, each in own.items()}

@@ -126,7 +126,7 @@ def _role_and_parts(number: int, message: Json) -> tuple[str, list[Object]]:
 
 
 def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> Block | None:
-    """Load a part; ``None`` for empty text, and for the response to an approval request."""
+    """Load a part; return ``None`` for empty text, and for the response to an approval request."""
     ident = string(part, "approvalId")
     match part["type"]:
         case "tool-call":
@@ -158,7 +158,7 @@ def _approval(request: Object, response: Object) -> Approval:
 
 
 def _content_block(part: Object) -> Block | None:
-    """Load a part that is neither a call nor a result; ``None`` for empty text."""
+    """Load a part that is neither a call nor a result; return ``None`` for empty text."""
     options, more = part.get(OPTIONS), without(part, "type", "text", OPTIONS)
     block: Block | None = None
     match part:
@@ -237,7 +237,7 @@ def with_options(part: Object, native_members: Native) -> Object:
 
 
 def _inline_text(part: Object) -> Text | None:
-    """Load a ``file`` part that contains text; ``None`` for other parts."""
+    """Load a ``file`` part that contains text; return ``None`` for other parts."""
     match part:
         case {"type": "file", "data": {"type": "text", "text": str(text)}} if text:
             file = without(part, "type", "data", OPTIONS)
@@ -255,7 +255,7 @@ def write_text(block: Text | Refusal) -> Object:
 
 
 def read_file(part: Object) -> Media | None:
-    """Load a ``file`` or ``image`` part of a message or a result; ``None`` if it contains no file."""
+    """Load a ``file`` or ``image`` part of a message or a result; return ``None`` if it contains no file."""
     of: Medium | None = "image" if part["type"].startswith("image") else None
     mime = string(part, "mediaType") or string(part, "mimeType") or (f"{of}/*" if of else "")
     place = next((name for name in _PLACES if name in part), "")
@@ -300,7 +300,7 @@ def data_type(mime: str, data: str) -> str:
 
 
 def write_file(block: Media) -> Object | None:
-    """Write media as a ``file`` part; ``None`` if data, id and URL are missing."""
+    """Write media as a ``file`` part; return ``None`` if data, id and URL are missing."""
     reference = at(block.native, PROVIDER, "providerReference")
     place: Json = {"type": "reference", "reference": reference} if reference else block.data or block.file_id
     if not place and not (place := address(block)):
@@ -309,7 +309,7 @@ def write_file(block: Media) -> Object | None:
 
 
 def write_returned_file(block: Media) -> Object | None:
-    """Write media in the output of a tool; ``None`` if data, id and URL are missing."""
+    """Write media in the output of a tool; return ``None`` if data, id and URL are missing."""
     of = "image" if block.kind == "image" and not block.name else "file"
     if block.data:
         return _with_name({"type": f"{of}-data", "data": block.data, "mediaType": mime_of(block)}, block)

@@ -53,7 +53,7 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 
 def every(objects: list[Json]) -> list[Conversation]:
-    """Load training conversations and all branches of histories; raises ``TurnError``."""
+    """Load training conversations and all branches of histories; may raise ``TurnError``."""
     loaded_objects = load_objects(objects, lambda document: _load(document, history.branches))
     return [at_line(each, number) for number, branches in enumerate(loaded_objects, 1) for each in branches]
 

@@ -299,7 +299,7 @@ def _ids(conversations: list[Conversation]) -> list[str]:
 
 
 def _branch_place(number: int, branch: Branch | None, ids: list[str], histories: list[list[bytes]]) -> Object:
-    """Return the place of a branch: its logged place if it is still correct, or else the longest common beginning."""
+    """Return the place of a branch: its logged place if it is still correct, or else the longest shared prefix."""
     if branch and _is_correct(number, branch, ids, histories):
         return {
             "id": branch.id,
@@ -329,7 +329,7 @@ def _is_correct(number: int, branch: Branch, ids: list[str], histories: list[lis
 
 
 def _common_length(one: list[bytes], other: list[bytes]) -> int:
-    """Return the number of messages in the common beginning of two histories."""
+    """Return the number of messages in the shared prefix of two histories."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

@@ -57,7 +57,7 @@ def defined_tools(document: Object) -> list[Tool]:
 
 
 def load(document: Object) -> Conversation:
-    """Load a conversation with its tools; raises ``TurnError``."""
+    """Load a conversation with its tools; may raise ``TurnError``."""
     messages = document.get("messages")
     if not isinstance(messages, list):
         raise TurnError(f"messages is {kind(messages)}, expected a list")
@@ -86,7 +86,7 @@ def _message(message: Json, state: State) -> LoadedTurn:
 
 
 def _role(message: Json) -> str:
-    """Return the role of a message; raises ``TurnError`` for malformed messages."""
+    """Return the role of a message; raise ``TurnError`` for malformed messages."""
     if not isinstance(message, dict):
         raise TurnError(f"expected an object, not {kind(message)}")
     role, content = role_of(message, _ROLES), message.get("content")
@@ -124,7 +124,7 @@ def _result_turn(message: Object, content_blocks: tuple[Text | Other | Media, ..
 
 
 def dump(conversation: Conversation) -> Json:
-    """Write a conversation as an object; raises ``TurnError`` for tools that are too deeply nested to check."""
+    """Write a conversation as an object; raise ``TurnError`` for tools that are too deeply nested to check."""
     messages = [message for turn in turns_of(conversation) for message in _write_turn(turn)]
     tools, own = _tools(conversation.tools), conversation.native.get(PROVIDER, {})
     id_member = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
@@ -212,7 +212,7 @@ _TYPED_KEYWORDS = frozenset((*_TYPE_CHECKS, "properties", "items"))
 
 
 def _tools(definitions: list[Tool]) -> list[Tool]:
-    """Write function tools without members that Oumi rejects; raises ``TurnError``."""
+    """Write function tools without members that Oumi rejects; may raise ``TurnError``."""
     try:
         return [converted for tool in openai_chat.tools(definitions).functions if (converted := _tool(tool))]
     except RecursionError:
@@ -297,7 +297,7 @@ def _block(item: Json) -> Iterator[Text | Media | Other]:
 
 
 def _mime(data: str) -> str | None:
-    """Detect the media type of base64 data from its first bytes; ``None`` if it is not an image."""
+    """Detect the media type of base64 data from its first bytes; return ``None`` if it is not an image."""
     return parts.image_type((parts.decode_base64(data) or b"")[:12])
 
 
@@ -307,7 +307,7 @@ def _type(url: str) -> str:
 
 
 def content_of(blocks: Iterable[Block]) -> Json:
-    """Write items, or a string if there is only a text item; ``None`` if there are no items.
+    """Write items, or a string if there is only a text item; return ``None`` if there are no items.
 
     Text before and after calls is joined.
     """

@@ -178,7 +178,7 @@ def _is_hidden_part(block: Block) -> bool:
 
 
 def _request_parts(turn: Turn, blocks: list[Block], tool_names: dict[str, str]) -> list[Json]:
-    """Write the parts of a turn; empty for prompts whose content Pydantic AI does not support."""
+    """Write the parts of a turn; return an empty list for prompts whose content Pydantic AI does not support."""
     if turn.role == "tool":
         return [_result(block, tool_names) for block in blocks if isinstance(block, Result)]
     members = {key: value for key, value in native(turn, PROVIDER).items() if not key.startswith(MESSAGE)}

@@ -34,7 +34,7 @@ _OF_TEXT = ("metadata", "value", "tag", "description")
 
 
 def block(item: Json) -> Block | None:
-    """Load an item; ``None`` for empty text."""
+    """Load an item; return ``None`` for empty text."""
     match item:
         case str(text) | {"kind": "text-content" | "structured-content", "content": str(text)}:
             return Text(text, native=_of_text(item)) if text else None
@@ -56,7 +56,7 @@ def blocks(content: Json) -> tuple[Any, ...]:
 
 
 def binary(item: Json) -> Media | None:
-    """Load media from data, for members that allow only data; ``None`` for other values."""
+    """Load media from data, for members that allow only data; return ``None`` for other values."""
     medium = block({**item, "kind": "binary"}) if isinstance(item, dict) else None
     return medium if isinstance(medium, Media) else None
 
@@ -102,7 +102,7 @@ def _identifier(place: str, value: str) -> str:
 
 
 def octets(content: Json) -> str | None:
-    """Return data as base64; it may be base64, or a JavaScript buffer or byte array; ``None`` for other values."""
+    """Return data as base64; it may be base64, or a JavaScript buffer or byte array, or ``None`` for other values."""
     if isinstance(content, str):
         return parts.standard_base64(content)
     if not isinstance(content, dict):
@@ -119,7 +119,7 @@ def octets(content: Json) -> str | None:
 
 
 def item(block: Block) -> Json:
-    """Write a block as an item; ``None`` for unsupported blocks, such as a file id without a provider."""
+    """Write a block as an item; return ``None`` for unsupported blocks, such as a file id without a provider."""
     match block:
         case Text() if block.native and (members := _text_members(block)):
             return {"kind": "text-content", "content": block.text, **members}

@@ -232,7 +232,7 @@ def _pack_all(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _name(call: HostedCall) -> str:
-    """Return Pydantic AI's tool name for an MCP call; empty for other calls."""
+    """Return Pydantic AI's tool name for an MCP call, or an empty string for other calls."""
     member, mark = _CALLS.get(call.provider, ("", {}))
     own = native(call, call.provider)
     server = string(own, member) if member and own.items() >= mark.items() else ""

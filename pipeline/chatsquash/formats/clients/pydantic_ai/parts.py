@@ -42,14 +42,14 @@ _FILE_MEMBERS = ("identifier", "vendor_metadata")
 
 
 def text_of(part: Object, member: str) -> str:
-    """Return a member that must be a string; raises ``TurnError``."""
+    """Return a member that must be a string; may raise ``TurnError``."""
     if not isinstance(part.get(member), str):
         raise TurnError(f"{member} must be a string")
     return str(part[member])
 
 
 def blocks_of(of: str, part: Object, number: int) -> Iterator[Block]:
-    """Load a part of a response; raises ``TurnError``.
+    """Load a part of a response; may raise ``TurnError``.
 
     Args:
         of: the kind of the part
@@ -218,7 +218,7 @@ def _parts(block: Block) -> Iterator[Object]:
 
 
 def reasoning_part(block: Reasoning) -> Object:
-    """Write reasoning, without its id if the provider is unknown; empty if there is no content."""
+    """Write reasoning, without its id if the provider is unknown; return an empty object if there is no content."""
     members = native(block, PROVIDER)
     name = members.get("provider_name", block.signer)
     ident = _REDACTED_ID if block.encrypted and name and block.signer not in _ENCRYPTING else block.id if name else ""

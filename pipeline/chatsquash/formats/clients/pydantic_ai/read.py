@@ -163,7 +163,7 @@ def _response(message: Object, number: int, state: State, waiting: list[Block]) 
 
 
 def _request_turn(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
-    """Load a part as a turn; ``None`` if models do not see the part."""
+    """Load a part as a turn; return ``None`` if models do not see the part."""
     match of:
         case "tool-return":
             return _result(part, state)

@@ -194,7 +194,7 @@ class _MessageParts:
 
 
 def _reworded_part(turn: Turn) -> Object | None:
-    """Write Pydantic AI's retry request or summary in the form of its adapter; ``None`` for other turns."""
+    """Write Pydantic AI's retry request or summary in the form of its adapter; return ``None`` for other turns."""
     part, text = members(native(turn, PYDANTIC).get("part")), text_of(turn.blocks)
     if string(part, "part_kind") == "retry-feedback" and text:
         return with_metadata({"type": "text", "text": text, **_DONE}, {}, retry_feedback=part)

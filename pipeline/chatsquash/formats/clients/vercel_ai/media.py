@@ -45,7 +45,7 @@ def medium_at(mime: str, url: str) -> Media:
 
 
 def plain(mime: str) -> str:
-    """Return a media type; empty for placeholders."""
+    """Return a media type, or an empty string for placeholders."""
     return "" if mime == UNKNOWN or mime.endswith("/*") else mime
 
 
@@ -58,7 +58,7 @@ def mime_of(block: Media) -> str:
 
 
 def address(block: Media) -> str:
-    """Return the URL of media; empty if the AI SDK does not accept it."""
+    """Return the URL of media, or an empty string if the AI SDK does not accept it."""
     if block.data:
         return parts.data_url(mime_of(block), block.data)
     if block.file_id:
@@ -68,7 +68,7 @@ def address(block: Media) -> str:
 
 
 def read(part: Object) -> Media | None:
-    """Load a ``file`` part; ``None`` if it has no URL."""
+    """Load a ``file`` part; return ``None`` if it has no URL."""
     url, part_metadata, mime = part.get("url"), part.get(METADATA), string(part, "mediaType")
     if not isinstance(url, str) or not url:
         return None
@@ -94,7 +94,7 @@ def read(part: Object) -> Media | None:
 
 
 def write(block: Media) -> Object | None:
-    """Write media as a ``file`` part; ``None`` if no URL is available."""
+    """Write media as a ``file`` part; return ``None`` if no URL is available."""
     url = address(block)
     if not url:
         return None

@@ -94,7 +94,7 @@ def native(metadata: Json, more: Object | None = None, *, has_provider: bool = F
 
 
 def ran_by(metadata: Json) -> str:
-    """Return the provider that ran a tool, based on the metadata of the call; empty if it is unknown."""
+    """Return the provider that ran a tool, based on the metadata of the call, or an empty string if it is unknown."""
     return next((provider for provider, _, here in COMMON_MEMBERS if at(metadata, provider, here)), "")
 
 
@@ -133,7 +133,7 @@ def with_metadata(part: Object, native: Native, **own: Json) -> Object:
 
 
 def load_reasoning(text: str, part_metadata: Json, more: Object) -> Reasoning | None:
-    """Load reasoning, with its signer from the metadata; ``None`` if there is no content."""
+    """Load reasoning, with its signer from the metadata; return ``None`` if there is no content."""
     name, signature, encrypted, ident, part_metadata = _signature(part_metadata)
     own = _REDACTED if encrypted and name in _REDACTS else ident
     signer_members = {_NAME: name, "signature": signature or encrypted, "id": own}
@@ -212,7 +212,7 @@ def join_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def _item(block: Block) -> tuple[str, str, str] | None:
-    """Return a key for the item of an encrypted reasoning block; ``None`` for other blocks."""
+    """Return a key for the item of an encrypted reasoning block, or ``None`` for other blocks."""
     if isinstance(block, Reasoning) and block.encrypted and block.id:
         return block.signer, block.encrypted, block.id
     return None

@@ -55,7 +55,7 @@ class Read(NamedTuple):
 
 
 def read(messages: list[Json]) -> list[Read]:
-    """Load the turns of messages; raises ``TurnError`` with the place of malformed content."""
+    """Load the turns of messages; raise ``TurnError`` with the place of malformed content."""
     converted = list[Read]()
     call, last, waiting = 1, "", list[Block]()
     for number, logged_message in enumerate(messages):
@@ -105,7 +105,7 @@ def generated_ids(blocks: tuple[Block, ...] | list[Block]) -> int:
 
 
 def _message_and_parts(number: int, message: Json) -> tuple[Object, list[Object]]:
-    """Return a message and its parts; raises ``TurnError`` if it is malformed."""
+    """Return a message and its parts; raise ``TurnError`` if it is malformed."""
     if not isinstance(message, dict):
         raise TurnError(f"[{number}] is {kind(message)}, expected an object")
     if message.get("role") not in ROLES:
@@ -116,7 +116,7 @@ def _message_and_parts(number: int, message: Json) -> tuple[Object, list[Object]
 
 
 def parts_of(message: Object, member: str, number: int, needs: dict[str, str]) -> list[Object]:
-    """Return the parts in a member of a message; raises ``TurnError`` if a required member is missing."""
+    """Return the parts in a member of a message; raise ``TurnError`` if a required member is missing."""
     for place, part in enumerate(message[member]):
         of = string(part, "type")
         need = needs.get(of, "") if isinstance(at(part, "type"), str) else "type"
@@ -174,7 +174,7 @@ def _reworded_turn(role: str, part: Object) -> Turn | None:
 
 
 def _part_blocks(part: Object) -> list[Block]:
-    """Load a part that is neither a call nor a step; empty for empty text."""
+    """Load a part that is neither a call nor a step; return an empty list for empty text."""
     of, is_done = part["type"], part.get("state") == "done"
     if of == "text" and type(part.get("text")) is str and len(part) == 2 + is_done:
         return [Text(part["text"])] if part["text"] else []  # the usual case

@@ -54,7 +54,7 @@ def block_of(block: Json, call_number: int | None = None) -> Blocks:
 
     Args:
         block: the block as logged
-        call_number: the number of the next call without an id; ``None`` in turns without calls and reasoning
+        call_number: the number of the next call without an id, or ``None`` in turns without calls and reasoning
     """
     if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
         return (Text(block["text"]),) if block["text"] else ()  # the usual case, without further checks
@@ -112,7 +112,7 @@ def _reasoning(block: Object) -> Reasoning | None:
 
 
 def _unpack_reasoning(data: str) -> str:
-    """Return the plain reasoning in data from OpenRouter; empty for other data."""
+    """Return the plain reasoning in data from OpenRouter, or an empty string for other data."""
     if not data.startswith(_OPENROUTER_PREFIX):
         return ""
     try:
@@ -149,7 +149,7 @@ def _hosted_result(block: Object, of: str) -> HostedResult:
 
 
 def _media_block(block: Json) -> Blocks | None:
-    """Load text, an image, a document or a search result; ``None`` for any other block."""
+    """Load text, an image, a document or a search result; return ``None`` for any other block."""
     match block:
         case str(text):
             return (Text(text),) if text else ()

@@ -16,7 +16,7 @@ from chatsquash.formats.values import Object
 
 
 def plain(turn: Json) -> list[Message] | None:
-    """Convert a turn to messages if all of its calls and results have ids; ``None`` for any other value."""
+    """Convert a turn to messages if all of its calls and results have ids; return ``None`` for any other value."""
     if type(turn) is dict and len(turn) == 2 and (usual := _simple_message(turn)) is not None:
         return [usual]
     try:
@@ -51,7 +51,7 @@ def _user_message(block: Object) -> Message | None:
 
 
 def _text(block: Object) -> str | None:
-    """Return the text of a text block without other members; ``None`` for other blocks."""
+    """Return the text of a text block without other members, or ``None`` for other blocks."""
     text = block.get("text")
     return text if len(block) == 2 and block.get("type") == "text" and type(text) is str else None
 

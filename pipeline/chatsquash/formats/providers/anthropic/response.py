@@ -33,7 +33,7 @@ def reply(body: Json) -> Response:
 
 
 def _failure(body: Object) -> Response | None:
-    """Return a response with the reason why the body has no reply; ``None`` if it has one."""
+    """Return a response with the reason why the body has no reply, or ``None`` if it has one."""
     content = body.get("content")
     if body.get("type") == "error":
         return Response(problem="the response is an error body")

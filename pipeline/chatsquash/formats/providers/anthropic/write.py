@@ -67,7 +67,7 @@ def dump(conversation: Conversation) -> Json:
 
 
 def _prompt_texts(turn: Turn) -> list[Object] | None:
-    """Return the text blocks of a system prompt; ``None`` for other turns, and for prompts with other content."""
+    """Return the text blocks of a system prompt, or ``None`` for other turns, and for prompts with other content."""
     if turn.role not in PROMPTS:
         return None
     blocks = [{**block, **instructions_mark(turn)} for block in _blocks(turn.blocks)]
@@ -75,7 +75,7 @@ def _prompt_texts(turn: Turn) -> list[Object] | None:
 
 
 def _turn(group: list[Turn]) -> Object | None:
-    """Write a group of turns as one turn, results first; ``None`` if Anthropic supports none of its content."""
+    """Write a group of turns as one turn, results first; return ``None`` if Anthropic supports none of its content."""
     first = group[0]
     role = _ROLES.get(first.role)
     if role is None:
@@ -117,7 +117,7 @@ def _blocks(blocks: Iterable[Block]) -> list[Object]:
 
 
 def _as_block(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each block
-    """Write a block; ``None`` if Anthropic does not support it."""
+    """Write a block; return ``None`` if Anthropic does not support it."""
     match block:
         case Text() | Refusal():
             return _text(block.text, own)
@@ -189,7 +189,7 @@ def _cite(items: list[Object], source: Source, own: Object) -> None:
 
 
 def _medium(media: Media) -> Object | None:
-    """Write an image or a document; ``None`` for other media."""
+    """Write an image or a document; return ``None`` for other media."""
     if media.kind not in ("image", "file"):
         return None
     source = _source(media)

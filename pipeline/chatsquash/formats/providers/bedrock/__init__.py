@@ -34,7 +34,7 @@ def accepts(body: Object) -> bool:
 
 
 def system(value: Json) -> list[Turn]:
-    """Load the blocks of a system prompt as one turn; raises ``TurnError``."""
+    """Load the blocks of a system prompt as one turn; may raise ``TurnError``."""
     return anthropic.system(blocks(value) if isinstance(value, list) else value)
 
 

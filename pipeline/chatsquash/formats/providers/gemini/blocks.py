@@ -158,7 +158,7 @@ def output(value: Json, name: str) -> tuple[ResultContent, bool]:
 
 
 def _medium(value: Json, more: Object, of: str) -> Blocks | None:
-    """Load an image, audio, a video or a file; ``None`` if it belongs to a thought."""
+    """Load an image, audio, a video or a file; return ``None`` if it belongs to a thought."""
     known, is_inline = camel(value), of == "inlineData"
     where = "data" if is_inline else "fileUri"
     mime, place = known.get("mimeType", ""), string(known, where)

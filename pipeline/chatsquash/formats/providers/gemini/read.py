@@ -25,7 +25,7 @@ _USER_ROLES = ("user", "function", "tool", "")
 
 
 def system(value: Json) -> list[Turn]:
-    """Load the system instruction, which is an object with parts or a string; raises ``TurnError``."""
+    """Load the system instruction, which is an object with parts or a string; may raise ``TurnError``."""
     if value is None:
         return []
     turn = value if isinstance(value, dict) and "parts" in value else {"parts": value}
@@ -67,7 +67,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 
 def open_turn(turn: Object) -> list[Json]:
-    """Return the parts of a turn; raises ``TurnError``."""
+    """Return the parts of a turn; may raise ``TurnError``."""
     parts = turn.get("parts")
     if parts is None and any(value is not None for key, value in turn.items() if key != "role"):
         raise TurnError("no parts")

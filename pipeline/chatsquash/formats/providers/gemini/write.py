@@ -92,7 +92,7 @@ class _Writer:
         self.with_tool_names = {block.id for block in results if not block.made_up}
 
     def content(self, group: list[Turn]) -> Object | None:
-        """Write a group of turns as one turn; ``None`` if Gemini supports none of its content."""
+        """Write a group of turns as one turn; return ``None`` if Gemini supports none of its content."""
         first, before = group[0], self.state
         is_model = first.role == "assistant"
         blocks = [block for turn in group for block in turn.blocks if type(block) is not (Result if is_model else Call)]
@@ -191,7 +191,7 @@ def _reasoning_part(block: Reasoning, own: Object) -> Object | None:
 
 
 def _medium(media: Media) -> tuple[str, Object] | None:
-    """Write media; ``None`` if neither data nor an address is available."""
+    """Write media; return ``None`` if neither data nor an address is available."""
     mime = "audio/mp3" if media.mime == "audio/mpeg" else media.mime  # Gemini's name for the type
     if media.data:
         name_member = {"displayName": media.name} if media.name and media.kind != "audio" else {}

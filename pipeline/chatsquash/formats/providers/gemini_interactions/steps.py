@@ -13,7 +13,7 @@ from chatsquash.formats.values import Object, as_list, kind, objects, string
 FORMAT = "gemini_interactions"
 """The provider of blocks that ``generateContent`` does not support."""
 CONTENTS = ("text", "image", "audio", "document", "video")
-"""The types of content, which requests may also contain outside of steps."""
+"""The types of content, which requests may also contain outside steps."""
 OF_USER = ("user_input", "function_result")
 """The types of steps that a request adds."""
 _HOSTED_TOOLS = (
@@ -29,7 +29,7 @@ Side = Literal["model", "user", "tool"]
 
 
 def side(step: Json) -> Side:
-    """Return the author of a step or of content outside of steps; raises ``TurnError`` for other values."""
+    """Return the author of a step or of content outside steps; raise ``TurnError`` for other values."""
     if isinstance(step, str):
         return "user"
     if not isinstance(step, dict):
@@ -43,7 +43,7 @@ def side(step: Json) -> Side:
 
 
 def parts(step: Json) -> list[Any]:
-    """Convert a step, or content outside of steps, to parts."""
+    """Convert a step, or content outside steps, to parts."""
     if isinstance(step, str):
         return [{"text": step}]
     of = step["type"]

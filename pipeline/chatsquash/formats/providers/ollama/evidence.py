@@ -10,7 +10,7 @@ from chatsquash.formats.values import Object, objects
 
 
 def _turns(body: Object) -> list[Object]:
-    """Return the turns of a request; empty if the content of any turn is a list, which Ollama rejects."""
+    """Return the turns of a request, or an empty list if the content of any turn is a list, which Ollama rejects."""
     turns = objects(body.get("messages"))
     return [] if any(isinstance(turn.get("content"), list) for turn in turns) else turns
 

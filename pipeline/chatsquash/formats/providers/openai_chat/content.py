@@ -22,7 +22,7 @@ SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def blocks_of(content: Json) -> tuple[Any, ...]:
-    """Load content; raises ``TurnError`` if it is not a string or a list."""
+    """Load content; raise ``TurnError`` if it is not a string or a list."""
     if content is None or isinstance(content, str):
         return (Text(content),) if content else ()
     if not isinstance(content, list):

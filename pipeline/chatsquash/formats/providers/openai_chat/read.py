@@ -156,7 +156,7 @@ _USUAL = frozenset(("role", "content", "reasoning_content", "tool_calls"))
 
 
 def _simple_blocks(turn: Object) -> tuple[Block, ...] | None:
-    """Load the blocks of a message with only strings and ordinary calls; ``None`` for other messages."""
+    """Load the blocks of a message with only strings and ordinary calls; return ``None`` for other messages."""
     content, thought, tool_calls = turn.get("content"), turn.get("reasoning_content"), turn.get("tool_calls") or ()
     if not (
         isinstance(content, str | None) and isinstance(thought, str | None) and isinstance(tool_calls, list | tuple)
@@ -174,7 +174,7 @@ def _simple_blocks(turn: Object) -> tuple[Block, ...] | None:
 
 
 def _usual_call(call: Json) -> Call | None:
-    """Load a function call with only an id, a name and string arguments; ``None`` for other calls."""
+    """Load a function call with only an id, a name and string arguments; return ``None`` for other calls."""
     if not isinstance(call, dict) or len(call) != 3 or call.get("type") != "function":
         return None
     own, function = call.get("id"), call.get("function")

@@ -162,7 +162,7 @@ def _parts(blocks: Iterable[Json]) -> Iterator[Json]:
 
 
 def _medium(block: Json) -> Json:
-    """Convert an image, a document or a file of another format to a part; ``None`` for other blocks."""
+    """Convert an image, a document or a file of another format to a part; return ``None`` for other blocks."""
     if not isinstance(block, dict):
         return None
     match block:
@@ -179,7 +179,7 @@ def _medium(block: Json) -> Json:
 
 
 def _framework_medium(of: str, block: Object) -> Json:
-    """Convert a media block of LangChain or the AI SDK; ``None`` if it has neither data nor a URL."""
+    """Convert a media block of LangChain or the AI SDK; return ``None`` if it has neither data nor a URL."""
     mime = next((string(block, name) for name in ("mime_type", "mediaType", "mimeType") if string(block, name)), "")
     data = next((string(block, name) for name in ("base64", "data", "image") if string(block, name)), "")
     url = string(block, "url") or (data if ":" in data[:12] else "")

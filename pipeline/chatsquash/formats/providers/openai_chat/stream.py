@@ -178,7 +178,7 @@ def _join_neighbours(pieces: list[Json], join: Callable[[Object, Object], Object
 
 
 def _join_pair(last: Object, part: Object) -> Object | None:
-    """Join two text parts, or two thinking parts including their text; ``None`` for other parts."""
+    """Join two text parts, or two thinking parts including their text; return ``None`` for other parts."""
     if last.get("type") == part.get("type") == "thinking" and _has_only(last, part, "thinking", list):
         return {**last, "thinking": _join_neighbours([*last["thinking"], *part["thinking"]], _join_text_pair)}
     return _join_text_pair(last, part)

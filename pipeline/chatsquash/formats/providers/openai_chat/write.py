@@ -146,7 +146,7 @@ _NEXT_TO_MEDIUM = ("prompt_cache_breakpoint",)
 
 
 def _medium(block: Media) -> Object | None:
-    """Write an image, audio or a file; ``None`` for linked files, video and other audio formats."""
+    """Write an image, audio or a file; return ``None`` for linked files, video and other audio formats."""
     part = view.part_of(block)
     of = part["type"] if part else ""
     if (

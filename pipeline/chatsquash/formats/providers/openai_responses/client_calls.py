@@ -61,7 +61,7 @@ def definition(tool: Object) -> Tool | None:
 
 
 def logged_definition(own: Object, function: Object) -> Object | None:
-    """Return the definition of a built-in tool as logged; ``None`` for other tools."""
+    """Return the definition of a built-in tool as logged, or ``None`` for other tools."""
     if string(own, "type") not in _DEFINITION_NAMES:
         return None
     return {**own, **{key: function[key] for key in ("description", "parameters") if key in function}}
@@ -92,13 +92,13 @@ def call(item: Object) -> Call:
 
 
 def logged_type(block: Call) -> str:
-    """Return the item type of a call; empty for calls of functions and custom tools."""
+    """Return the item type of a call, or an empty string for calls of functions and custom tools."""
     of = string(at(writing.native(block, PROVIDER), MORE), "type")
     return of if of in _TOOLS else ""
 
 
 def item(block: Call) -> Object | None:
-    """Write the item of a call; ``None`` for other calls, or if the arguments are not an object."""
+    """Write the item of a call; return ``None`` for other calls, or if the arguments are not an object."""
     of, arguments = logged_type(block), parse_json(block.arguments)
     if not of or not isinstance(arguments, dict):
         return None
@@ -111,7 +111,7 @@ def item(block: Call) -> Object | None:
 
 
 def output_type(block: Call) -> str:
-    """Return the type of a call's result items; empty for calls of other tools."""
+    """Return the type of a call's result items, or an empty string for calls of other tools."""
     of = logged_type(block)
     return _TOOLS[of].output if of else ""
 
@@ -123,7 +123,7 @@ def is_result(item: Object) -> bool:
 
 
 def call_id(item: Object, open_items: Iterable[Object]) -> str:
-    """Return the id of the open call that a result answers; empty if OpenAI ran the call."""
+    """Return the id of the open call that a result answers, or an empty string if OpenAI ran the call."""
     logged_ids = {string(item, "call_id"), string(item, "id")} - {""}
     for each in open_items:
         if is_call(each) and _TOOLS[each["type"]].output == item["type"]:

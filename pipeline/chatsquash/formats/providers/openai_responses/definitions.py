@@ -35,7 +35,7 @@ def tools(value: Json) -> Tools:
 
 
 def _tool(tool: Json, space: Object) -> Tool | None:
-    """Convert a tool to OpenAI chat's form, which may already be its form; ``None`` for hosted tools."""
+    """Convert a tool to OpenAI chat's form, which may already be its form; return ``None`` for hosted tools."""
     kind = at(tool, "type")
     if isinstance(tool, dict) and (kind is None or "input_schema" in tool) and (converted := function_tool(tool)):
         return converted

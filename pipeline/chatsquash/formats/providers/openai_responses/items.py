@@ -135,7 +135,7 @@ def _sources(annotations: list[Json]) -> Iterator[Block]:
 
 
 def _medium(part: Json) -> Media | None:
-    """Load media from data, a URL or an id; ``None`` if all are missing."""
+    """Load media from data, a URL or an id; return ``None`` if all are missing."""
     if not isinstance(part, dict):
         return None
     default_detail = ("detail",) if part.get("detail") == USUAL_DETAIL else ()

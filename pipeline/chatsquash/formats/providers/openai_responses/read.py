@@ -264,7 +264,7 @@ def _thoughts(item: Object) -> Iterator[Reasoning]:
 
 
 def _texts(value: Json, of: str) -> list[str]:
-    """Return the text of each part in a list; empty if the list contains other values or types."""
+    """Return the text of each part in a list, or an empty list if the list contains other values or types."""
     if not value or type(value) is not list:
         return []
     texts = [string(part, "text") for part in value]

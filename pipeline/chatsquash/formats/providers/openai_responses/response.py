@@ -38,7 +38,7 @@ def reply_turns(body: Object) -> list[Json]:
 
 
 def _failure(body: Object) -> Response | None:
-    """Return a response with the reason why the body has no reply; ``None`` if it has one."""
+    """Return a response with the reason why the body has no reply, or ``None`` if it has one."""
     if body.get("object") == "response.compaction":
         return Response(problem="the response is a compaction")
     output = body.get("output")
@@ -51,7 +51,7 @@ def _failure(body: Object) -> Response | None:
 
 
 def _finish(body: Object, message: Message) -> str | None:
-    """Return the finish reason in OpenAI chat's terms; ``None`` for a response in progress."""
+    """Return the finish reason in OpenAI chat's terms, or ``None`` for a response in progress."""
     status = body.get("status")
     if status in _UNFINISHED:
         return None

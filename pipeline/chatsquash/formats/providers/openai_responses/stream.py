@@ -58,7 +58,7 @@ def assemble(events: list[Json]) -> Stream:
 
 
 def _error(event: Object) -> Json:
-    """Return the error in an error event; ``None`` for other events."""
+    """Return the error in an error event, or ``None`` for other events."""
     if event.get("type") == "error" or (event.get("error") and "type" not in event):
         rest = {key: value for key, value in event.items() if key not in ("type", "sequence_number")}
         return event.get("error") or rest or True

@@ -82,7 +82,7 @@ def _input_items(turn: Turn) -> Iterator[Object]:
 
 
 def _as_logged(block: Block) -> Object | None:
-    """Return an item that only this format supports; ``None`` for other blocks."""
+    """Return an item that only this format supports, or ``None`` for other blocks."""
     item_logged = at(block.value, ITEM) if type(block) is Other and block.provider == PROVIDER else None
     return item_logged if isinstance(item_logged, dict) else None
 
@@ -132,7 +132,7 @@ def _parts(blocks: Iterable[Block], *, detail: str) -> Iterator[Json]:
 
 
 def _medium(block: Media) -> Object | None:
-    """Write an image or a file; ``None`` for other media."""
+    """Write an image or a file; return ``None`` for other media."""
     data = (parts.data_url(block.mime, block.data) if block.mime else block.data) if block.data else ""
     url = data or block.url
     if block.kind not in ("image", "file") or not (url or block.file_id):
@@ -216,7 +216,7 @@ def _assistant_parts(blocks: list[Block]) -> list[Json]:
 
 
 def _annotation(block: Source) -> Object | None:
-    """Write a source as an annotation; ``None`` if members that this format requires are missing."""
+    """Write a source as an annotation; return ``None`` if members that this format requires are missing."""
     own = _own(block, *_OF_SOURCES)
     if block.url and own.keys() >= {"start_index", "end_index"}:
         return {"type": "url_citation", "url": block.url, "title": block.title, **own}
@@ -257,7 +257,7 @@ def _kind(block: Reasoning) -> str:
 
 
 def _call_item(block: Block) -> Object | None:
-    """Write a call with its arguments unchanged; ``None`` for other blocks."""
+    """Write a call with its arguments unchanged; return ``None`` for other blocks."""
     if type(block) is not Call:
         return None
     if client_item := client_calls.item(block):
