@@ -124,7 +124,7 @@ class Converter:
             visit: Receives the open log after it was read.
 
         Returns:
-            The outcome; return ``None`` for a file that must first be split into its sessions.
+            The outcome, or ``None`` for a file that must first be split into its sessions.
 
         Raises:
             OSError: The log cannot be read.

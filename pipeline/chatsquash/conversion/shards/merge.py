@@ -188,7 +188,7 @@ class Merging:
             yield log, self.fill(outcome) if self._needs_lines_ahead else outcome
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
-        """See ``SessionInputs``; raise ``UsageError`` if a part is damaged."""
+        """See ``SessionInputs``. Raises ``UsageError`` if a part is damaged."""
         for log, outcome, shard, rejected in self._read_parts():
             if log.display_path != self._last_path:
                 self._last_path = log.display_path
