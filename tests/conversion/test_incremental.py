@@ -114,7 +114,7 @@ def test_where_nothing_changed_nothing_is_read_or_written(here, read):
     assert all(path.stat().st_mtime_ns == at for path, at in before.items() if path != lock)
     assert str(again).splitlines()[0] == "6 records in out (3 files): nothing changed since the last run"
     assert (table(again)["reused"], " s for " in table(again)["files"]) == (
-        "6 sessions of an earlier run (--full converts them again)",
+        "6 sessions from an earlier run (--full converts them again)",
         False,
     )
     assert again.as_json()["unchanged"] is True

@@ -99,7 +99,7 @@ class Continuation(NamedTuple):
     end: int
     """The number of the first line that is not part of the beginning."""
     number: Callable[[Json, int, str], int | None]
-    """Return a line's number, given its place in the file and the session; ``None`` for lines of other sessions."""
+    """Return a line's number, given its place in the file and the session, or ``None`` for lines of other sessions."""
     session: str = ""
     """The id of the session that the file belongs to."""
 
@@ -253,7 +253,7 @@ class Format(AnyFormat):
     turn_tools: Callable[[Json], Tools] = no_tools
     """Load the tools that a turn defines."""
     plain: Callable[[Json], list[Message] | None] = no_messages
-    """Load a turn whose messages depend on no other turn; ``None`` for other turns."""
+    """Load a turn whose messages depend on no other turn; return ``None`` for other turns."""
     is_compaction: Callable[[Json], bool] = is_no_compaction
     """Whether a turn contains a summary that the service substituted for other turns."""
     visible_turns: Callable[[list[Json]], ShownTurns] = all_visible
@@ -261,7 +261,7 @@ class Format(AnyFormat):
     reply: Callable[[Json], Response]
     """Load the reply in the body of a complete response; errors are returned in ``Response.problem``."""
     reply_turns: Callable[[Object], list[Json]] | None = None
-    """Return the turns that a response adds; ``None`` if requests never refer to responses by id."""
+    """Return the turns that a response adds, or ``None`` if requests never refer to responses by id."""
     assemble: Callable[[list[Json]], Stream]
     """Assemble a response's body from its stream; an error event results in an error body."""
 
@@ -287,7 +287,7 @@ class DocumentFormat(AnyFormat):
     - ``earlier``: the lines of the files found by ``continues_from``, oldest file first, or ``None``
     """
     continues_from: Callable[[str, list[Json]], Continuation | None] = not_continued
-    """Return the location of a session's beginning, given a file's path and lines; ``None`` if it is in this file."""
+    """Return the location of a session's beginning, given a file's path and lines, or ``None`` if in this file."""
     companions: Callable[[str], str | None] = no_related_files
     """Return a glob for files with more data about a file; ``sources.EACH`` joins it to a glob in folders."""
     COMPANION_MARKS: tuple[bytes, ...] = ()
@@ -319,7 +319,7 @@ class DocumentFormat(AnyFormat):
     objects: Callable[[BinaryIO, bytes], Iterable[Json]] | None = None
     """Load the objects of one unit, for ``conversations``."""
     tables: Callable[[dict[str, list[str]]], dict[str, tuple[str, ...]] | None] | None = None
-    """Return the columns to index for each table of a database; ``None`` for a database of another program."""
+    """Return the columns to index for each table of a database, or ``None`` for a database of another program."""
     families: Callable[[Any], Any] = no_rows
     """Return, for each session, the row numbers of the session and its sub-agents."""
     from_rows: Callable[[Any], list[Json]] = no_rows

@@ -13,7 +13,7 @@ _TYPES = (None, "", "function", "custom")
 
 @once_per_definition
 def function_tool(value: Json) -> Tool | None:
-    """Convert a definition, which may be a JSON string, to a function tool; ``None`` for tools of the provider."""
+    """Convert a definition, which may be a JSON string, to a function tool; return ``None`` for provider tools."""
     tool = jsonio.value(value) if isinstance(value, str) else value
     if not isinstance(tool, dict):
         return None

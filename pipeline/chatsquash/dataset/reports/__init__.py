@@ -80,7 +80,7 @@ class ReportModule:
     """Whether its lines contain places of records, which may only be known at the end of the run."""
 
     report: Callable[[Options], Report | None]
-    """Return the report of a run; ``None`` if the options request none."""
+    """Return the report of a run, or ``None`` if the options request none."""
 
 
 _ROOM: Room[ReportModule] = Room(ReportModule, sys.modules[__name__])

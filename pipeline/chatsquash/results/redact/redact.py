@@ -188,7 +188,7 @@ class _Run:
         return line
 
     def _row(self, source: Path, table: ParquetTable, row: Row) -> Cells | None:
-        """Redact the cells of a row; ``None`` if it cannot be searched or the result does not fit the columns."""
+        """Redact a row's cells; return ``None`` if it cannot be searched or the result does not fit the columns."""
         done = self._replace(source, row.number, row.value)
         if done is None:
             return None

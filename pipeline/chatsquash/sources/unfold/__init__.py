@@ -53,7 +53,7 @@ def unfoldings() -> list[Unfolding]:
 
 
 def recognise(head: bytes) -> Unfolding | None:
-    """Return the export format of a file based on its beginning; ``None`` for any other file."""
+    """Return the export format of a file based on its beginning, or ``None`` for any other file."""
     for begins, name in _beginnings(tuple(__path__)):
         if begins(head) and (unfolding := _ROOM.get(name)).fits(head):
             return unfolding

@@ -334,7 +334,7 @@ def _common_length(one: list[bytes], other: list[bytes]) -> int:
 
 
 def _write_message(turn: Turn) -> Object | None:
-    """Write a message; ``None`` if its content is not supported, except for assistant turns with only reasoning."""
+    """Write a message; return ``None`` if its content is unsupported, except in assistant turns with only reasoning."""
     own = own_of(turn, PROVIDER)
     text = text_of(turn.blocks, by_assistant=turn.role == "assistant")
     if turn.role == "user" and own.get("role") == ATTACHMENT:

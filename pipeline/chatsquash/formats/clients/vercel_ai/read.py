@@ -163,7 +163,7 @@ def _prompt_turns(role: str, parts: list[Object]) -> Iterator[Turn]:
 
 
 def _reworded_turn(role: str, part: Object) -> Turn | None:
-    """Load Pydantic AI's retry request or summary, which models see in another wording; ``None`` for other parts."""
+    """Load Pydantic AI's retry request or summary, which models see reworded; return ``None`` for other parts."""
     feedback, data = at(part, METADATA, PYDANTIC, "retry_feedback"), part.get("data")
     if part["type"] == "text" and isinstance(feedback, dict) and string(part, "text"):
         return Turn(role, (Text(part["text"]),), native={PYDANTIC: {"part": feedback}})

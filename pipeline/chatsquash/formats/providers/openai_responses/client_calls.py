@@ -50,7 +50,7 @@ def _is_local(holder: Json) -> bool:
 
 
 def definition(tool: Object) -> Tool | None:
-    """Convert the definition of a built-in tool, which has no schema, to a function; ``None`` for other tools."""
+    """Convert the definition of a built-in tool, which has no schema, to a function; return ``None`` for others."""
     name = _DEFINITION_NAMES.get(string(tool, "type"))
     # OpenAI runs shells in its own containers, and tool search unless the client executes it.
     if name is None or not _is_local(tool) or (name == _SEARCH and tool.get("execution") != "client"):

@@ -90,7 +90,7 @@ def results(blocks: Iterable[Block]) -> dict[str, HostedResult]:
 
 
 def item(call: Block, results: dict[str, HostedResult]) -> Object | None:
-    """Write the item of a hosted call; ``None`` for other blocks, and for calls without the required arguments."""
+    """Write the item of a hosted call; return ``None`` for other blocks and for calls without required arguments."""
     if type(call) is not HostedCall or call.provider != PROVIDER:
         return None
     own, result = writing.native(call, PROVIDER), results.get(call.id)
