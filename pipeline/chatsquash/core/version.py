@@ -46,7 +46,7 @@ def _packages() -> bytes:
 
 
 def _modules(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Yield the modules below a folder in order."""
+    """Yield the modules under a folder in order."""
     # scandir avoids a system call per name.
     with os.scandir(folder) as items:
         entries = sorted(items, key=attrgetter("name"))

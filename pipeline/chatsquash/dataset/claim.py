@@ -29,7 +29,7 @@ def record(names: Iterable[str]) -> bytes:
 
 
 def recorded_files(ours: Folder) -> list[str]:
-    """Return the files that earlier runs wrote, as paths below OUT; raise ``UsageError`` if the record is damaged."""
+    """Return the files that earlier runs wrote, as paths under OUT; raise ``UsageError`` if the record is damaged."""
     try:
         return [validate_name(name) for name in json.loads(ours.read(RECORD))["files"]]
     except FileNotFoundError:

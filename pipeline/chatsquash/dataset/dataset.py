@@ -30,7 +30,7 @@ _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 
 
 def is_public(name: str) -> bool:
-    """Return whether a file below the folder is meant for upload, based on its name."""
+    """Return whether a file under the folder is meant for upload, based on its name."""
     return name in _FILES or name.startswith(_FOLDERS)
 
 

@@ -41,7 +41,7 @@ class StagedFile(Struct):
     """A file before the commit: its final name, and its size in bytes and hash so far."""
 
     name: str
-    """A path below OUT, with parts joined by ``/``."""
+    """A path under OUT, with parts joined by ``/``."""
     size: int = 0
     lines: int = 0
     digest: _Hash = field(default_factory=sha256)
@@ -59,9 +59,9 @@ class StagedFile(Struct):
 class Output:
     """An output folder, locked until it is discarded.
 
-    Files are written below ``OUT/.chatsquash/staging`` and moved to their places by ``commit``, each by one rename and
+    Files are written under ``OUT/.chatsquash/staging`` and moved to their places by ``commit``, each by one rename and
     ``run.json`` last. An interrupted commit of an earlier run is finished first. Files of earlier runs are replaced or
-    removed; no other file is ever changed, and no link below OUT is followed.
+    removed; no other file is ever changed, and no link under OUT is followed.
 
     Raises:
         UsageError: If the folder is not empty and was not written by chatsquash, unless ``force``; if another run is

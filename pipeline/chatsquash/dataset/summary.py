@@ -98,7 +98,7 @@ class Summary:
     passed_over: int = 0
     """Session logs excluded by options."""
     files: list[str] = field(default_factory=list)
-    """Record files, as paths below the output folder."""
+    """Record files, as paths under the output folder."""
     more: str = ""
     """The option that also writes the other conversations of a session; empty if it was set."""
     output: str = ""

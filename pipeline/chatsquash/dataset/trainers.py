@@ -210,7 +210,7 @@ def _mask_problems(trainer: Trainer, options: Options) -> Iterator[str]:
 
 
 def write(options: Options, files: Mapping[str, Sequence[str]], *, has_pairs: bool) -> dict[str, bytes]:
-    """Return the configuration files of the trainer, by paths below the output folder.
+    """Return the configuration files of the trainer, by paths under the output folder.
 
     Args:
         options: The options of the run.

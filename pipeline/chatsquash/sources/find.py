@@ -195,7 +195,7 @@ class _Search(Struct):
                 pending += self._scan(path, name, visited)
 
     def _scan(self, folder: str, below: str, visited: set[str]) -> list[tuple[str, str, os.DirEntry[str]]]:
-        """List a folder in reverse order: the path of each entry, its name below the root, and the entry."""
+        """List a folder in reverse order: the path of each entry, its name under the root, and the entry."""
         real_path = os.path.realpath(folder)
         if real_path in visited or self._is_out(Path(real_path)):
             return []

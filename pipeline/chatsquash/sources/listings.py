@@ -31,7 +31,7 @@ class ListedFile(Struct, frozen=True):
     path: str
     """The URL of the file."""
     name: str
-    """The path below the folder or pattern in the argument."""
+    """The path under the folder or pattern in the argument."""
     size: int
     state: int | None
 
@@ -113,7 +113,7 @@ class Listing(Struct):
             yield _entry(target, status, target.display_url.partition("://")[2])
 
     def _entries_below(self, store: Store, folder: str, folder_url: str) -> Iterator[StoredObject]:
-        """Yield the objects below a folder, without the outputs of earlier runs.
+        """Yield the objects under a folder, without the outputs of earlier runs.
 
         ``folder_url`` is the URL of the folder if all of it is selected, in which case it must not be an output itself.
         """

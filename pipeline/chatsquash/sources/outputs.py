@@ -17,7 +17,7 @@ _HEAD = 1 << 10
 _MARK = b'"chatsquash_version"'
 """A key near the beginning of ``run.json``."""
 _LEVELS = 2
-"""The maximum depth of a file below its output folder."""
+"""The maximum depth of a file under its output folder."""
 
 
 class _File(msgspec.Struct):

@@ -34,7 +34,7 @@ class CommitPlan(Struct):
     """The steps of a commit."""
 
     files: dict[str, int]
-    """Names below OUT with sizes, in the order in which they are moved into place, with ``run.json`` last."""
+    """Names under OUT with sizes, in the order in which they are moved into place, with ``run.json`` last."""
     removals: list[str] = msgspec.field(name="gone")
     """Files written by an earlier run but not by this one."""
     memory: bytes

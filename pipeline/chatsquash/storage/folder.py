@@ -1,4 +1,4 @@
-"""Output folders: the only module in which a name below the output folder becomes a file.
+"""Output folders: the only module in which a name under the output folder becomes a file.
 
 A folder is opened as a descriptor, from which names are resolved part by part without following links. A link that
 replaces a folder or a file, before or during a run, therefore never leads outside the output folder.
@@ -38,7 +38,7 @@ _DEPTH = 64
 
 
 class Folder:
-    """A folder and the operations on files below it; names are relative, with parts joined by ``/``.
+    """A folder and the operations on files under it; names are relative, with parts joined by ``/``.
 
     The path of the outermost folder may contain links, but those of inner folders may not. The folder is opened on
     first use, and reopened in a process to which it is sent.
@@ -58,7 +58,7 @@ class Folder:
         return {**self.__dict__, "_descriptor": None, "_inner": {}}
 
     def folder(self, name: str) -> Folder:
-        """Return a folder below this one, which need not exist yet."""
+        """Return a folder under this one, which need not exist yet."""
         return self._inner.setdefault(name, Folder(self.path / name, self, name))
 
     @property
@@ -226,7 +226,7 @@ class Folder:
             os.unlink(last, dir_fd=folder)
 
     def remove_folder(self, name: str = "") -> None:
-        """Remove an empty folder below this one, or this one."""
+        """Remove an empty folder under this one, or this one."""
         if name:
             with self.parent_of(name) as (folder, last):
                 os.rmdir(last, dir_fd=folder)
@@ -256,7 +256,7 @@ class Folder:
 
 
 def validate_name(name: Any) -> str:
-    """Return a name from an untrusted source if it stays below the folder; otherwise raise ``ValueError``.
+    """Return a name from an untrusted source if it stays under the folder; otherwise raise ``ValueError``.
 
     Names in journal folders are also rejected.
     """

@@ -76,7 +76,7 @@ class ShardReport:
 def convert_shard(
     out: Path | str, shard: Shard, run_options: Options, observer: Observer | None = None, processes: int | None = None
 ) -> ShardReport:
-    """Convert the logs of a shard, as listed below an output folder.
+    """Convert the logs of a shard, as listed under an output folder.
 
     Args:
         out: The output folder, or its URL in a store.

@@ -71,7 +71,7 @@ def divide(
     options: Options,
     count: int,
 ) -> DivisionReport:
-    """Divide session logs into shards, and write the listing below an output folder.
+    """Divide session logs into shards, and write the listing under an output folder.
 
     The listing depends only on the logs with their sizes and times, the options and the number of shards. If it equals
     an existing one byte for byte, converted shards are kept; otherwise the existing listing is removed with its shards.

@@ -175,7 +175,7 @@ def describe(options: Options) -> dict[str, Any]:
 
 
 def read(place: Place) -> Listing:
-    """Read the listing below an output folder.
+    """Read the listing under an output folder.
 
     Raises:
         UsageError: The listing is missing, cannot be read, is invalid, or was written by another build of chatsquash.

@@ -121,7 +121,7 @@ class Place(Protocol):
 
 
 class FolderPlace:
-    """A folder below an output folder; no link in it is followed."""
+    """A folder under an output folder; no link in it is followed."""
 
     can_copy = True
 

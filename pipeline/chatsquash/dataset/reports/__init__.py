@@ -19,7 +19,7 @@ from chatsquash.core.registry import Room
 from chatsquash.dataset.choice import Selection
 
 ReportLine = tuple[str, bytes]
-"""A file of a report, as a path below the output folder, and a line without its line feed."""
+"""A file of a report, as a path under the output folder, and a line without its line feed."""
 
 
 class ProcessedSession(NamedTuple):
@@ -73,7 +73,7 @@ class ReportModule:
     """The declarations of a report's module."""
 
     FILES: tuple[str, ...]
-    """Paths below the output folder."""
+    """Paths under the output folder."""
     WHOLE: bool
     """Whether the files are written completely by ``render`` instead of line by line."""
     PLACES: bool

@@ -90,7 +90,7 @@ class Preset:
     TRAINERS: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The trainers that read the preset, each with the values of ``--loss`` that it supports."""
     extra_files: Callable[[list[str], Mapping[str, Sequence[str]]], dict[str, bytes]] | None = None
-    """Returns additional files by name, given the dataset's files and those of each split as paths below its folder."""
+    """Returns additional files by name, given the dataset's files and those of each split as paths under its folder."""
 
 
 def choices(options: Options) -> Choices:

@@ -54,7 +54,7 @@ class Store(Protocol):
         """Return the object with a key, or ``None`` if it does not exist, even if the key is a prefix of others."""
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """Yield all objects below a folder, page by page and unordered; ``""`` stands for the entire store."""
+        """Yield all objects under a folder, page by page and unordered; ``""`` stands for the entire store."""
 
     def inside(self, folder: str) -> Iterable[str]:
         """Return the keys directly in a folder."""
