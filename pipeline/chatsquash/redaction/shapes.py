@@ -202,9 +202,9 @@ class Words:
         return bool(self._any.search(lower))
 
     def places(self, text: Bytes) -> list[tuple[int, str]]:
-        """Return the offset of each word in a text, in order; words may overlap."""
+        """Return the offset of each word in a text, in order; words that contain others come last."""
         lower = text.lower
-        places = self._find(lower)
+        places = sorted(self._find(lower))
         places += [
             (at - offset, longer)
             for at, word in places
@@ -212,7 +212,6 @@ class Words:
             for offset, longer, data in self._longer_words[word]
             if at >= offset and lower.startswith(data, at - offset)
         ]
-        places.sort()
         return places
 
 
