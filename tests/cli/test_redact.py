@@ -361,10 +361,10 @@ def test_one_file_may_become_one_file_compressed_as_its_name_says(command):
 
 
 @cases("given, why",
-    ("nothing is named", "in.jsonl -o out", "nothing to replace: choose with --redact, for example --redact secrets,emails"),
+    ("nothing is named", "in.jsonl -o out", "nothing to replace; add --redact, for example --redact secrets,emails"),
     ("none is named", "in.jsonl -o out --redact none", "nothing to replace"),
     ("an unknown kind", "in.jsonl -o out --redact keys", "--redact keys: unknown value; expected one of secrets"),
-    ("a file that is there", "in.jsonl -o there --redact secrets", "there/in.jsonl: already exists; --force replaces it"),
+    ("a file that is there", "in.jsonl -o there --redact secrets", "there/in.jsonl: already exists; add --force to replace it"),
     ("the input itself", "in.jsonl -o . --redact secrets --force", "the input would be replaced"),
     ("a folder in what is read", "folder -o folder/out --redact secrets", "folder/out: is inside the input folder"),
     ("two files of one name", "in.jsonl folder/in.jsonl -o out --redact secrets", "in.jsonl: several inputs would take this place"),

@@ -278,7 +278,7 @@ def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(here, command, monkeypat
     monkeypatch.setattr(module, "discover", replaced)
     assert command("convert", "logs").code == 3
     assert of("logs/hostile.jsonl") == [
-        ("unreadable-log", "the log cannot be read (it is not a regular file): check the file and its permissions")
+        ("unreadable-log", "the log cannot be read (not a regular file): check the file and its permissions")
     ]
 
 

@@ -30,7 +30,7 @@ WRONG = [
     (
         {"from_format": "chat"},
         (
-            "from_format 'chat': unknown value; did you mean chatgpt? expected one of gemini, gemini_interactions, openai_responses, anthropic, bedrock, ollama, "
+            "from_format 'chat': unknown value; did you mean chatgpt? Expected one of gemini, gemini_interactions, openai_responses, anthropic, bedrock, ollama, "
             "openai_chat, aider, antigravity, atif, batch, chatgpt, claude_ai, claude_code, cline, cline_sdk, clippy, codex, "
             "continue_dev, copilot_cli, crush, cursor, droid, gemini_cli, goose, hermes, inspect_ai, kimi_cli, "
             "kimi_code, mini_swe_agent, model_messages, open_webui, openai_agents, openclaw, opencode, openhands, otel, "
@@ -41,7 +41,7 @@ WRONG = [
     ({"tool_ids": True}, "tool_ids True: unknown value; expected one of keep, short9"),
     ({"preset": "hf", "json_tool_calls": True}, "json_tool_calls=True has no effect with preset='hf'; use only one of them"),
     ({"unpaired": "drop"}, "unpaired 'drop': unknown value; expected one of refuse, cut, close"),
-    ({"cleanup": ("claude_code",)}, "cleanup 'claude_code': unknown value; did you mean claude-code? expected one of goose, claude-code"),
+    ({"cleanup": ("claude_code",)}, "cleanup 'claude_code': unknown value; did you mean claude-code? Expected one of goose, claude-code"),
     ({"cleanup": ("cline",)}, "cleanup 'cline': unknown value; expected one of goose, claude-code"),
     ({"cleanup": "goose"}, "cleanup='goose': expected a tuple, not a string; write cleanup=('goose',)"),
     ({"media": "fetch"}, "media 'fetch': unknown value; expected one of text, drop, refuse, keep"),

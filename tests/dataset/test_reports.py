@@ -220,7 +220,7 @@ def test_a_filtered_finding_more_or_less_is_found(here):
     run = json.loads(path.read_bytes())
     run["counts"]["filtered_findings"]["info"]["filtered"] = 2
     path.write_text(json.dumps(run))
-    assert verify(Path("out")).problems == ["out/run.json: counts 2 filtered findings info, but the reports have 1"]
+    assert verify(Path("out")).problems == ["out/run.json: counts 2 filtered info findings, but the reports have 1"]
 
 
 def test_a_run_that_stops_leaves_no_file_open(tmp_path):

@@ -120,10 +120,10 @@ HOSTILE = [
     (changed, "`chatsquash verify out` lists all changes"),
     (grown, "`chatsquash verify out` lists all changes"),
     (missing, "cannot be read (No such file or directory); convert again (`chatsquash verify out` lists all changes)"),
-    (linked, "cannot be read (it is a link, which is not followed)"),
+    (linked, "cannot be read (symbolic links are not followed)"),
     (linked_folder, "cannot be read"),
     (linked_card, "README.md: cannot be read (it is a link"),
-    (pipe, "cannot be read (it is not a regular file)"),
+    (pipe, "cannot be read (not a regular file)"),
     (above, "not a run.json of chatsquash (ValueError: ../secret)"),
     (above_data, "not a run.json of chatsquash (ValueError: data/../../secret)"),
     (absolute, "not a run.json of chatsquash (ValueError: /"),
@@ -131,7 +131,7 @@ HOSTILE = [
     (odd, "not a run.json of chatsquash (ValueError: data/a\\nb)"),
     (no_card, "out: no dataset card; convert again"),
     (no_records, "out: no records in data/, which is all that push uploads; convert with --format"),
-    (no_manifest, "out/run.json: cannot be read, no run was finished there"),
+    (no_manifest, "out/run.json: cannot be read (no run was finished there"),
     (no_list, "not a run.json of chatsquash"),
 ]
 

@@ -384,8 +384,8 @@ def test_the_session_that_is_named_is_shown_alone(here, command, named, lines):
 @pytest.mark.parametrize(
     ("named", "why"),
     [
-        ("s", "several sessions begin with 's': 's1', 's10'; pass a longer part of the id"),
-        ("x", "no session begins with 'x', and there is no such file"),
+        ("s", "several sessions begin with 's': 's1', 's10'; use a longer part of the id"),
+        ("x", "no session id begins with 'x', and no such file exists"),
     ],
 )
 def test_an_id_that_names_no_session_or_several_is_refused(here, command, named, why):

@@ -13,7 +13,7 @@ from chatsquash.results.output import LONGEST
 from tests.conftest import assistant, cases, log_line, write_log
 
 TABLE, FOUND = "reports/sessions.jsonl", "reports/findings.jsonl"
-WRONG = "is not as chatsquash wrote it|was not written by this version of chatsquash|no session table of this version"
+WRONG = "invalid content|was not written by this version of chatsquash|no session table of this version"
 
 
 @pytest.fixture(scope="module")
@@ -145,13 +145,13 @@ def test_files_of_others_beside_the_records_are_not_read(out):
 def test_a_line_without_end_is_refused(out, monkeypatch):
     assert LONGEST >= 1 << 28
     monkeypatch.setattr("chatsquash.results.output.LONGEST", 100)
-    with pytest.raises(UsageError, match="is not as chatsquash wrote it"):
+    with pytest.raises(UsageError, match="invalid content"):
         report(out)
 
 
 def test_a_number_of_very_many_digits_is_refused(out):
     (out / "reports/tools.csv").write_text(f"tool,sessions,calls,failed,unanswered\na,1,{'9' * 6000},0,0\n")
-    with pytest.raises(UsageError, match="is not as chatsquash wrote it"):
+    with pytest.raises(UsageError, match="invalid content"):
         report(out)
 
 

@@ -2,11 +2,15 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
+
+import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.accounting import WHY
 from chatsquash.pages.report import report
 from chatsquash.pages.report.charts import Bar, Chart, _ticks, figure
+from chatsquash.pages.report.sessions import _outcome_sentences
 from tests.conftest import assistant, cases, log_line, write_log
 
 
@@ -62,6 +66,15 @@ def test_of_several_records_the_main_one_is_shown_and_the_others_are_named(tmp_p
         told["2"] == f"earlier than the entry that became the record; also used for {other}; {other} contains its reply"
     )
     assert told["4"] == "this entry became the record; the record contains its reply"
+
+
+@pytest.mark.parametrize(("count", "listed", "end"), [(5, 5, "r4"), (12, 12, "r11"), (15, 12, "r11 and 3 more")])
+def test_the_number_of_records_that_are_not_listed_is_never_negative(count, listed, end):
+    entry = {"outcome": "selected", "reason": "", "others": [f"r{n}" for n in range(count)], "replies": []}
+    _, said = _outcome_sentences(SimpleNamespace(record="r", place="r"), entry)
+    assert said.startswith("also used for r0, ")
+    assert said.count(", ") == listed - 1
+    assert said.endswith(f", {end}")
 
 
 def test_with_one_record_entries_are_told_by_where_they_stand(tmp_path):

@@ -85,10 +85,10 @@ def test_a_folder_stands_for_its_record_files_or_for_those_in_data(tmp_path):
 
 @cases(
     "name, data, message",
-    ("a.jsonl.gz", b"no gzip", "cannot be read (it is not compressed, despite its suffix)"),
+    ("a.jsonl.gz", b"no gzip", "cannot be read (not compressed, despite its suffix)"),
     ("a.jsonl.gz", gzip.compress(os.urandom(9999))[:-100], "cannot be read (the compressed data ends early)"),
     ("a.jsonl.gz", gzip.compress(TEXT)[:20] + b"\0" * 99, "cannot be read ("),
-    ("a.jsonl.zst", b"no zstd", "cannot be read (it is not compressed, despite its suffix)"),
+    ("a.jsonl.zst", b"no zstd", "cannot be read (not compressed, despite its suffix)"),
     ("a.jsonl.zst", zstandard.compress(TEXT)[:-5], "cannot be read (the compressed data ends early)"),
     ("a.parquet", b"no parquet", "cannot be read ("),
     ("a.parquet", b"", "cannot be read ("),

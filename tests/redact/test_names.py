@@ -76,7 +76,7 @@ WRONG = [
     (b"", "the file lists no name"),
     (b"# none\n\n", "the file lists no name"),
     (b"\xff", "the file is not valid UTF-8"),
-    (b"Ana\n--", "--redact names, line 2: a name has a letter or a digit"),
+    (b"Ana\n--", "--redact names, line 2: a name must have a letter or a digit"),
 ]
 
 

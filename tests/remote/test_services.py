@@ -160,8 +160,8 @@ def test_a_server_without_ranges_gives_small_files_only(web):
 
 @cases(
     "path, listed, said",
-    ("/none.jsonl", b"", "names no file; folders cannot be listed there"),
-    ("/folder/", b"", "names no file; folders cannot be listed there"),
+    ("/none.jsonl", b"", "not the URL of a file; folders cannot be listed there"),
+    ("/folder/", b"", "not the URL of a file; folders cannot be listed there"),
     ("/list.txt", b"/etc/passwd", r"list\.txt:1: expected a URL that begins with http://"),
     ("/list.txt", b"# x\nfile:///etc/passwd", r"list\.txt:2: expected a URL"),
     ("/list.txt", b"http://user:hidden@localhost/x.jsonl", "contains credentials"),

@@ -191,4 +191,4 @@ def test_a_manifest_of_more_bytes_than_any_has_is_not_read(damaged, command, arg
     assert_in_words(done := command(*arguments))
     if arguments[0] != "show":  # which needs no manifest
         assert done.code == 2
-        assert "run.json: cannot be read, it has more than 2,147,483,648 bytes" in done.err
+        assert "run.json: cannot be read (file is larger than 2,147,483,648 bytes)" in done.err

@@ -38,7 +38,7 @@ def test_a_record_is_named_by_number_session_or_place(out, which, text):
     "which, problem",
     ("4", "no record 4; it has 3"),
     ("0", "no record 0; it has 3"),
-    ("s", r"several sessions begin with 's': 's1', 's2'; pass a longer part of the id"),
+    ("s", r"several sessions begin with 's': 's1', 's2'; use a longer part of the id"),
     ("t", "no record 't'; pass a number, FILE:ROW or a session id"),
 )
 def test_what_names_no_record_is_an_error(out, which, problem):
@@ -59,13 +59,13 @@ def test_a_session_is_read_from_where_the_table_says_in_every_packing(here, pack
 
 @cases(
     "change, why",
-    ("no JSON", lambda line: "{", "is not as chatsquash wrote it"),
-    ("no session", lambda line: {"file": None}, "is not as chatsquash wrote it"),
-    ("a row that is a text", lambda line: {**line, "row": "1"}, "is not as chatsquash wrote it"),
+    ("no JSON", lambda line: "{", "invalid content"),
+    ("no session", lambda line: {"file": None}, "invalid content"),
+    ("a row that is a text", lambda line: {**line, "row": "1"}, "invalid content"),
     ("a file without a row", lambda line: {**line, "row": None}, "has no record"),
-    ("an offset that is a text", lambda line: {**line, "offset": "3"}, "is not as chatsquash wrote it"),
+    ("an offset that is a text", lambda line: {**line, "offset": "3"}, "invalid content"),
     ("an offset within a line", lambda line: {**line, "offset": 3}, "no line begins there"),
-    ("a file that is a number", lambda line: {**line, "file": 3}, "is not as chatsquash wrote it"),
+    ("a file that is a number", lambda line: {**line, "file": 3}, "invalid content"),
     ("a file elsewhere", lambda line: {**line, "file": "../secret.jsonl"}, "cannot be read"),
 )
 def test_a_table_that_leads_nowhere_is_an_error(out, here, change, why):
@@ -81,7 +81,7 @@ def test_no_link_in_a_result_is_followed(out, here):
     (file,) = Path(out).glob("*.jsonl")
     file.rename(here / "moved.jsonl")
     file.symlink_to(here / "moved.jsonl")
-    with pytest.raises(UsageError, match="it is a link, which is not followed"):
+    with pytest.raises(UsageError, match="symbolic links are not followed"):
         show(out, "s1")
 
 

@@ -154,7 +154,7 @@ def test_every_shape_is_counted_alike(written, name):
 @cases(
     "value, reason",
     ({"conversations": {}}, "conversations is an object"),
-    ({"conversations": ["x"]}, "conversations[0] is not an object with from and value that sharegpt knows"),
+    ({"conversations": ["x"]}, "conversations[0] is not an object with a from and a value that sharegpt supports"),
     ({"conversations": [{"from": "nobody", "value": "x"}]}, "conversations[0] is not an object"),
     ({"conversations": [{"from": "gpt", "value": None}]}, "conversations[0] is not an object"),
 )

@@ -58,28 +58,28 @@ FOR = "[[for]]\n"
 BOTH = [
     ("no TOML", FOR + "agent = x", "f: not valid TOML (Invalid value (at line 2, column 9))"),
     ("a member that is not known", FOR + "include = 'x'", "f: [[for]] 1: unknown key 'include'; use agent, version, tools or system"),
-    ("what stands outside", FOR + "tools = '[]'\n[other]\n", "f: 'other' is outside of [[for]]; move it below one"),
-    ("an agent that is not known", FOR + "agent = 'claude'", "f: [[for]] 1: unknown agent 'claude'; did you mean claude_ai or claude_code? expected one of gemini, "),
-    ("an agent that is no text", FOR + "agent = 5", "f: [[for]] 1: agent is a number; write a text in quotes"),
+    ("what stands outside", FOR + "tools = '[]'\n[other]\n", "f: 'other' is outside [[for]]; move it below one"),
+    ("an agent that is not known", FOR + "agent = 'claude'", "f: [[for]] 1: unknown agent 'claude'; did you mean claude_ai or claude_code? Expected one of gemini, "),
+    ("an agent that is no text", FOR + "agent = 5", "f: [[for]] 1: agent is a number; write a string in quotes"),
     ("a version of no agent", FOR + "version = '1'", "f: [[for]] 1 has a version but no agent; add the agent"),
     ("two tables for the same logs", FOR + "system = 'x'\n" + FOR + "system = 'y'", "f: [[for]] 2 is for the same logs as [[for]] 1; give each a different agent or version"),
-    ("a system prompt that is none", FOR + "system = ''", "f: [[for]] 1: system is empty; write a text in quotes"),
+    ("a system prompt that is none", FOR + "system = ''", "f: [[for]] 1: system is empty; write a string in quotes"),
     ("definitions that are no JSON", FOR + "tools = '['", "f: [[for]] 1: tools is not valid JSON; write a list of definitions"),
     ("definitions that are no list", FOR + "tools = '{}'", "f: [[for]] 1: tools is an object; write a list of definitions"),
     ("no definitions", FOR + "tools = []", "f: [[for]] 1: tools is an empty list; write a list"),
     ("a definition that is none", FOR + "tools = [{name = 'a'}, 'b']", "f: [[for]] 1: tools: definition 2 is a string; write an object"),
     ("a date", FOR + "tools = [{name = 2026-01-01}]", "f: [[for]] 1: tools has a date or a number that JSON does not support"),
     ("no number", FOR + "tools = [{name = inf}]", "f: [[for]] 1: tools has a date or a number that JSON does not support"),
-    ("no UTF-8", FOR.encode() + b"\xff", "f:2: is not valid UTF-8; save it as UTF-8"),
+    ("no UTF-8", FOR.encode() + b"\xff", "f:2: not valid UTF-8; save it as UTF-8"),
     ("a file that is too large", FOR + "#" * supplied_definitions.MAX_SIZE, "f: is larger than 16 MiB"),
     ("brackets without end", FOR + "tools = " + "[" * 100_000, "f: cannot be parsed as TOML"),
-    ("a key without end", FOR + "a." * 1_000_000 + "b = 1", "f:2: has a key with more than 32 parts"),
-    ("one of quoted parts", FOR + '"a b" . \'c\'.' * 500_000 + "b = 1", "f:2: has a key with more than 32 parts"),
+    ("a key without end", FOR + "a." * 1_000_000 + "b = 1", "f:2: a key has more than 32 parts"),
+    ("one of quoted parts", FOR + '"a b" . \'c\'.' * 500_000 + "b = 1", "f:2: a key has more than 32 parts"),
     ("a number without end", FOR + "tools = " + "1" * 10_000, "f: cannot be parsed as TOML"),
     ("an escape to the terminal", FOR + "\x1b[2J", "f: not valid TOML (Invalid statement (at line 2, column 1))"),
 ]  # fmt: skip
 WRONG_TOOLS = [
-    ("neither", "agent = 'x'", "f: is neither a JSON list of definitions nor tables that begin with [[for]]"),
+    ("neither", "agent = 'x'", "f: neither a JSON list of definitions nor tables that begin with [[for]]"),
     ("an empty file", "", "f: is neither"),
     ("an object", "{}", "f is an object; write a list of definitions as in a request"),
     ("brackets without end", "[" * 100_000, "f: is neither"),
@@ -87,7 +87,7 @@ WRONG_TOOLS = [
 ]
 WRONG_SYSTEM = [
     ("an empty file", " \n", "f: is empty; write a system prompt, or tables"),
-    ("no UTF-8", b"a\n\xff", "f:2: is not valid UTF-8; save it as UTF-8"),
+    ("no UTF-8", b"a\n\xff", "f:2: not valid UTF-8; save it as UTF-8"),
     ("tables without one", FOR + f"tools = '{SPELLED}'", "f: no [[for]] has system; add it, or omit the option"),
 ]
 WRONG = [

@@ -80,7 +80,7 @@ def test_the_next_run_finishes_what_a_killed_one_began(here, monkeypatch, name, 
 
 def test_a_run_without_force_finishes_it_too_and_then_refuses_what_is_there(here, monkeypatch):
     killed_at(monkeypatch, here, "c")
-    with pytest.raises(UsageError, match=r"a: already exists; replace it with --force$"):
+    with pytest.raises(UsageError, match=r"a: already exists; add --force to replace it$"):
         run(here, "more", force=False)
     assert tree(here) == {**{name: b"new" * len(name) for name in NAMES}, "in": None}
 

@@ -196,7 +196,7 @@ def test_hashes_of_a_redaction_replace_no_dataset_and_no_link(here, command):
     (here / "link").symlink_to("target")
     redact = ("redact", "a.jsonl", "--redact", "emails", "--output", "out", "--write-known")
     refused = command(*redact, "a.jsonl")
-    assert (refused.code, refused.err) == (2, "error: --write-known a.jsonl: is a dataset; name another file\n")
+    assert (refused.code, refused.err) == (2, "error: --write-known a.jsonl: is a dataset; choose another file\n")
     assert command(*redact, "link").err == "error: link: cannot be written (exists and is not a regular file)\n"
     assert not Path("out").exists()
     assert json.loads((here / "a.jsonl").read_text()) == RECORD

@@ -119,7 +119,9 @@ for name in ("fcntl", "resource", "pwd", "grp"):
 for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "pread", "pwrite"):
     delattr(os, name)
 """
-_SENTENCE = "by calls of POSIX systems, and fcntl is missing here; run it on Linux or macOS, on Windows in WSL"
+_SENTENCE = (
+    "by calls of POSIX systems, and fcntl is missing on this system; run it on Linux or macOS, on Windows in WSL"
+)
 
 
 def elsewhere(program: str, *arguments: str, at: Path) -> subprocess.CompletedProcess:

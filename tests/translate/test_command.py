@@ -110,7 +110,7 @@ not linked      1  calls without a result
     )
     found = command("translate", "a.json", "--to", "openai_chat", "-o", "strict", "--lossless")
     assert found.code == 1
-    assert "a: ignored: tools that the service runs; without --lossless the rest is written" in found.err
+    assert "a: ignored: tools that the service runs; remove --lossless to write the rest" in found.err
     assert not Path("strict").exists()
 
 
@@ -265,7 +265,7 @@ def test_lossless_refuses(command):
     put("b.json", THOUGHTFUL)
     code, out, err = command("translate", "a.json", "b.json", "--to", "portable", "-o", "out", "--lossless")
     assert (code, out) == (1, "")
-    assert err == ("error: b: portable does not support turns[1].blocks[0]; without --lossless the rest is written\n")
+    assert err == ("error: b: portable does not support turns[1].blocks[0]; remove --lossless to write the rest\n")
     assert not Path("out").exists()
 
 
@@ -279,7 +279,7 @@ def test_force_replaces(command):
     put("a.json", BODY)
     put("out/a.json", 1)
     code, _, err = command("translate", "a.json", "--to", "gemini", "-o", "out")
-    assert (code, err) == (2, "error: out/a.json: already exists; replace it with --force\n")
+    assert (code, err) == (2, "error: out/a.json: already exists; add --force to replace it\n")
     assert Path("out/a.json").read_text() == "1\n"
     assert command("translate", "a.json", "--to", "gemini", "-o", "out", "--force").code == 0
     assert "contents" in Path("out/a.json").read_text()
@@ -312,7 +312,7 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
     ("an unknown format to write", ["a.json", "--to", "nope", "-o", "out"], "error: nope: unknown format; expected one of"),
     ("an unknown format to read", ["a.json", "--to", "gemini", "--from", "no", "-o", "out"], "no: unknown format"),
     ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: can be read but not written; expected one of"),
-    ("nearly a format", ["a.json", "--to", "antropic", "-o", "out"], "error: antropic: unknown format; did you mean anthropic? expected one of gemini"),
+    ("nearly a format", ["a.json", "--to", "antropic", "-o", "out"], "error: antropic: unknown format; did you mean anthropic? Expected one of gemini"),
     ("no such file", ["b.json", "--to", "gemini", "-o", "out"], "error: b.json: cannot be read (No such file"),
     ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is not JSON"),
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
@@ -320,7 +320,7 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
     ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1: steps is a number"),
     ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: files with the suffix .bz2 can be read but not written; use .gz or .zst"),
     ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing to send: only system messages remain"),
-    ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),
+    ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations; print them with --jsonl, or choose a folder with --output"),
     ("a place that is a file", ["a.json", "--to", "gemini", "-o", "x.json/y"], "error: x.json"),
 )  # fmt: skip
 def test_wrong_use_is_said_and_nothing_is_written(command, arguments, expected):

@@ -253,7 +253,7 @@ def test_wrong_input(value, name, expected):
 
 
 def test_a_file_without_a_conversation_is_an_error():
-    with pytest.raises(UsageError, match=r"^codex: it contains no conversation$"):
+    with pytest.raises(UsageError, match=r"^codex: no conversation found$"):
         load_all([{"timestamp": "t", "type": "session_meta", "payload": {"id": "s"}}])
 
 

@@ -80,7 +80,7 @@ def test_a_link_to_a_file_is_replaced_and_not_what_it_leads_to(inputs):
 
 @cases("place, jsonl", ("", False), ("", True), (".", True), ("/", True), ("..", True), ("new/..", False))
 def test_a_place_without_a_name_is_refused(inputs, place, jsonl):
-    with pytest.raises(UsageError, match=r"names no file and no folder|is not a regular file"):
+    with pytest.raises(UsageError, match=r"neither a file nor a folder|not a regular file"):
         translate(place, jsonl=jsonl, force=True)
     assert os.listdir() == ["in"]
 

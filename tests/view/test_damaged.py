@@ -106,7 +106,7 @@ def test_lines_that_do_not_belong_together_are_said(out, name, damage):
     (out / name).write_bytes(b"\n".join(damage(lines)) + b"\n")
     answer = looked_at(out)[0]
     assert answer.status_code == 404
-    assert f"{name}: was not written by this version of chatsquash" in markup.said(answer.text)
+    assert f"{name}: file was not written by this version of chatsquash" in markup.said(answer.text)
 
 
 @pytest.mark.parametrize("name", [SESSIONS, FINDINGS])
@@ -116,11 +116,11 @@ def test_a_link_or_a_folder_in_the_place_of_a_report_is_said(out, name, tmp_path
     (out / name).symlink_to(tmp_path / "secret")
     first = looked_at(out)[0]
     assert first.status_code == 404
-    assert f"{name}: cannot be read (it is a link, which is not followed)" in markup.said(first.text)
+    assert f"{name}: cannot be read (symbolic links are not followed)" in markup.said(first.text)
     (out / name).unlink()
     (out / name).mkdir()
     try:
-        assert "it is a folder" in looked_at(out)[0].text
+        assert "is a folder" in looked_at(out)[0].text
     finally:
         (out / name).rmdir()
 

@@ -388,7 +388,7 @@ def test_the_beginning_of_an_id_leads_to_its_session(here, two, which, is_result
 
 WRONG = {
     "that several sessions have": ("9f3", "several sessions begin with '9f3': '9f3c-one', '9f3d-two'"),
-    "that no session has": ("nothing", "no session begins with 'nothing', and there is no such file"),
+    "that no session has": ("nothing", "no session id begins with 'nothing', and no such file exists"),
 }
 
 

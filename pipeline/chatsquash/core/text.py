@@ -142,8 +142,8 @@ def hint(name: str, known: Iterable[str]) -> str:
 
     names = [*known]
     near = get_close_matches(name, names, 3, _ALIKE)
-    question = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{question}expected one of {', '.join(names)}"
+    question, expected = (f"did you mean {' or '.join(near)}? ", "Expected") if near else ("", "expected")
+    return f"{question}{expected} one of {', '.join(names)}"
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:

@@ -203,7 +203,7 @@ def _select_session(inspected: Iterable[_Inspected], session: str) -> Iterator[_
                 same.append(each)
     session_id = one_session(candidates, session, "inspect")
     if session_id is None:
-        raise UsageError(f"no session begins with {quote(session)}, and there is no such file")
+        raise UsageError(f"no session id begins with {quote(session)}, and no such file exists")
     yield from candidates[session_id]
 
 

@@ -107,7 +107,7 @@ def _lines(path: Path) -> Iterator[DatasetRow]:
     # A pipe cannot be reopened or decompressed, so it is read directly.
     with open_file(path, UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
         if path.suffix.lower() in KINDS and not isinstance(file, ExpandedFile) and path.stat().st_size:
-            raise UsageError(f"{path}: cannot be read (it is not compressed, despite its suffix)")
+            raise UsageError(f"{path}: cannot be read (not compressed, despite its suffix)")
         yield from lines_of(path, file)
 
 

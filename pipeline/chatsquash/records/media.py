@@ -111,12 +111,12 @@ def picture(part: Json) -> Picture:
     kind = chat.media_type(part)
     url = _url(part) if isinstance(part, dict) and kind in _IMAGES else None
     if url is None:
-        raise NoPictureError(f"a part of type {kind} is not an image with its data")
+        raise NoPictureError(f"a part of type {kind} is not an embedded image")
     data_url = parts.DATA_URL.fullmatch(url)
     if data_url is None:
         if url.startswith("data:"):
             raise NoPictureError("an image has a data URL that is not valid base64")
-        raise NoPictureError("an image is at an address, and nothing is fetched")
+        raise NoPictureError("an image is a URL, and URLs are not fetched")
     return _decode(data_url[2])
 
 
@@ -136,7 +136,7 @@ def _url(part: dict[str, Any]) -> str | None:
 
 def _decode(data: str) -> Picture:
     if len(data) // 4 * 3 > _MAX_IMAGE:
-        raise NoPictureError(f"an image has more than {_MAX_IMAGE >> 20} MiB")
+        raise NoPictureError(f"an image is larger than {_MAX_IMAGE >> 20} MiB")
     image = parts.decode_base64(parts.standard_base64("".join(data.split())))
     if image is None:
         raise NoPictureError("the data of an image is not valid base64")

@@ -74,7 +74,7 @@ def read(folder: Folder, place: Place) -> bytes:
 def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tuple[Place, bytes]]:
     """Yield the JSON of records in file order; raise the same errors as ``read``."""
     if not is_dataset(folder.path / name):
-        raise UsageError(f"{name}: is not a file of records")
+        raise UsageError(f"{name}: not a file of records")
     in_order = sorted(places, key=attrgetter("row"))
     if _is_parquet(name):
         yield from ((place, _text(folder, place)) for place in in_order)
@@ -107,7 +107,7 @@ def open_records(folder: Folder, name: str) -> io.FileIO:
     kind = recognise(os.pread(file.fileno(), HEAD, 0))
     if kind is None:
         file.close()
-        raise UsageError(f"{name}: is not compressed, despite its suffix")
+        raise UsageError(f"{name}: not compressed, despite its suffix")
     return ExpandedFile(file, kind, UNBOUNDED)  # type: ignore[return-value]
 
 
@@ -153,22 +153,22 @@ def _line(file: BinaryIO, place: Place) -> bytes:
         raise UsageError(f"{place}: no line begins there; {_ADVICE}")
     line = file.readline(LONGEST + 1)
     if not line:
-        raise UsageError(f"{place}: does not exist; {_ADVICE}")
+        raise UsageError(f"{place}: no such record; {_ADVICE}")
     if len(line) > LONGEST:
-        raise UsageError(f"{place}: is longer than {LONGEST >> 20} MiB")
+        raise UsageError(f"{place}: line is longer than {LONGEST >> 20} MiB")
     return line.removesuffix(b"\n")
 
 
 def _text(folder: Folder, place: Place) -> bytes:
     text = row_text(_cells(folder, place, COLUMNS))
     if len(text) > LONGEST:
-        raise UsageError(f"{place}: is longer than {LONGEST >> 20} MiB")
+        raise UsageError(f"{place}: line is longer than {LONGEST >> 20} MiB")
     return text
 
 
 def _checked_row(row: DatasetRow, name: str) -> DatasetRow:
     if len(row.data) > LONGEST:
-        raise UsageError(f"{name}:{row.number}: is longer than {LONGEST >> 20} MiB")
+        raise UsageError(f"{name}:{row.number}: line is longer than {LONGEST >> 20} MiB")
     return row
 
 
@@ -204,5 +204,5 @@ def _cells(folder: Folder, place: Place, columns: tuple[str, ...]) -> dict[str, 
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{place.file}: cannot be read ({error_text(problem)})") from None
     if names and not selected.height:
-        raise UsageError(f"{place}: does not exist; {_ADVICE}")
+        raise UsageError(f"{place}: no such record; {_ADVICE}")
     return selected.row(0, named=True) if names else {}

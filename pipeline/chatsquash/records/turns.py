@@ -219,7 +219,7 @@ class _TurnReader:
             call = {**call, "type": "function", "custom": None, "function": function}
         name = chat.call_name(call) if isinstance(call, dict) else None
         if name is None or call.get("type") not in ("function", "", None):
-            raise CannotHoldError(shapes.unsupported_shape("a call is not a call of a function with a name", at))
+            raise CannotHoldError(shapes.unsupported_shape("a tool call has no function with a name", at))
         function = call["function"]
         if len(call) > 3 or len(function) > 2:
             self._note_unknown(call, ("id", "type", "function", "index"))
@@ -362,7 +362,7 @@ def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[An
         if is_medium:
             content_parts += map(_picture, run_parts)
             if role == "tool":
-                raise RefusedMediaError("a result has an image, and trainers only read images in messages of the user")
+                raise RefusedMediaError("a result has an image, but trainers only read images in user messages")
             continue
         notes.dropped.update(f"parts of type {kind}" for kind in _kinds(run_parts, role))
         if text := chat.join(run_parts, role == "assistant"):

@@ -70,7 +70,7 @@ class ValueList:
         if line.startswith(_HASH):
             digest = line.removeprefix(_HASH).strip().lower()
             if not _HEX.fullmatch(digest):
-                raise UsageError(f"{place}: is not a SHA-256 of 64 hexadecimal digits")
+                raise UsageError(f"{place}: not a SHA-256 hash with 64 hexadecimal digits")
             self.hashes.add(digest)
         elif line.startswith(_PATTERN):
             regex = line.removeprefix(_PATTERN)

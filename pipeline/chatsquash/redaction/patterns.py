@@ -26,7 +26,7 @@ def pattern(name: str, regex: str) -> Finder:
         UsageError: The name is invalid, or the engine rejects the pattern.
     """
     if not _NAME.fullmatch(name) or not regex:
-        raise UsageError(f"--redact-pattern {name}={regex}: write NAME=REGEX, where NAME has letters, digits, _ and -")
+        raise UsageError(f"--redact-pattern {name}={regex}: write NAME=REGEX, with letters, digits, _ and - in NAME")
     refuse_pattern(regex, f"--redact-pattern {name}")
     kind = name.upper().replace("-", "_")
     return lambda text: [Hit(start, end, kind, name, text[start:end]) for start, end in spans(regex, text)]

@@ -36,7 +36,7 @@ def parts(redact: str | None) -> tuple[str | None, str | None]:
     names, kinds = None, []
     for kind in filter(None, (part.strip() for part in redact.split(","))):
         if kind.startswith(_NAMES) and names is not None:
-            raise UsageError("--redact: two files of names; combine them into one")
+            raise UsageError("--redact: two files with names; combine them into one")
         if kind.startswith(_NAMES):
             names = kind.removeprefix(_NAMES)
             kinds.append("names")
@@ -76,7 +76,7 @@ def with_kinds(options: Options) -> Options:
     if kinds == "none" and options.anonymize:
         options = replace(options, anonymize=False)
     if kinds and "names" in kinds.split(",") and options.redact_names is None:
-        raise UsageError("--redact names: the file of names is missing; use --redact names:FILE")
+        raise UsageError("--redact names: the file with names is missing; use --redact names:FILE")
     return options
 
 

@@ -142,13 +142,13 @@ def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
 
 def _rule(members: Any, place: str, group: str) -> Rule:
     if not isinstance(members, dict):
-        raise UsageError(f"{place}: is not a table")
+        raise UsageError(f"{place}: not a table")
     known = _MEMBERS | _PACK_MEMBERS if group else _MEMBERS
     if unknown := sorted(set(members) - known):
         raise UsageError(f"{place}: unknown key {quote(unknown[0])}; expected one of {', '.join(sorted(known))}")
     name = members.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(f"{place}: name is missing, or not made of lower-case letters, digits and hyphens")
+        raise UsageError(f"{place}: name must consist of lower-case letters, digits and hyphens")
     members = _with_flags(members) if "flags" in members else members
     _validate(members, f"{place} ({name})")
     value = members.get("value", "shape")
@@ -195,17 +195,17 @@ def _validate(members: dict[str, Any], place: str) -> None:
     literals, shape, reach, least = (members.get(each) for each in ("literals", "shape", "reach", "entropy"))
     kind = members.get("kind", "SECRET")
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-        raise UsageError(f"{place}: kind is not made of capital letters, digits and underscores")
+        raise UsageError(f"{place}: kind must consist of capital letters, digits and underscores")
     if not isinstance(literals, list) or not literals or not all(isinstance(each, str) and each for each in literals):
-        raise UsageError(f"{place}: literals is not a list of strings")
+        raise UsageError(f"{place}: literals must be a list of strings")
     if not isinstance(shape, str) or not shape:
         raise UsageError(f"{place}: shape is missing")
     if members.get("value", "shape") not in get_args(Check):
-        raise UsageError(f"{place}: value is not one of {', '.join(get_args(Check))}")
+        raise UsageError(f"{place}: value must be one of {', '.join(get_args(Check))}")
     if reach is not None and not (type(reach) is int and 1 <= reach <= _FARTHEST):
-        raise UsageError(f"{place}: reach is not a number of characters up to {_FARTHEST:,}")
+        raise UsageError(f"{place}: reach must be a number of characters up to {_FARTHEST:,}")
     if least is not None and not isinstance(least, (int, float)):
-        raise UsageError(f"{place}: entropy is not a number of bits a character")
+        raise UsageError(f"{place}: entropy must be a number of bits per character")
 
 
 Level = Literal["", "token", "password"]

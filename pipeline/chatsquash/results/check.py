@@ -108,7 +108,7 @@ def _refuse_log(dataset: str, file: Path) -> None:
         seen = identify(log).seen
     if seen.format or seen.envelope == "document":
         what = f"is a log ({seen.format or seen.why}), not a dataset"
-        raise UsageError(f"{file}: {what}; make one with: chatsquash convert {quote(dataset)}")
+        raise UsageError(f"{file}: {what}; create one with: chatsquash convert {quote(dataset)}")
 
 
 def _is_record(row: DatasetRow) -> bool:

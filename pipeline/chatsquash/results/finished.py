@@ -79,15 +79,15 @@ class FinishedResult:
         refuse_remote(path)
         self.path = path
         if not outputs.is_result(Path(path)):
-            raise UsageError(f"{path}: is not a result of chatsquash convert; name its output folder")
+            raise UsageError(f"{path}: not a result of chatsquash convert; use its output folder")
         if problems := verify(Path(path)).problems:
-            raise UsageError(f"{path}: was changed since it was written ({problems[0]}); convert again")
+            raise UsageError(f"{path}: the output was changed since it was written ({problems[0]}); convert again")
         self._folder = Folder(Path(path))
         self._result = outputs.ResultFolder(self._folder)
         self.run: dict[str, Any] = outputs.manifest(outputs.OutputSource(self._folder, Path(path)))
         self.options, self.counts = self._result.options, self._result.counts
         if self._result.version != __version__ or OUTCOMES not in self._result.outputs:
-            raise UsageError(f"{path}: was written by another version of chatsquash; convert again")
+            raise UsageError(f"{path}: the output was written by another version of chatsquash; convert again")
         outputs.convert_value(self._folder, RUN, self.run, _Run)
 
     @property

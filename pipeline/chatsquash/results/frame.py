@@ -59,7 +59,7 @@ def frame_of(folder: Folder) -> pl.DataFrame:
                     rows = []
         return pl.concat([*frames, frame_of_rows(rows)])
     except FileNotFoundError:
-        raise UsageError(f"{path}: no session table: name a folder that chatsquash convert wrote") from None
+        raise UsageError(f"{path}: no session table; use an output folder of chatsquash convert") from None
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (*DAMAGE, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:

@@ -29,7 +29,7 @@ _OTHERS = ("reports/", f"{PAIRS}/")
 """Folders without records."""
 
 
-_ADVICE = "convert again; chatsquash verify lists all changes"
+_ADVICE = "convert again (chatsquash verify lists all changes)"
 _CHUNK = 1 << 20
 LONGEST = 256 << 20
 """The longest line in bytes that is read; names in a report are never longer than the lines of a log."""
@@ -92,12 +92,12 @@ def run_text(out: OutputSource) -> bytes:
     except OSError as problem:
         is_unfinished = isinstance(problem, FileNotFoundError) and out.folder.status(OURS)
         why = "no run was finished there" if is_unfinished else problem.strerror
-        raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
+        raise UsageError(f"{out / RUN}: cannot be read ({why}); convert again, or choose another folder") from None
 
 
 def damage(folder: Folder, name: str) -> UsageError:
     """Return the error for a damaged file."""
-    return UsageError(f"{folder.path / name}: is not as chatsquash wrote it: {_ADVICE}")
+    return UsageError(f"{folder.path / name}: invalid content; {_ADVICE}")
 
 
 def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
@@ -159,7 +159,7 @@ def _open(folder: Folder, name: str) -> Iterator[BinaryIO]:
         with folder.open_file(name) as file:
             yield file
     except OSError as problem:
-        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}): {_ADVICE}") from None
+        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}); {_ADVICE}") from None
 
 
 def _load(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class ResultFolder:
             self.outputs = {validate_name(file.path): file.size for file in manifest.outputs}
         except (ValueError, RecursionError):
             raise UsageError(
-                f"{folder.path / RUN}: was not written by this version of chatsquash: convert again"
+                f"{folder.path / RUN}: file was not written by this version of chatsquash; convert again"
             ) from None
         self.version, self.options, self.counts = manifest.chatsquash_version, manifest.options, manifest.counts
         self.tag = xxh3_64(data).hexdigest()

@@ -99,9 +99,7 @@ def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
     if which in candidates or len(candidates) < 2:
         return which if which in candidates else next(iter(candidates), None)
     listed_ids = ", ".join(map(quote, candidates[:_MAX_LISTED]))
-    raise UsageError(
-        f"{source}: several sessions begin with {quote(which)}: {listed_ids}; pass a longer part of the id"
-    )
+    raise UsageError(f"{source}: several sessions begin with {quote(which)}: {listed_ids}; use a longer part of the id")
 
 
 def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:

@@ -76,7 +76,7 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
     run = manifest(out)
     try:
         if out.folder.status(f"{OURS}/{PLAN}"):
-            done.problems.append(f"{out}: a run was killed while it moved files into place: convert again")
+            done.problems.append(f"{out}: a run was killed while it moved files into place; convert again")
         for output in run["outputs"]:
             done.files += 1
             done.problems += differences(out, output)
@@ -108,7 +108,7 @@ def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
     if (size, digest) != (entry["size"], entry["sha256"]):
         yield f"{path}: {size:,} bytes with the hash {digest}, expected {entry['size']:,} bytes with {entry['sha256']}"
     elif not name.endswith(_OPAQUE_SUFFIXES) and lines != entry["lines"]:
-        yield f"{path}: {lines:,} lines, expected {entry['lines']:,}"
+        yield f"{path}: {pluralize(lines, 'line')}, expected {entry['lines']:,}"
 
 
 def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
@@ -122,26 +122,27 @@ def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
     lines = {output["path"]: output["lines"] for output in run["outputs"]}
     sessions, records_written = counts["sessions"]["seen"], _count_written(counts)
     if (count := counts["sessions"]["written"]) > records_written:
-        yield f"{out / RUN}: counts {count:,} sessions with a record, but {records_written:,} records"
+        records_text = pluralize(records_written, "record")
+        yield f"{out / RUN}: counts {pluralize(count, 'session')} with a record, but {records_text}"
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
     if records and sum(records) != records_written:
-        yield f"{out / RUN}: counts {records_written:,} records, but the files have {sum(records):,}"
+        yield f"{out / RUN}: counts {pluralize(records_written, 'record')}, but the files have {sum(records):,}"
     is_by_file = run["options"].get("sessions_by") == "chain"  # sessions may span several files
     if (inputs := len(run["inputs"])) != sessions and not is_by_file:
-        yield f"{out / RUN}: counts {sessions:,} sessions, but lists {inputs:,} inputs"
+        yield f"{out / RUN}: counts {pluralize(sessions, 'session')}, but lists {pluralize(inputs, 'input')}"
     pairs = sum(count for path, count in lines.items() if path.startswith("pairs/"))
     if pairs != (count := _total(counts.get("pairs", {}))):
-        yield f"{out / RUN}: counts {count:,} pairs, but the files have {pairs:,}"
+        yield f"{out / RUN}: counts {pluralize(count, 'pair')}, but the files have {pairs:,}"
     yield from _check_reports(out, counts, lines)
 
 
 def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
     """Yield counts that are inconsistent with the reports."""
-    rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
-    replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
-    for what, actual, expected in (rejected, *replies, *_findings(out, counts)):
+    rejected = (("rejected line",), lines[REJECTED], counts["lines"]["unreadable"])
+    replies = [(("reply", "replies"), lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
+    for words, actual, expected in (rejected, *replies, *_findings(out, counts)):
         if actual != expected:
-            yield f"{out / RUN}: counts {expected:,} {what}, but the reports have {actual:,}"
+            yield f"{out / RUN}: counts {pluralize(expected, *words)}, but the reports have {actual:,}"
     if SESSIONS in lines and out.folder.status(SESSIONS):  # otherwise reported above, or the output of an older version
         yield from _table(out, counts["sessions"], _count_written(counts), lines)
 
@@ -171,11 +172,13 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
     }
     for kind in sorted({*expected, *kinds}):
         if kinds[kind] != expected.get(kind, 0):
-            what = "records written" if kind == "written" else f"sessions {kind}"
-            yield f"{out / RUN}: counts {expected.get(kind, 0):,} {what}, but {SESSIONS} has {kinds[kind]:,}"
+            noun, state = ("record", " written") if kind == "written" else ("session", f" {kind}")
+            counted = pluralize(expected.get(kind, 0), noun)
+            yield f"{out / RUN}: counts {counted}{state}, but {SESSIONS} has {kinds[kind]:,}"
     for name in sorted(rows):
         if rows[name] != lines.get(name, 0):
-            yield f"{out / RUN}: counts {lines.get(name, 0):,} records in {name}, but {SESSIONS} has {rows[name]:,}"
+            counted = pluralize(lines.get(name, 0), "record")
+            yield f"{out / RUN}: counts {counted} in {name}, but {SESSIONS} has {rows[name]:,}"
 
 
 def _kind(session: dict[str, Json]) -> str:
@@ -189,8 +192,8 @@ def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
-def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
-    """Yield for each severity a description, the number of findings in the report, and the number in ``run.json``."""
+def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """Yield for each severity a noun, the number of findings in the report, and the number in ``run.json``."""
     in_report: Counter[tuple[str, str]] = Counter()
     with suppress(OSError), out.folder.open_file(FINDINGS) as file:  # an unreadable file is reported above
         for line in map(orjson.loads, file):
@@ -201,7 +204,12 @@ def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[str,
         for severity, codes in counts.get(what, {}).items()
     }
     for what, severity in sorted({*in_report, *expected}):
-        yield f"{what.replace('_', ' ')} {severity}", in_report[what, severity], expected.get((what, severity), 0)
+        noun = f"{severity} finding"
+        yield (
+            (noun if what == "findings" else f"filtered {noun}",),
+            in_report[what, severity],
+            expected.get((what, severity), 0),
+        )
 
 
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")

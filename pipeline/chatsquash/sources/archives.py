@@ -70,7 +70,7 @@ def entries(file: io.RawIOBase | PositionedFile) -> list[ArchiveEntry]:
         members.extend(_zip_entries(file) if read_at(file, 2, 0) == b"PK" else _tar_entries(file))
     except _ARCHIVE_ERRORS as problem:
         if not members:
-            raise OSError(EINVAL, f"it is not a readable archive: {error_text(problem)}") from None
+            raise OSError(EINVAL, f"not a readable archive: {error_text(problem)}") from None
         members.append(
             ArchiveEntry("", 0, 0, 0, problem=f"follows a damaged part of the archive ({error_text(problem)})")
         )
@@ -290,7 +290,7 @@ def _data_offset(archive: Any, entry: ArchiveEntry) -> int:
         return entry.offset
     head = read_at(archive, _LOCAL.size, entry.offset)
     if len(head) < _LOCAL.size or not head.startswith(_LOCAL_MARK):
-        raise OSError(EINVAL, "the archive is damaged: there is no member at the offset in its directory")
+        raise OSError(EINVAL, "the archive is damaged (no member at the offset in its directory)")
     _, name, extra = _LOCAL.unpack(head)
     return entry.offset + int(_LOCAL.size) + int(name) + int(extra)
 

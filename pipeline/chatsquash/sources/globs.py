@@ -44,7 +44,7 @@ def expand(pattern: str) -> list[Root]:
     fixed_depth = str(PurePosixPath(*parts[first_magic:first_recursive]))
     paths = glob.glob(fixed_depth, root_dir=base) if first_recursive > first_magic else [fixed_depth] * base.is_dir()
     if not paths:
-        raise UsageError(f"{pattern}: nothing matches")
+        raise UsageError(f"{pattern}: no match")
     suffix = PurePosixPath(parts[-1]).suffix.lower()
     suffixes = (suffix,) if suffix and not glob.has_magic(suffix) else ()
     rest = (*parts[first_recursive:], "**") if first_recursive < len(parts) else ()

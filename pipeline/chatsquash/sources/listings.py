@@ -22,7 +22,7 @@ from chatsquash.storage.stores.base import LONGEST_KEY
 _LIST = ".txt"
 _LONGEST_LIST = 64 << 20
 """The maximum size of a list of URLs in bytes."""
-_NO_KEY = "names no file"
+_NO_KEY = "not the URL of a file"
 
 
 class ListedFile(Struct, frozen=True):
@@ -90,7 +90,7 @@ class Listing(Struct):
                 count += 1
                 yield _entry(place, each, name)
         if not count:
-            raise UsageError(f"{place.display_url}: {'nothing matches' if pattern else 'there are no files'}")
+            raise UsageError(f"{place.display_url}: {'no match' if pattern else 'no files found'}")
 
     def _urls_in_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[ListedFile]:
         """Yield the files in a list of URLs, one per line; empty lines and comments (``#``) are skipped."""
@@ -109,7 +109,7 @@ class Listing(Struct):
             if len(target.display_url) > LONGEST_KEY:
                 raise UsageError(f"{place.display_url}:{number}: the URL has more than {LONGEST_KEY:,} characters")
             if (status := _status(stores.store(target), target.key)) is None:
-                raise UsageError(f"{place.display_url}:{number}: {quote(target.display_url)} {_NO_KEY}")
+                raise UsageError(f"{place.display_url}:{number}: {quote(target.display_url)} is {_NO_KEY}")
             yield _entry(target, status, target.display_url.partition("://")[2])
 
     def _entries_below(self, store: Store, folder: str, folder_url: str) -> Iterator[StoredObject]:

@@ -86,7 +86,7 @@ def check_dates(since: str | None, until: str | None) -> None:
         if value is not None and not is_day(value):
             raise UsageError(f"{name} {value}: not a date; write YYYY-MM-DD")
     if since and until and since > until:
-        raise UsageError(f"--since {since} is after --until {until}: the range is empty")
+        raise UsageError(f"--since {since} is after --until {until}, so no session can match")
 
 
 def suffix_of(name: str) -> str:

@@ -35,7 +35,7 @@ def raw(path: str | os.PathLike[str]) -> io.FileIO:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is not a regular file")
+        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "not a regular file")
     file = io.FileIO(descriptor)
     file.name = os.fspath(path)  # as for files opened by name
     return file

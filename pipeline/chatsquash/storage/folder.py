@@ -20,8 +20,8 @@ from chatsquash.core.model import OURS, STAGING_FOLDER
 
 if missing_call := platform.missing():
     raise UsageError(
-        f"chatsquash reads and writes files by calls of POSIX systems, and {missing_call} is missing here; "
-        "run it on Linux or macOS, on Windows in WSL (Windows Subsystem for Linux)"
+        f"chatsquash reads and writes files with POSIX system calls, and {missing_call} is missing on this system; "
+        "run it on Linux or macOS, or on Windows in WSL (Windows Subsystem for Linux)"
     )
 
 NEVER_WAITING = os.O_NONBLOCK | os.O_CLOEXEC
@@ -122,20 +122,20 @@ class Folder:
                 descriptor = os.open(last, flags | _FILE, mode, dir_fd=folder)
         except OSError as problem:
             if problem.errno == ELOOP:
-                raise OSError(ELOOP, "it is a link, which is not followed") from None
+                raise OSError(ELOOP, "symbolic links are not followed") from None
             raise
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISREG(mode):
             return descriptor
         os.close(descriptor)
         is_folder = stat.S_ISDIR(mode)
-        raise OSError(EINVAL, "it is a folder" if is_folder else "it is not a regular file")
+        raise OSError(EINVAL, "is a folder" if is_folder else "not a regular file")
 
     def read(self, name: str) -> bytes:
         """Return the content of a file; raise ``OSError`` if it is larger than any output that is read."""
         with open(self.open(name), "rb") as file:
             if os.fstat(file.fileno()).st_size > _LARGEST:
-                raise OSError(EFBIG, f"it has more than {_LARGEST:,} bytes")
+                raise OSError(EFBIG, f"file is larger than {_LARGEST:,} bytes")
             return file.read()
 
     def open_file(self, name: str) -> BinaryIO:

@@ -34,7 +34,7 @@ def row_groups(file: BinaryIO) -> list[RowGroup]:
         groups = _Compact(_footer(file)).struct()[_ROW_GROUPS]
         return [RowGroup(int(group[_ROW_COUNT]), _sizes(group[_CHUNKS])) for group in groups]
     except (IndexError, KeyError, TypeError, AttributeError):
-        raise FooterError("its footer is damaged") from None
+        raise FooterError("the footer is damaged") from None
 
 
 def _footer(file: BinaryIO) -> bytes:
@@ -43,9 +43,9 @@ def _footer(file: BinaryIO) -> bytes:
     end = file.read(8)
     length = int.from_bytes(end[:4], "little")
     if end[4:] != _MAGIC or length > size - 8:
-        raise FooterError("it is not a Parquet file")
+        raise FooterError("not a Parquet file")
     if length > _FOOTER:
-        raise FooterError(f"its footer is longer than {_FOOTER >> 20} MiB")
+        raise FooterError(f"the footer is longer than {_FOOTER >> 20} MiB")
     file.seek(size - 8 - length)
     return file.read(length)
 
@@ -76,7 +76,7 @@ class _Compact:
 
     def _value(self, kind: int, depth: int) -> Any:
         if depth > _DEPTH:
-            raise FooterError("its footer is nested too deeply")
+            raise FooterError("the footer is nested too deeply")
         match kind:
             case 1 | 2 | 3:  # in a list, where each boolean is a byte
                 value: Any = self._byte()
@@ -93,7 +93,7 @@ class _Compact:
             case 12:
                 value = self.struct(depth + 1)
             case _:
-                raise FooterError("its footer is damaged")
+                raise FooterError("the footer is damaged")
         return value
 
     def _list(self, depth: int) -> list[Any]:
@@ -119,7 +119,7 @@ class _Compact:
                 return number
             shift += 7
             if shift > 63:
-                raise FooterError("its footer is damaged")
+                raise FooterError("the footer is damaged")
 
     def _byte(self) -> int:
         byte = self._data[self._at]

@@ -256,9 +256,9 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     if not os.path.lexists(path):
         return
     if not path.is_file():
-        raise UsageError(f"{path}: already exists and is not a regular file; choose another place with --output")
+        raise UsageError(f"{path}: already exists and is not a regular file; choose another path with --output")
     if not force:
-        raise UsageError(f"{path}: already exists; replace it with --force")
+        raise UsageError(f"{path}: already exists; add --force to replace it")
 
 
 def _make_folders(folder: Path) -> list[Path]:

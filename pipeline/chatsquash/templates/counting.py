@@ -84,7 +84,7 @@ class Tokenizer:
         try:
             self._tokenizer: Any = Tokenizer.from_str(data.decode())
         except Exception as problem:  # noqa: BLE001 - that is all it raises
-            raise UsageError(f"{place}: is not a tokenizer.json ({error_text(problem)})") from None
+            raise UsageError(f"{place}: not a tokenizer.json ({error_text(problem)})") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._special = _special(self._tokenizer.get_added_tokens_decoder().values())

@@ -71,7 +71,7 @@ def locate(model: str) -> Path:
     if "/" not in model:
         return path
     hint = f"run `{download(model)}` (hf is part of huggingface_hub)"
-    raise UsageError(f"{model}: no such file or folder, and no model of this name in {cache}: {hint}")
+    raise UsageError(f"{model}: no such file or folder, and no such model in {cache}: {hint}")
 
 
 def download(model: str) -> str:
@@ -97,7 +97,7 @@ def unpack(data: bytes) -> TemplateSource:
     value = jsonio.value(data)
     are_texts = isinstance(value, list) and len(value) == 2 and all(isinstance(each, dict) for each in value)
     if not are_texts or _DEFAULT not in value[0]:
-        raise UsageError("template: is not a template; use the result of chatsquash.templates.source.pack")
+        raise UsageError("template: not a template; use the result of chatsquash.templates.source.pack")
     return TemplateSource(_texts(value[0].items()), _texts(value[1].items()))
 
 
@@ -173,7 +173,7 @@ def _templates(file: Path, text: str) -> dict[str, str]:
     if isinstance(templates, list):  # older models with several templates
         templates = {each.get("name"): each.get("template") for each in templates if isinstance(each, dict)}
     if not isinstance(templates, dict):
-        raise UsageError(f"{file}: has no chat_template; newer models store it in a separate file, chat_template.jinja")
+        raise UsageError(f"{file}: no chat_template in this file; newer models store it in chat_template.jinja")
     return _texts(templates.items())
 
 

@@ -107,7 +107,7 @@ def load_all(
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not conversations:
-        raise UsageError(f"{name}: it contains no conversation")
+        raise UsageError(f"{name}: no conversation found")
     return conversations
 
 

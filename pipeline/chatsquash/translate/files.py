@@ -142,7 +142,7 @@ def write_all(
         failures = _Failures()
         for done in translate_all(sources.pieces(inputs, stdin), _task(translation, private), workers):
             if done.refusal:
-                raise LossError(f"{done.refusal}; without --lossless the rest is written")
+                raise LossError(f"{done.refusal}; remove --lossless to write the rest")
             failures.add(done)
             names.write(done)
             report.add_result(done)
@@ -162,7 +162,7 @@ def _check_options(translation: Translation) -> None:
     if translation.foreign_reasoning and not translation.sendable:
         raise UsageError("--foreign-reasoning has no effect without --sendable; add it")
     if translation.sendable and sendable.service_of(conversations.named_format(translation.to)) is None:
-        raise UsageError(f"{translation.to} no service accepts this format: remove --sendable")
+        raise UsageError(f"--sendable {translation.to}: no service accepts this format; remove --sendable")
 
 
 def _task(translation: Translation, private: Options | None) -> Task:
@@ -261,7 +261,7 @@ class _Failures:
                 raise UsageError(folder_failures[-1])
         said = [*self._unreadable, *(failure for failures in self._failed.values() for failure in failures)]
         if said and lossless:
-            raise LossError(f"{said[0]}; without --lossless the rest is written")
+            raise LossError(f"{said[0]}; remove --lossless to write the rest")
         if said and not report.written:
             raise UsageError(said[-1])
         if self._empty and not report.written:

@@ -40,13 +40,13 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
     """
     if place == STREAM:
         if stdout is None:
-            raise UsageError("standard output is closed; name a folder or a file with --output")
+            raise UsageError("standard output is closed; choose a folder or a file with --output")
         with SpooledTemporaryFile(_IN_MEMORY) as buffer:
             yield _Stream(buffer, stdout, several=jsonl)
         return
     path = Path(place)
     if not place or (path.name == ".." and not path.is_dir()):
-        raise UsageError(f"{place!r}: names no file and no folder; choose another with --output")
+        raise UsageError(f"{place!r}: neither a file nor a folder; choose another path with --output")
     if jsonl:
         refuse_existing(path, force=force)
         packer = packer_of(path)
@@ -77,7 +77,7 @@ class _Stream:
 
     def commit(self) -> None:
         if self._count > 1 and not self._several:
-            raise UsageError(f"{self._count} conversations: print them with --jsonl, or name a folder")
+            raise UsageError(f"{self._count} conversations; print them with --jsonl, or choose a folder with --output")
         self._buffer.seek(0)
         shutil.copyfileobj(self._buffer, self._stdout)
         self._stdout.flush()

@@ -97,7 +97,7 @@ class Reader:
                     group += 1
                     yield self._source(conversation, division.format, None, group)
         if not group:
-            raise UsageError(f"{division.format}: it contains no conversation")
+            raise UsageError(f"{division.format}: no conversation found")
 
     def _data(self, piece: Piece) -> bytes:
         """Return the content of a file; the reason why a compressed one is incomplete is counted."""
@@ -168,7 +168,7 @@ class Reader:
         requests = objects if form in formats.names() else [None] * len(batch)
         pairs = [pair for pair in zip(batch, requests, strict=True) if pair[0].turns]
         if not pairs:
-            raise UsageError(f"{form}: it contains no conversation")
+            raise UsageError(f"{form}: no conversation found")
         if len(batch) > len(pairs):
             self.ignored[f"empty conversations in {piece.name}"] += len(batch) - len(pairs)
         for number, (conversation, request) in enumerate(pairs, 1):

@@ -66,7 +66,7 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
     """
     service = service_of(form)
     if service is None:
-        raise TurnError("no service accepts this format: remove --sendable")
+        raise TurnError("no service accepts this format; remove --sendable")
     adaptations: Counter[str] = Counter()
     original, turns = conversation, list(turns_of(conversation))
     if foreign_reasoning == "text":

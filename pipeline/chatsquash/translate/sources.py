@@ -94,7 +94,7 @@ class Sources(Struct):
             path = Path(place)
             if place == STREAM:
                 if stdin is None:
-                    raise UsageError("standard input is closed; name files or folders")
+                    raise UsageError("standard input is closed; pass files or folders")
                 yield from self._stream_pieces(stdin, number)
             elif (path / OURS).is_dir():
                 for record_file in self._record_files(place):

@@ -147,12 +147,12 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
             frames = [_parse(piece, schema).select(columns) for piece in _pieces(file)]
         return pl.concat([empty, *frames]).with_row_index("at")
     except FileNotFoundError:
-        raise UsageError(f"{folder.path / name}: not found; name an output folder of chatsquash convert") from None
+        raise UsageError(f"{folder.path / name}: not found; use an output folder of chatsquash convert") from None
     except OSError as problem:
         raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror})") from None
     except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         why = error_text(problem)
-        raise UsageError(f"{folder.path / name}: was not written by this version of chatsquash: {why}") from None
+        raise UsageError(f"{folder.path / name}: file was not written by this version of chatsquash ({why})") from None
 
 
 def _parse(piece: bytes, schema: dict[str, Any]) -> pl.DataFrame:

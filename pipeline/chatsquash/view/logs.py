@@ -294,7 +294,7 @@ class Viewer:
         sessions = self._result.sessions
         id_ = one_session(sessions["session"].drop_nulls(), which, self.title)
         if id_ is None:
-            raise UsageError(f"{self.title}: no session begins with {quote(which)}, and there is no such file")
+            raise UsageError(f"{self.title}: no session id begins with {quote(which)}, and no such file exists")
         return f"/r/{self.tag}/s/{sessions.filter(sessions['session'] == id_)['at'][0]}"
 
     def prepare(self) -> None:

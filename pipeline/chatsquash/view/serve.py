@@ -111,7 +111,7 @@ def result_of(arguments: tuple[str, ...]) -> Path | None:
 
     if len(arguments) > 1:
         if folder := next((each for each in arguments if is_output(Path(each))), None):
-            raise UsageError(f"{folder}: is an output folder; view shows a single folder, without other arguments")
+            raise UsageError(f"{folder}: output folder; view shows a single output folder, without other arguments")
         return None
     path = Path(arguments[0]).absolute()
     if not is_output(path):

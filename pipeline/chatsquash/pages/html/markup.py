@@ -101,7 +101,7 @@ def outside_link(url: str, *children: Child) -> Html:
     Raises ``ValueError`` for schemes other than http, https and mailto.
     """
     if not _EXTERNAL.fullmatch(url):
-        raise ValueError(f"{url} is not a web or mail address")
+        raise ValueError(f"{url} is not a web or e-mail URL")
     anchor = tag("a", *children, title=url, rel="noopener noreferrer nofollow")
     quoted = text(url).translate(_QUOTES)
     return Html(f'<a href="{quoted}"{anchor[2:]}')

@@ -234,7 +234,7 @@ def _outcome_sentences(item: PageSession, entry: dict[str, Any]) -> Iterator[str
             f"skipped ({bounded(outcome)}): {bounded(entry['reason'], _TEXT)}" if entry["reason"] else bounded(outcome)
         )
     if others := entry["others"]:
-        more = f" and {len(others) - _OTHERS:,} more" if len(others) > _REASONS else ""
+        more = f" and {len(others) - _OTHERS:,} more" if len(others) > _OTHERS else ""
         yield f"also used for {', '.join(bounded(each) for each in others[:_OTHERS])}{more}"
     outcomes = Counter((each["status"], each["why"], each["record"]) for each in entry["replies"])
     for (status, why, record), count in outcomes.most_common(_REASONS):

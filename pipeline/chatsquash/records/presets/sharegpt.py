@@ -151,7 +151,7 @@ def _wrap(tool: Json) -> Json:
 def _message(turn: Json, at: int) -> dict[str, Any]:
     role = _ROLES.get(turn["from"]) if isinstance(turn, dict) and isinstance(turn.get("from"), str) else None
     if role is None or not isinstance(turn.get("value"), str):
-        raise NotARecordError(f"conversations[{at}] is not an object with from and value that sharegpt knows")
+        raise NotARecordError(f"conversations[{at}] is not an object with a from and a value that sharegpt supports")
     text = turn["value"]
     if turn["from"] == "function_call":
         text = _with_call_blocks(text)

@@ -51,7 +51,7 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
     out = Path(output)
     is_file = is_dataset(out) and not out.is_dir()
     if is_file and len(sources) > 1:
-        raise UsageError(f"{output}: is one file, and the inputs are {len(sources)}; name a folder with --output")
+        raise UsageError(f"{output}: a single output file for {len(sources)} inputs; choose a folder with --output")
     if is_file:
         _refuse_other_format(sources[0].source, out)
         files = [sources[0]._replace(name=out.name)]
@@ -74,7 +74,7 @@ def refuse_existing(folder: Path, names: Iterable[str]) -> None:
     """Raise ``UsageError`` if one of the names exists."""
     for name in names:
         if os.path.lexists(folder / name):
-            raise UsageError(f"{folder / name}: already exists; --force replaces it")
+            raise UsageError(f"{folder / name}: already exists; add --force to replace it")
 
 
 def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
@@ -89,11 +89,11 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
         paths = [Path(each) for each in sorted(glob.glob(place, recursive=True))]
         fitting = [each for each in paths if each.is_file() and is_dataset(each)]
         if not fitting:
-            raise UsageError(f"{place}: no dataset matches")
+            raise UsageError(f"{place}: no matching dataset")
         folder = _fixed_folder(place)
         yield from (FilePlacement(each, each.relative_to(folder).as_posix()) for each in fitting)
     elif not path.is_file():
-        raise UsageError(f"{place}: is not a file, folder or glob")
+        raise UsageError(f"{place}: not a file, folder or glob")
     else:
         yield FilePlacement(path, path.name)
 
@@ -140,7 +140,7 @@ def _refuse_collisions(files: list[FilePlacement]) -> None:
     counts = Counter(each.name.casefold() for each in files)
     for each in files:
         if counts[each.name.casefold()] > 1:
-            raise UsageError(f"{escape(each.name)}: several inputs would take this place; redact them one by one")
+            raise UsageError(f"{escape(each.name)}: several inputs would have this output path; redact them one by one")
 
 
 def _refuse_inputs(inputs: Iterable[str], files: list[FilePlacement], folder: Path, *, is_file: bool) -> None:

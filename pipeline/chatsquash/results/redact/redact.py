@@ -65,7 +65,7 @@ def redact(
         UsageError: A file cannot be read or written, or nothing is to be replaced.
     """
     if not (options.replaces or options.anonymize):
-        raise UsageError("nothing to replace: choose with --redact, for example --redact secrets,emails")
+        raise UsageError("nothing to replace; add --redact, for example --redact secrets,emails")
     privacy = Privacy(options)
     where = places(list(inputs), output, privacy.text)
     for each in where.files:
@@ -90,7 +90,7 @@ def _refuse_dataset(hash_list_path: Path, where: Places) -> None:
     for each in where.files:
         for dataset in (each.source, where.folder / each.name):
             if hash_list_path.exists() and dataset.exists() and hash_list_path.samefile(dataset):
-                raise UsageError(f"--write-known {hash_list_path}: is a dataset; name another file")
+                raise UsageError(f"--write-known {hash_list_path}: is a dataset; choose another file")
 
 
 def _write_known(staging: StagedFiles, path: str, data: bytes) -> None:

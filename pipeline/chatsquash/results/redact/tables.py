@@ -255,4 +255,4 @@ def _fit(value: Any, dtype: Any) -> Any:
 
 def _refuse_duplicate_names(names: list[str]) -> None:
     if len(set(names)) < len(names):
-        raise UsageError("two columns would have the same name after redaction: rename one of them")
+        raise UsageError("two columns would have the same name after redaction; rename one of them")

@@ -80,7 +80,7 @@ def tools(data: bytes, place: str) -> tuple[Table, ...]:
     try:
         value = jsonio.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
-        raise UsageError(f"{place}: is neither a JSON list of definitions nor tables that begin with [[for]]") from None
+        raise UsageError(f"{place}: neither a JSON list of definitions nor tables that begin with [[for]]") from None
     return (Table(tools=_definitions(value, place)),)
 
 
@@ -91,7 +91,7 @@ def system(data: bytes, place: str) -> tuple[Table, ...]:
         return tables
     text = _decode(data, place).removesuffix("\n").removesuffix("\r")
     if not text or text.isspace():
-        raise UsageError(f"{place}: is empty; write a system prompt, or tables that begin with [[for]]")
+        raise UsageError(f"{place}: file is empty; write a system prompt, or tables that begin with [[for]]")
     return (Table(system=text),)
 
 
@@ -138,7 +138,7 @@ def _decode(data: bytes, place: str) -> str:
         return data.removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise UsageError(f"{place}:{line}: is not valid UTF-8; save it as UTF-8") from None
+        raise UsageError(f"{place}:{line}: not valid UTF-8; save it as UTF-8") from None
 
 
 def _tables(data: bytes, place: str) -> list[Table]:
@@ -146,7 +146,7 @@ def _tables(data: bytes, place: str) -> list[Table]:
     text = _decode(data, place)
     if long := _LONG_KEY.search(text):
         line = text.count("\n", 0, long.start()) + 1
-        raise UsageError(f"{place}:{line}: has a key with more than 32 parts; write tools as JSON text in '''")
+        raise UsageError(f"{place}:{line}: a key has more than 32 parts; write tools as JSON text in '''")
     try:
         parsed = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -154,7 +154,7 @@ def _tables(data: bytes, place: str) -> list[Table]:
     except (ValueError, RecursionError):  # a number with too many digits, or too many brackets
         raise UsageError(f"{place}: cannot be parsed as TOML; write tools as JSON text in '''") from None
     if extra := next((key for key in parsed if key != "for"), None):
-        raise UsageError(f"{place}: {quote(extra)} is outside of [[for]]; move it below one")
+        raise UsageError(f"{place}: {quote(extra)} is outside [[for]]; move it below one")
     tables = [_table(each, f"{place}: [[for]] {number}") for number, each in enumerate(parsed["for"], 1)]
     first: dict[tuple[str | None, str | None], int] = {}
     for number, table in enumerate(tables, 1):
@@ -170,7 +170,7 @@ def _table(members: dict[str, Any], place: str) -> Table:
             raise UsageError(f"{place}: unknown key {quote(key)}; use agent, version, tools or system")
         if key != "tools" and (not isinstance(value, str) or not value):
             raise UsageError(
-                f"{place}: {key} is {'empty' if value == '' else json_type(value)}; write a text in quotes"
+                f"{place}: {key} is {'empty' if value == '' else json_type(value)}; write a string in quotes"
             )
     agent, version = members.get("agent"), members.get("version")
     if agent is not None and agent not in (known := (*names(), *documents.names())):
@@ -210,7 +210,7 @@ def _definitions(value: Json, place: str) -> list[Tool]:
 def _tables_with(member: str, data: bytes, place: str) -> tuple[Table, ...]:
     """Return the tables of a file that have a field, or an empty tuple if the file does not contain tables."""
     if len(data) > MAX_SIZE:
-        raise UsageError(f"{place}: is larger than {MAX_SIZE >> 20} MiB; keep only definitions that logs are missing")
+        raise UsageError(f"{place}: file is larger than {MAX_SIZE >> 20} MiB; keep only definitions missing from logs")
     if not _HEAD.match(data):
         return ()
     tables = tuple(table for table in _tables(data, place) if getattr(table, member) is not None)

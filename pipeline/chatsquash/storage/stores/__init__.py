@@ -137,14 +137,12 @@ def address(url: str) -> Address:
     host, _, key = rest.partition("/")
     user = host.rpartition("@")[0]
     if ":" in user or (user and scheme != "sftp") or (scheme in ("s3", "gs", "az") and ":" in host):
-        raise UsageError(f"{scheme}://...: {_CREDENTIALS}: remove them from the URL")
+        raise UsageError(f"{scheme}://...: {_CREDENTIALS}; remove them from the URL")
     if scheme not in _WEB and _has_credential(key):
-        raise UsageError(f"{scheme}://{host}/...: {_CREDENTIALS}: remove the query from the URL")
+        raise UsageError(f"{scheme}://{host}/...: {_CREDENTIALS}; remove the query from the URL")
     if not re.fullmatch(_HOSTS[scheme], host):
         what = (
-            "http:// is only supported for this machine"
-            if scheme == "http"
-            else "has no valid bucket, container or host"
+            "http:// is only supported for this machine" if scheme == "http" else "no valid bucket, container or host"
         )
         raise UsageError(f"{quote(without_query(url))}: {what}; write {scheme}://NAME/PATH")
     return Address(scheme, host, url if scheme in _WEB else key)

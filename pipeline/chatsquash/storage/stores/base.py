@@ -89,9 +89,9 @@ LONGEST_KEY = 4096
 def stored_object(key: str, size: object, state: int | None, changed: float = 0.0) -> StoredObject:
     """Return an object from a description by the service; raise ``OSError`` for an impossible description."""
     if len(key) > LONGEST_KEY:
-        raise OSError(EINVAL, f"a key has more than {LONGEST_KEY:,} characters ({quote(key)}): rename it")
+        raise OSError(EINVAL, f"a key has more than {LONGEST_KEY:,} characters ({quote(key)}); rename it")
     if not key.isascii() and re.search("[\ud800-\udfff]", key):
-        raise OSError(EINVAL, f"a key is not valid Unicode ({quote(key)}): rename it")
+        raise OSError(EINVAL, f"a key is not valid Unicode ({quote(key)}); rename it")
     return StoredObject(key, valid_size(size), state, changed)
 
 

@@ -254,7 +254,7 @@ def _readable_error(problem: Exception) -> OSError:
     if key or is_path:
         key_text = f" {quote(key[1])}" if key else ""
         why = "has empty parts, . or .., or control characters"
-        return OSError(EINVAL, f"a key{key_text} {why}, which is not supported: rename it")
+        return OSError(EINVAL, f"a key{key_text} {why}, which is not supported; rename it")
     codes = {code for groups in _CODE.findall(message) for code in groups if code and not code.isupper()}
     if codes:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
