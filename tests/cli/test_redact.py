@@ -161,7 +161,7 @@ def test_a_line_that_is_no_json_is_left_out_and_said(command, line):
     made, ended = redacted(command, {"a": 1}, line, {"a": 2})
     assert made == [{"a": 1}, {"a": 2}]
     assert ended.code == 3
-    assert ended.out.startswith("ERROR\tsession=in\tinput=in.jsonl:2\t[unsearched-line] the line is skipped")
+    assert ended.out.startswith("ERROR\tsession=in\tinput=in.jsonl:2\t[unsearched-line] line skipped")
     assert "needs attention: 1 unsearchable record skipped" in ended.err.splitlines()
 
 

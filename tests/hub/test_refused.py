@@ -122,7 +122,7 @@ HOSTILE = [
     (missing, "cannot be read (No such file or directory); convert again (`chatsquash verify out` lists all changes)"),
     (linked, "cannot be read (symbolic links are not followed)"),
     (linked_folder, "cannot be read"),
-    (linked_card, "README.md: cannot be read (it is a link"),
+    (linked_card, "README.md: cannot be read (symbolic links are not followed"),
     (pipe, "cannot be read (not a regular file)"),
     (above, "not a run.json of chatsquash (ValueError: ../secret)"),
     (above_data, "not a run.json of chatsquash (ValueError: data/../../secret)"),

@@ -292,7 +292,7 @@ _MOST_USED = {
     "redact": ("--redact KINDS", "Replace secrets, phones, ips, paths or names:FILE."),
     "output": ("-o, --output DIR", "Write records and reports here. [default: out]"),
     "replace": ("--replace", "Replace the output of other logs."),
-    "fail_on": ("--fail-on CODE,...", "Exit with 3 if one of these findings is made."),
+    "fail_on": ("--fail-on CODE,...", "Exit with 3 if one of these findings is reported."),
     "help_all": ("--help-all", "Show all options and exit."),
 }
 """The most used options, one line each."""

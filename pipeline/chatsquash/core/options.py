@@ -151,10 +151,10 @@ class Options(RecordOptions):
     )
     max_messages: int = _limit(100_000, "Skip lines whose request has more messages.")
     max_rejected: int = _limit(10_000, "Stop reading a log after this many malformed lines.")
-    max_expansion: int = _limit(200, "Refuse compressed logs that expand to more than N times their size.")
-    max_expanded: int = _limit(16 << 30, "Refuse compressed logs that expand to more bytes.", metavar="SIZE")
+    max_expansion: int = _limit(200, "Reject compressed logs that expand to more than N times their size.")
+    max_expanded: int = _limit(16 << 30, "Reject compressed logs that expand to more bytes.", metavar="SIZE")
     max_output_growth: int = _limit(
-        1000, "Refuse sessions whose records would take more than N times the bytes of their log."
+        1000, "Reject sessions whose records would take more than N times the bytes of their log."
     )
     max_memory: int = _limit(2_000_000_000, "Skip lines, files and databases that need more memory.", metavar="SIZE")
     max_database_time: int = _limit(60, "Give up on databases that take longer to read.", metavar="SECONDS")

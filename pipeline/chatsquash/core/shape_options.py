@@ -113,7 +113,7 @@ class ShapeOptions:
     keep: Keep = _shape("none", "Write the logged log probabilities of tokens into messages (with --preset hf).")
     unpaired: Unpaired = _shape(
         "refuse",
-        "Tool calls without a result: refuse the record, cut it before the call, or close the call with a result.",
+        "Tool calls without a result: exclude the record, cut it before the call, or close the call with a result.",
         needs=(Need("preset", one_of("chat"), "hf"),),
     )
     unpaired_text: str | None = _shape(

@@ -102,7 +102,7 @@ def _unsloth(training: Training) -> dict[str, str]:
 {training.hint()}import os
 from pathlib import Path
 
-from unsloth import FastLanguageModel  # before the other libraries, which it changes
+from unsloth import FastLanguageModel  # must be imported before the libraries that it patches
 from unsloth.chat_templates import train_on_responses_only
 
 from datasets import load_dataset
@@ -219,7 +219,7 @@ class ReplyDataset(Dataset):
         context = self.tokenizer.encode(before, add_special_tokens=False)
         reply = self.tokenizer.encode(full[len(before) :], add_special_tokens=False)
         if len(context) + len(reply) > self.longest:
-            raise ValueError(f"row {index}: longer than data.max_length, see --max-tokens")
+            raise ValueError(f"row {index}: longer than data.max_length; use --max-tokens")
         tokens = torch.tensor(context + reply)
         return {
             "input_ids": tokens,
