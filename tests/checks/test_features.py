@@ -62,7 +62,7 @@ def looking(has):
 
 
 def test_every_feature_has_a_row_and_a_check_that_looks_at_it():
-    named = {feature for tests in FEATURES.values() for feature in tests}
+    named = {feature for features in FEATURES.values() for feature in features(View(WELL))}
     assert named == set(ROWS) == {feature for rule in rules().values() for feature in rule.features}
 
 
@@ -73,7 +73,8 @@ def test_a_record_without_anything_that_checks_look_at_is_shown_to_none_of_them(
 @pytest.mark.parametrize("feature", ROWS)
 def test_a_check_is_called_where_there_is_what_it_looks_at(feature, monkeypatch):
     conversation = ROWS[feature]
-    has = {name for tests in FEATURES.values() for name, is_there in tests.items() if is_there(View(conversation))}
+    view = View(conversation)
+    has = {name for features in FEATURES.values() for name, is_there in features(view).items() if is_there}
     assert feature in has
     assert called(conversation, monkeypatch) == looking(has)
 

@@ -51,8 +51,8 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
 
 def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
     """Yield the violations in a record of the rules of some kinds."""
-    tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind].items()]
-    has = [feature for feature, is_there in tests if is_there(view)]
+    tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind](view).items()]
+    has = [feature for feature, is_there in tests if is_there]
     for rule in _rules_for(kinds, tuple(has)):
         for fact in rule.function(view):
             yield rule.violation(fact)
@@ -97,22 +97,32 @@ def _has_odd_arguments(view: View) -> bool:
     return calls is None
 
 
-FEATURES: dict[Kind, dict[Feature, Callable[[View], bool]]] = {
-    "record": {
-        "no messages": lambda view: view.columns.last is None,
-        "no tools": lambda view: not view.tools,
-        "unknown roles": lambda view: not ROLES.issuperset(view.columns.roles),
-        "odd content": lambda view: not CONTENTS.issuperset(view.columns.kinds),
-        "odd end": _ends_oddly,
-    },
-    "native": {
-        "legacy calls": lambda view: "function_call" in view.columns.keys,
-        "odd calls": lambda view: view.columns.calls is None,
-        "undeclared calls": _has_undeclared,
-        "odd arguments": _has_odd_arguments,
-        "open calls": lambda view: bool(view.columns.last and view.columns.last.get("tool_calls")),
-        "bad results": lambda view: bool(view.once(bad_results)),
-        "unmatched results": lambda view: not view.columns.are_matched,
-    },
+def _features_of_record(view: View) -> dict[Feature, bool]:
+    columns = view.columns
+    return {
+        "no messages": columns.last is None,
+        "no tools": not view.tools,
+        "unknown roles": not ROLES.issuperset(columns.roles),
+        "odd content": not CONTENTS.issuperset(columns.kinds),
+        "odd end": _ends_oddly(view),
+    }
+
+
+def _features_of_calls(view: View) -> dict[Feature, bool]:
+    columns = view.columns
+    return {
+        "legacy calls": "function_call" in columns.keys,
+        "odd calls": columns.calls is None,
+        "undeclared calls": _has_undeclared(view),
+        "odd arguments": _has_odd_arguments(view),
+        "open calls": bool(columns.last and columns.last.get("tool_calls")),
+        "bad results": bool(view.once(bad_results)),
+        "unmatched results": not columns.are_matched,
+    }
+
+
+FEATURES: dict[Kind, Callable[[View], dict[Feature, bool]]] = {
+    "record": _features_of_record,
+    "native": _features_of_calls,
 }
-"""The features on which rules of a kind depend, each with a predicate."""
+"""The features on which rules of a kind depend, each with whether a record has it."""

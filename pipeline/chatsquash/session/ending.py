@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from chatsquash.checks.exchanges import exchanges
+from chatsquash.checks.failures import MARKING
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Origin, Response
@@ -151,6 +152,8 @@ def runs_tests(command: str) -> Literal["code", "success", "nothing"] | None:
     ``code``: it is the exit code of that program. ``success``: 0 means success, but any other code may come from
     another program. ``nothing``: it is the exit code of another program, as in ``pytest | tail``.
     """
+    if not command:
+        return None
     parts = _SIGNS.split(_SIGN_AT_END.sub(r"\1", _QUOTED.sub(_unquoted, _without_here_documents(command))))
     test_parts = [at for at in range(0, len(parts), 2) if _is_test_command(parts[at].split(None, _WORDS)[:_WORDS])]
     if not test_parts:
@@ -282,7 +285,7 @@ _TAGGED = re.compile(r"\s*+<([a-z][\w-]{0,40})>")
 def judge_last_message(view: View) -> tuple[LastUser, str | None]:
     """Classify the user's last message after a reply, and return its position and the deciding words as evidence."""
     roles = view.columns.roles
-    first = next((at for at, role in enumerate(roles) if role == "assistant"), len(roles))
+    first = roles.index("assistant") if "assistant" in roles else len(roles)
     for at in range(len(roles) - 1, first, -1):
         if roles[at] != "user":
             continue
@@ -342,7 +345,9 @@ def detect_ending(view: View, reply: Response, origin: Origin | None = None, sou
 
 def failed_results(view: View) -> tuple[int, str | None]:
     """Count the tool results that the log marks as errors, and list the first ones."""
-    failed = [at for at, each in enumerate(view.messages) if each["role"] == "tool" and chat.is_marked_failed(each)]
+    if MARKING.isdisjoint(view.columns.keys):
+        return 0, None
+    failed = [at for at in view.columns.results if chat.is_marked_failed(view.messages[at])]
     if not failed:
         return 0, None
     more = f" and {len(failed) - _MAX_LISTED} more" if len(failed) > _MAX_LISTED else ""

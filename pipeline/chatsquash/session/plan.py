@@ -126,7 +126,7 @@ class Plan(NamedTuple):
         logged_messages = conversation.messages
         conversation, findings = run_stages(self.logged_stages, conversation)
         findings = [*composed, *findings]
-        if why := self._check_reply(replace(conversation, messages=logged_messages), snapshot):
+        if why := self._check_reply(logged_messages, snapshot, has_private=conversation.has_private):
             return Rejection(why), [why]
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
@@ -148,16 +148,24 @@ class Plan(NamedTuple):
         if line.data is None:
             assert line.refusal
             return Rejection(line.refusal), findings
-        digest = xxh3_128_digest(line.data)
-        result = Record(line.data, usage, line.images, without_tools, unflagged=line.unflagged, marks=line.marks)
-        return replace(result, digest=digest, ending=session_ending), findings
+        result = Record(
+            line.data,
+            usage,
+            line.images,
+            without_tools,
+            unflagged=line.unflagged,
+            marks=line.marks,
+            ending=session_ending,
+            digest=xxh3_128_digest(line.data),
+        )
+        return result, findings
 
-    def _check_reply(self, conversation: Conversation, snapshot: Snapshot) -> Violation | None:
+    def _check_reply(self, messages: list[Message], snapshot: Snapshot, *, has_private: bool) -> Violation | None:
         """Return why a session without a reply has no record; the default format accepts plain requests."""
-        if any(message["role"] == "assistant" for message in conversation.messages):
+        if any(message["role"] == "assistant" for message in reversed(messages)):  # usually the last one
             return None
         is_specified = not (self.is_shaped or snapshot.entry.origin)
-        if is_specified and (conversation.messages or not conversation.has_private):
+        if is_specified and (messages or not has_private):
             return None
         return reading.unanswered_session(snapshot.entry.reply.problem or "")
 

@@ -20,7 +20,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
 from chatsquash.redaction import requests
-from chatsquash.redaction.addresses import may_contain_address
+from chatsquash.redaction.addresses import may_contain_address, may_have_address
 from chatsquash.redaction.hits import Value, value_of
 from chatsquash.redaction.placeholders import is_secret, redaction
 from chatsquash.redaction.privacy import Pieces, Privacy, anonymize_path, kinds, remove_beginnings
@@ -46,8 +46,8 @@ class _Replacement(NamedTuple):
 
     records: list[Record]
     pairs: list[PreferencePair]
-    hidden: dict[str, str]
-    """The replacements for texts outside of records."""
+    names: list[str]
+    """The texts outside of records."""
     values: list[Value]
     """The detected values."""
 
@@ -89,19 +89,24 @@ class OutcomePrivacy:
 
     def without_private_texts(self, outcome: Outcome, log: Log) -> Outcome:
         """Replace private values in the texts of an outcome that has no records, or whose records are already clean."""
-        texts = private_texts.collect_texts(outcome, log)
-        before = dict(zip(texts, texts, strict=True))
-        try:
-            self._privacy.replace([texts])
-        except UnsearchedError:
-            texts = ["" for _ in texts]
-        return self._hide(outcome, log, dict(zip(before, texts, strict=True)))
-
-    def _hide(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
-        if self._anonymizer:
-            names = {before: anonymize_path(after, self._anonymizer) for before, after in names.items()}
-        if all(before == after for before, after in names.items()):
+        if not self._privacy.is_active:
             return outcome
+        before = private_texts.collect_texts(outcome, log)
+        after = before.copy()
+        try:
+            self._privacy.replace([after])
+        except UnsearchedError:
+            after = ["" for _ in before]
+        return self._hide(outcome, log, before, after)
+
+    def _hide(self, outcome: Outcome, log: Log, before: list[str], after: list[str]) -> Outcome:
+        """Replace the texts ``before`` by those ``after``, without addresses."""
+        # Nearly all outcomes have no address in any text, which one search shows.
+        if self._anonymizer and may_have_address("\n".join(after)):
+            after = [anonymize_path(text, self._anonymizer) for text in after]
+        if before == after:
+            return outcome
+        names = dict(zip(before, after, strict=True))
         return private_texts.hide_texts(outcome, log, lambda text: names.get(text, text), self._privacy.digest)
 
     # Reporting
@@ -161,8 +166,8 @@ class OutcomePrivacy:
                 unreadable_lines=rejected_lines,
             ),
         )
-        sources = {before: remove_beginnings(after, replacement.values) for before, after in replacement.hidden.items()}
-        return self._hide(self._mask(outcome, log), log, sources)
+        hidden = [remove_beginnings(text, replacement.values) for text in replacement.names]
+        return self._hide(self._mask(outcome, log), log, names, hidden)
 
     def _replace_everywhere(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replacement:
         """Search all texts of a session at once, so that a value found in one place is replaced everywhere."""
@@ -175,7 +180,7 @@ class OutcomePrivacy:
         lines = [jsonio.dumps(self._privacy.anonymized(pieces.assemble()).value) for pieces in pairs]
         clean_pairs = [pair._replace(line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})
-        return _Replacement(clean_records, clean_pairs, dict(zip(names, after, strict=True)), values)
+        return _Replacement(clean_records, clean_pairs, after, values)
 
     def _record(self, record: Record, pieces: Pieces, counts: _Counts) -> Record:
         """Return a record with placeholders and pseudonyms."""
@@ -204,8 +209,10 @@ class OutcomePrivacy:
 
     def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """Stop training on replies with placeholders for secrets; without flags, report them instead."""
+        if not any([record.replaced_secrets for record in outcome.records]):
+            return outcome
         records, findings, places = [*outcome.records], list[Finding](), set[tuple[int, int]]()
-        rows = outcome.replies.rows if any(record.replaced_secrets for record in records) else []
+        rows = outcome.replies.rows
         reply_lines = {(row.record, row.message): row.line for row in rows}
         for number, record in enumerate(outcome.records):
             if not record.replaced_secrets:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from operator import attrgetter
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import structs
@@ -34,21 +35,44 @@ _ENDING = (
     "failed_results_evidence",
     "last_user_evidence",
 )
+_ending_texts = attrgetter(*_ENDING)
 _UNKNOWN_FILE = Relative(b"", b"")
 """A placeholder for a file with a private path; it always counts as changed, so its session is converted again."""
 
 
 def collect_texts(outcome: Outcome, log: Log) -> list[str]:
-    """Return all distinct strings that come from a log, except for the lines of records."""
-    unique: dict[str, None] = {}
-
-    def note(text: str) -> str:
-        unique[text] = None
-        return text
-
-    hide_texts(outcome, log, note)
+    """Return all distinct strings that ``hide_texts`` hides, in order."""
+    texts = [log.display_path, *log.other_files]
+    texts += [_pattern(each) for each in outcome.account.relatives]
+    texts.append(outcome.session)
+    for record in outcome.records:
+        _collect_from_record(record, texts)
+    if (entry := outcome.output.entry) and entry.model:
+        texts.append(entry.model)
+    if family := outcome.output.family:
+        texts += (family.session, family.log)
+    for finding in outcome.findings:
+        texts += (finding.text, finding.file, finding.session)
+    texts += [each.reason for each in outcome.report.rejected]
+    texts += (outcome.report.trace, log.name)
+    unique = dict.fromkeys(texts)
     unique.pop("", None)
     return list(unique)
+
+
+def _collect_from_record(record: Record, texts: list[str]) -> None:
+    usage, facts, entry, contents = record.usage, record.facts, record.entry, record.contents
+    texts += [tool.name for tool in usage.tools]
+    texts += [tool.name for each in usage.shared_uses for tool in each.tools]
+    texts += usage.tool_names
+    if facts:
+        texts += (facts.session, facts.source, facts.model or "")
+    texts += filter(None, _ending_texts(record.ending))
+    if entry and entry.model:
+        texts.append(entry.model)
+    if contents:
+        texts += contents.trained
+    texts += [mark.model for mark in record.marks]
 
 
 def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
@@ -153,8 +177,12 @@ def _finding(finding: Finding, paths: dict[str, str], hide: Hide) -> Finding:
 
 
 def _relative(relative: Relative, hide: Hide) -> Relative:
-    pattern = relative.pattern.decode("utf-8", "surrogateescape")
+    pattern = _pattern(relative)
     return relative if hide(pattern) == pattern else _UNKNOWN_FILE
+
+
+def _pattern(relative: Relative) -> str:
+    return relative.pattern.decode("utf-8", "surrogateescape")
 
 
 _PIECE = 1 << 20
