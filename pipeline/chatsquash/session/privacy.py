@@ -209,7 +209,7 @@ class OutcomePrivacy:
 
     def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """Stop training on replies with placeholders for secrets; without flags, report them instead."""
-        if not any([record.replaced_secrets for record in outcome.records]):
+        if not any(record.replaced_secrets for record in outcome.records):
             return outcome
         records, findings, places = [*outcome.records], list[Finding](), set[tuple[int, int]]()
         rows = outcome.replies.rows

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import chain, repeat
 
 from chatsquash.checks.exchanges import State, bad_results, call_counts, exchanges
 from chatsquash.checks.registry import View
@@ -96,8 +97,8 @@ def _tool_use(view: View) -> tuple[ToolUse, ...]:
     calls, result_count = view.columns.calls, len(view.columns.results)
     if calls is None or not view.columns.are_matched or view.once(bad_results):
         return _by_tool(outcomes(view))
-    calls_by_name, unanswered = Counter(calls.names), Counter(calls.names[result_count:])
-    return tuple([ToolUse(name, count, 0, unanswered[name]) for name, count in sorted(calls_by_name.items())])
+    answered, unanswered = calls.names[:result_count], calls.names[result_count:]
+    return _by_tool(chain(zip(answered, repeat("ok")), zip(unanswered, repeat("unanswered"))))
 
 
 def _shared_use(view: View, shared_calls: Mapping[int, int]) -> Iterator[SharedUse]:
@@ -111,13 +112,17 @@ def _shared_use(view: View, shared_calls: Mapping[int, int]) -> Iterator[SharedU
             yield SharedUse(shared_calls[id(message)], view.once(call_counts).get(at, 0), _by_tool(states.get(at, [])))
 
 
-def _by_tool(states: list[tuple[str, State]]) -> tuple[ToolUse, ...]:
+def _by_tool(states: Iterable[tuple[str, State]]) -> tuple[ToolUse, ...]:
     calls: dict[str, list[int]] = {}
     for name, state in states:
-        counts = calls.setdefault(name, [0, 0, 0])
+        counts = calls.get(name)
+        if counts is None:
+            counts = calls[name] = [0, 0, 0]
         counts[0] += 1
-        counts[1] += state == "failed"
-        counts[2] += state == "unanswered"
+        if state == "failed":
+            counts[1] += 1
+        elif state == "unanswered":
+            counts[2] += 1
     return tuple(ToolUse(name, *counts) for name, counts in sorted(calls.items()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import BinaryIO, Protocol
 
 from msgspec import Struct, field
@@ -123,6 +124,9 @@ class _Sums(Struct):
                 self.repeats[each] = (first, times + 1)
 
 
+_sums = attrgetter(*_Sums.__struct_fields__)
+
+
 class OtherFiles(Protocol):
     """Information about a session in other files, such as those of the agent."""
 
@@ -226,8 +230,7 @@ class Tally(_Sums):
 
     def finish(self, snapshot: Snapshot | None) -> Session:
         """Return the session after the last line."""
-        sums = {name: getattr(self, name) for name in _Sums.__struct_fields__}
-        return Session(**sums, snapshot=snapshot)
+        return Session(*_sums(self), snapshot=snapshot)
 
 
 def begin_tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
@@ -237,8 +240,8 @@ def begin_tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps
 
 def is_fully_counted(session: Session, file: BinaryIO, log: Log) -> bool:
     """Return whether every byte of a file with one session was counted, unless reading stopped early."""
-    is_cut = any(finding.code == "cut-short" for _, finding in session.notes)
-    return is_cut or log.is_part or session.sizes.all == file.tell()
+    is_complete = log.is_part or session.sizes.all == file.tell()
+    return is_complete or any(finding.code == "cut-short" for _, finding in session.notes)
 
 
 def hash_lines(file: BinaryIO, log: Log) -> str:
