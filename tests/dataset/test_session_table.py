@@ -172,7 +172,7 @@ def test_the_frame_has_the_columns_of_the_table(sample_run):
 
 
 def test_a_folder_without_a_table_is_named(here):
-    with pytest.raises(UsageError, match="no session table: name a folder"):
+    with pytest.raises(UsageError, match="no session table; use an output folder"):
         frame("nowhere")
     (here / "out/reports").mkdir(parents=True)
     for data in (b"[1]\n", b"{\n", b'{"row": "x"}\n', b"\xff\n", b"[" * 9000, b'{"row": 1%b}\n' % (b"0" * 400)):

@@ -72,7 +72,7 @@ WRONG = {
     "a file that is gone": (Place("x.jsonl", 1, 0), "cannot be read"),
     "above the folder": (Place("../secret.jsonl", 1, 0), "cannot be read"),
     "an absolute path": (Place("/etc/secret.jsonl", 1, 0), "cannot be read"),
-    "no file of records": (Place("run.json", 1, 0), "is not a file of records"),
+    "no file of records": (Place("run.json", 1, 0), "not a file of records"),
     "a number beyond all": (Place("conversations.jsonl", 1, 1 << 70), "cannot be read"),
     "a row of Parquet that is none": (Place("conversations.parquet", 1, None), "cannot be read"),
 }

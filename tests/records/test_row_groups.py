@@ -90,6 +90,6 @@ def test_a_record_that_is_longer_than_one_may_be_is_not_kept(here, monkeypatch):
     pl.DataFrame({"messages": ["\0" * 300_000]}).write_parquet(here / "out" / name)
     monkeypatch.setattr(places, "LONGEST", 1_000_000)
     for reads in (lambda: result.records.read(Place(name, 1, None)), lambda: list(places.rows(result.folder, name))):
-        with pytest.raises(UsageError, match=":1: is longer than"):
+        with pytest.raises(UsageError, match=":1: line is longer than"):
             reads()
     assert not result.records._last

@@ -73,8 +73,8 @@ def test_of_two_names_that_begin_alike_each_is_found():
 
 
 WRONG = [
-    (b"", "the file lists no name"),
-    (b"# none\n\n", "the file lists no name"),
+    (b"", "the file contains no names"),
+    (b"# none\n\n", "the file contains no names"),
     (b"\xff", "the file is not valid UTF-8"),
     (b"Ana\n--", "--redact names, line 2: a name must have a letter or a digit"),
 ]

@@ -90,5 +90,5 @@ def test_records_of_another_shape_have_no_error_that_convert_did_not_find(logs, 
     ("a gateway's requests", "2026-01-12"),
 )  # fmt: skip
 def test_logs_are_named_and_so_is_the_command(given):
-    with pytest.raises(UsageError, match=r"is a log \([a-z_]+\), not a dataset; make one with: chatsquash convert "):
+    with pytest.raises(UsageError, match=r"is a log \([a-z_]+\), not a dataset; create one with: chatsquash convert "):
         list(check(str(SAMPLES / given)))

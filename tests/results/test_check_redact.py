@@ -135,7 +135,7 @@ IDLE = [
     ("--redact secrets --phone-region DE", "--phone-region has no effect without --redact phones"),
     ("--redact ips --redact-rules x", "--redact-rules has no effect without --redact secrets"),
     ("--redact secrets,none", "none cannot be combined with other kinds"),
-    ("--redact names", "the file of names is missing"),
+    ("--redact names", "the file with names is missing"),
     ("--redact names:nowhere", "nowhere: cannot be read"),
 ]
 

@@ -71,7 +71,7 @@ BOTH = [
     ("a date", FOR + "tools = [{name = 2026-01-01}]", "f: [[for]] 1: tools has a date or a number that JSON does not support"),
     ("no number", FOR + "tools = [{name = inf}]", "f: [[for]] 1: tools has a date or a number that JSON does not support"),
     ("no UTF-8", FOR.encode() + b"\xff", "f:2: not valid UTF-8; save it as UTF-8"),
-    ("a file that is too large", FOR + "#" * supplied_definitions.MAX_SIZE, "f: is larger than 16 MiB"),
+    ("a file that is too large", FOR + "#" * supplied_definitions.MAX_SIZE, "f: file is larger than 16 MiB"),
     ("brackets without end", FOR + "tools = " + "[" * 100_000, "f: cannot be parsed as TOML"),
     ("a key without end", FOR + "a." * 1_000_000 + "b = 1", "f:2: a key has more than 32 parts"),
     ("one of quoted parts", FOR + '"a b" . \'c\'.' * 500_000 + "b = 1", "f:2: a key has more than 32 parts"),

@@ -154,7 +154,7 @@ WRONG_DAYS = [
     ({"since": "20260113"}, "--since 20260113: not a date; write YYYY-MM-DD"),
     (
         {"since": "2026-01-14", "until": "2026-01-13"},
-        "--since 2026-01-14 is after --until 2026-01-13: the range is empty",
+        "--since 2026-01-14 is after --until 2026-01-13, so no session can match",
     ),
 ]
 

@@ -120,7 +120,7 @@ for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "pread", "p
     delattr(os, name)
 """
 _SENTENCE = (
-    "by calls of POSIX systems, and fcntl is missing on this system; run it on Linux or macOS, on Windows in WSL"
+    "with POSIX system calls, and fcntl is missing on this system; run it on Linux or macOS, or on Windows in WSL"
 )
 
 

@@ -75,7 +75,7 @@ def test_without_variables_the_cache_is_in_the_home(cache, monkeypatch):
 
 @cases(
     "model, told",
-    ("org/absent", f"org/absent: no such file or folder, and no model of this name in {{cache}}: {HELP}"),
+    ("org/absent", f"org/absent: no such file or folder, and no such model in {{cache}}: {HELP}"),
     (
         "absent",
         "absent: no such file or folder; pass one, or a model in the Hugging Face cache such as org/model",

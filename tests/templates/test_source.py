@@ -85,7 +85,7 @@ WRONG = [
     ({}, "a.jinja", "cannot be read (No such file or directory)"),
     ({"a__json": "{"}, "a.json", "not valid JSON; a bare template has the suffix .jinja"),
     ({"a__json": "[]"}, "a.json", "not a JSON object"),
-    ({"a__json": "{}"}, "a.json", "has no chat_template; newer models store it in a separate file, chat_template.jinja"),
+    ({"a__json": "{}"}, "a.json", "no chat_template in this file; newer models store it in chat_template.jinja"),
     ({"a__json": {"chat_template": {"rag": "x"}}}, "a.json", "has no template named default; it has rag"),
     ({"a__jinja": "{% for %}"}, "a.jinja", "not a template (line 1: Expected an expression, got 'end of statement block')"),
 ]  # fmt: skip

@@ -257,7 +257,7 @@ def test_an_output_folder_beside_something_else_is_an_error(here, logs, command)
     done = command("view", "out", logs)
     assert (done.code, done.err) == (
         2,
-        "error: out: is an output folder; view shows a single folder, without other arguments\n",
+        "error: out: output folder; view shows a single output folder, without other arguments\n",
     )
 
 

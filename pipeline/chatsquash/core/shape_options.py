@@ -105,7 +105,7 @@ class ShapeOptions:
     )
     media: Media = _shape(
         "text",
-        "Images, audio and files: write a placeholder such as [image] (text), drop them, refuse the "
+        "Images, audio and files: write a placeholder such as [image] (text), drop them, exclude the "
         "record, or keep images next to it (with --preset hf).",
         needs=(Need("preset", one_of("chat"), "hf"),),
         conflicts=(Conflict("preset", none_of("chat", "hf"), only="keep"),),
