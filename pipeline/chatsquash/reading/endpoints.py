@@ -48,7 +48,7 @@ def other_endpoint(line: bytes, envelope: Envelope) -> str | None:
     outer = members(line) or {}
     if what := _of_call_type(outer.get("call_type")):
         return what
-    exchange = members(envelopes.unwrap(line, envelope)) or {}
+    exchange = members(envelopes.unwrap(line, envelope)) or {} if envelope.unwrap else outer
     body = object_members(unquoted(exchange.get("response")))
     if what := _of_address(outer) or _of_address(object_members(outer.get("request"))):
         # A response with a reply takes precedence over the address.

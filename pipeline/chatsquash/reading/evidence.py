@@ -122,7 +122,7 @@ def _decode_choices(response: Raw) -> tuple[bool, list[Any]]:
 
 def shape_of(line: bytes) -> Shape | None:
     """Return the shape of a single line if its response, or a member that no other format has, makes it certain."""
-    evidence = _evidence(line)
+    evidence = _evidence(line, envelopes.recognise(line))
     if evidence is None:
         return None
     shape, exchange = evidence
@@ -134,10 +134,10 @@ def detect_shape(file: BinaryIO, forced: str | None = None, memory: int = footpr
     """Detect the shape of a file from its first lines; the file position is preserved.
 
     The responses of a few lines are decisive if they agree; otherwise the majority of many lines is. Lines that would
-    need more than ``memory`` bytes when parsed are ignored.
+    need more than ``memory`` bytes when parsed are ignored. ``describe`` adds what lines of unknown formats contain.
     """
     data = beginning(file, _GLANCE)
-    quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
+    quick = [_evidence(line, envelopes.recognise(line)) for line in _lines(data, memory, AGREEING)]
     first = quick[0] if quick else None
     envelope = first.shape.envelope if first else envelopes.PLAIN
     if forced:
@@ -150,6 +150,17 @@ def detect_shape(file: BinaryIO, forced: str | None = None, memory: int = footpr
     return _majority_shape(_first_lines(file, data, memory))
 
 
+def describe(head: LogHead, file: BinaryIO, memory: int) -> LogHead:
+    """Return the head of a log with a description of its lines if their format is unknown."""
+    if head.format is not None:
+        return head
+    lines = _first_lines(file, beginning(file, _GLANCE), memory)
+    if any(_is_non_exchange(line, envelopes.recognise(line)) for line in lines):
+        return head
+    appearance = of_lines(lines, list(map(_value, lines)))
+    return head._replace(why=appearance) if appearance else head
+
+
 def _head(shape: Shape, why: str) -> LogHead:
     """Return the head of a log for reports."""
     if shape.request != shape.response:
@@ -159,29 +170,28 @@ def _head(shape: Shape, why: str) -> LogHead:
 
 def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """Return the shape of most of many lines; if the format is unknown, describe the lines."""
-    count, first = len(lines), lines[:_LINES]
-    non_exchanges = list(map(_is_non_exchange, lines))
-    if count and all(non_exchanges):
-        envelope = envelopes.recognise(first[0]) or envelopes.PLAIN
+    line_envelopes = list(map(envelopes.recognise, lines))
+    both = list(zip(lines, line_envelopes, strict=True))
+    exchange_lines = [(line, envelope) for line, envelope in both if not _is_non_exchange(line, envelope)]
+    if lines and not exchange_lines:
+        envelope = line_envelopes[0] or envelopes.PLAIN
         return Shape(envelope=envelope), LogHead(None, envelope.NAME, "")
-    lines = [line for line, is_non_exchange in zip(lines, non_exchanges, strict=True) if not is_non_exchange]
-    evidence = [each for each in map(_evidence, lines) if each]
+    evidence = [each for line, envelope in exchange_lines if (each := _evidence(line, envelope))]
     exchanges = [each.exchange for each in evidence]
     envelope = evidence[0].shape.envelope if evidence else envelopes.PLAIN
     verdict = recognise_file(exchanges)
     if verdict.name:
         shape = _usual([each.shape for each in evidence if each.exchange.name == verdict.name])
         return shape, _head(shape, verdict.why)
-    appearance = of_lines(first, list(map(_value, lines))) if len(lines) == count else None
-    why = appearance or (verdict.why if evidence else "")
+    why = verdict.why if evidence else ""
     # If both sides of every line have unknown formats, such as token counts, the file is not chat either.
-    unknown = 0 < len(evidence) == len(lines)
+    unknown = 0 < len(evidence) == len(exchange_lines)
     return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=verdict.is_mixed or unknown)
 
 
-def _is_non_exchange(line: bytes) -> bool:
+def _is_non_exchange(line: bytes, envelope: Envelope | None) -> bool:
     """Return whether a line is a call of another endpoint, or not an exchange according to its envelope."""
-    envelope = envelopes.recognise(line) or envelopes.PLAIN
+    envelope = envelope or envelopes.PLAIN
     return bool(other_endpoint(line, envelope) or envelopes.describe_non_exchange(line, envelope))
 
 
@@ -200,9 +210,9 @@ def _contradicts(line: _Evidence | None, first: _Evidence) -> bool:
     return is_other and line.exchange.rank < PLAIN_RANK
 
 
-def first_lines(file: BinaryIO, limit: int, memory: int = footprint.MOST) -> list[bytes]:
+def first_lines(file: BinaryIO, limit: int, memory: int = footprint.MOST, most: int = _LINES) -> list[bytes]:
     """Return the non-blank lines in the first ``limit`` bytes, the first one complete; the position is preserved."""
-    return _lines(beginning(file, limit), memory)
+    return _lines(beginning(file, limit), memory, most)
 
 
 def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
@@ -229,11 +239,11 @@ def beginning(file: BinaryIO, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def _lines(data: bytes, memory: int) -> list[bytes]:
+def _lines(data: bytes, memory: int, most: int = _LINES) -> list[bytes]:
     """Return the first non-blank lines; a line whose parsed form would need too much memory is returned empty."""
     lines: list[bytes] = []
     at = 0
-    while at < len(data) and len(lines) < _LINES:
+    while at < len(data) and len(lines) < most:
         stop = data.find(b"\n", at)
         stop = len(data) if stop < 0 else stop
         if not is_blank(line := data[at:stop]):
@@ -242,16 +252,15 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
     return lines
 
 
-def _evidence(line: bytes) -> _Evidence | None:
+def _evidence(line: bytes, envelope: Envelope | None) -> _Evidence | None:
     """Return the shape and evidence of a line, or ``None`` for a truncated line or one without an exchange."""
-    if not line.rstrip().endswith(b"}"):
+    if envelope is None or not line.rstrip().endswith(b"}"):
         return None
-    envelope = envelopes.recognise(line)
-    unwrapped = envelopes.unwrap(line, envelope) if envelope else b""
+    unwrapped = envelopes.unwrap(line, envelope)
     exchange = _value(unwrapped)
-    if envelope and not isinstance(exchange, dict):
+    if not isinstance(exchange, dict):
         exchange = _sides(unwrapped)
-    if envelope is None or not isinstance(exchange, dict):
+    if not isinstance(exchange, dict):
         return None
     request = exchange.get("request")
     request = request if isinstance(request, dict) else None

@@ -77,7 +77,8 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
     """
     forced = options.from_format
     # A document format is not the format of an exchange, so lines need not be examined.
-    if forced in documents.names():
+    is_named = forced in documents.names()
+    if is_named:
         shape, head = Shape(), LogHead(None, "document", "")
     else:
         shape, head = evidence.detect_shape(file, forced, options.max_memory)
@@ -88,11 +89,12 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
     except TurnError as problem:
         return Identity(LogHead(None, "document", str(problem), conflict=True), shape)
     if document is None:
-        return Identity(head, shape)
+        return Identity(head if is_named else evidence.describe(head, file, options.max_memory), shape)
     document.is_identified = True
     if document.line:
-        shape, head = evidence.detect_shape(BytesIO(document.line), forced, options.max_memory)
-        return Identity(head, shape, document)
+        line = BytesIO(document.line)
+        shape, head = evidence.detect_shape(line, forced, options.max_memory)
+        return Identity(evidence.describe(head, line, options.max_memory), shape, document)
     return Identity(document.seen, shape, document)
 
 
@@ -214,7 +216,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
 def _begins_as_log(file: BinaryIO, options: Options) -> bool:
     """Return whether the first line has the envelope of a log."""
     # Faster than reading the entire file.
-    return any(map(envelopes.recognise, evidence.first_lines(file, _GLANCE, options.max_memory)[:1]))
+    return any(map(envelopes.recognise, evidence.first_lines(file, _GLANCE, options.max_memory, 1)))
 
 
 def _reject_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:

@@ -36,7 +36,7 @@ def members(raw: bytes) -> Members | None:
             decoded = scan.members(raw.removeprefix(BYTE_ORDER_MARK).lstrip(NUL))
         except (ValueError, RecursionError):
             return None
-    return {name: bytes(value) for name, value in decoded.items() if bytes(value) != b"null"}
+    return {name: raw for name, value in decoded.items() if (raw := bytes(value)) != b"null"}
 
 
 def object_members(raw: bytes | None) -> Members:

@@ -65,7 +65,10 @@ def _by_precedence(folders: tuple[str, ...]) -> list[Envelope]:
 
 def _of_members(line: Members) -> Envelope | None:
     """Return the envelope of a line with these members, or ``None``."""
-    return next((each for each in _by_precedence(tuple(__path__)) if _fits(each, line)), None)
+    for each in _by_precedence(tuple(__path__)):
+        if _fits(each, line):
+            return each
+    return None
 
 
 def recognise(line: bytes) -> Envelope | None:
@@ -106,7 +109,11 @@ def problem(line: bytes, envelope: Envelope) -> str | None:
 
 
 def _fits(envelope: Envelope, line: Members) -> bool:
-    return any(line.keys() >= needed for needed in envelope.NEEDS) and envelope.fits(line)
+    names = line.keys()
+    for needed in envelope.NEEDS:
+        if names >= needed:
+            return envelope.fits(line)
+    return False
 
 
 def is_non_exchange(line: Members) -> bool:
