@@ -260,7 +260,7 @@ def with_another_line() -> None:
     ("addresses that were replaced", lambda: convert("logs/two", "two", Options(anonymize_key=KEY)), "two was written with --anonymize, one without --anonymize"),
     ("other duplicates", lambda: convert("logs/two", "two", Options(anonymize=False, duplicates="exact")), "two was written with --duplicates exact, one without --duplicates: only results with the same options can be merged; choose a mode with merge --duplicates"),
     ("outcomes of another version", lambda: spoiled("reports/outcomes.jsonl", b"[[1]]\n"), "two/reports/outcomes.jsonl: invalid content"),
-    ("another version of chatsquash", lambda: in_run(chatsquash_version="9.9"), "two: was written by another version of chatsquash; convert again"),
+    ("another version of chatsquash", lambda: in_run(chatsquash_version="9.9"), "two: the output was written by another version of chatsquash; convert again"),
     ("counts that are no numbers", lambda: in_run(counts={"other_files": 3}), "two/run.json: invalid content"),
     ("a sum that is missing", lambda: in_run(records_made={}), "two/run.json: invalid content"),
     ("more places than records", lambda: in_session(lambda each: replace(each, places=each.places * 2)), "two/reports/outcomes.jsonl: invalid content"),
@@ -282,7 +282,9 @@ def test_a_result_without_outcomes_is_converted_again(results):
     run = manifest("two")
     run["outputs"] = [each for each in run["outputs"] if each["path"] != "reports/outcomes.jsonl"]
     Path("two/run.json").write_text(json.dumps(run))
-    with pytest.raises(UsageError, match=r"^two: was written by another version of chatsquash; convert again"):
+    with pytest.raises(
+        UsageError, match=r"^two: the output was written by another version of chatsquash; convert again"
+    ):
         merge("one", "two")
 
 
