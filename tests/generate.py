@@ -41,6 +41,7 @@ def pages() -> dict[str, str]:
         "docs/shards-recipes.md": with_regions("docs/shards-recipes.md", recipes()),
         "docs/sources.md": with_regions("docs/sources.md", agents.regions()),
         "docs/training.md": with_regions("docs/training.md", trainers.regions()),
+        "pipeline/chatsquash/redaction/rules/builtin.json": redaction.table(),
         "tests/messages.txt": messages.listing(),
     }
 

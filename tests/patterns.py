@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import chatsquash
+from chatsquash.core.regex import LazyPattern
 
 FUNCTIONS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 Text = str | bytes
@@ -37,7 +38,9 @@ def modules() -> list[ModuleType]:
 
 def held(value: Any, depth: int = 3) -> Iterator[re.Pattern[Any]]:
     """The compiled patterns in a value, and in what it holds."""
-    if isinstance(value, re.Pattern):
+    if isinstance(value, LazyPattern):
+        yield value.compiled()
+    elif isinstance(value, re.Pattern):
         yield value
     elif depth:
         inside: Any = ()
@@ -108,11 +111,12 @@ def _at_import(node: ast.AST) -> Iterator[ast.AST]:
 
 def _evaluated(node: ast.expr, module: ModuleType) -> Any:
     """What a name, or a member of one, is in a module."""
+    value = None
     if isinstance(node, ast.Name):
-        return vars(module).get(node.id)
-    if isinstance(node, ast.Attribute) and isinstance(base := _evaluated(node.value, module), ModuleType):
-        return getattr(base, node.attr, None)
-    return None
+        value = vars(module).get(node.id)
+    elif isinstance(node, ast.Attribute) and isinstance(base := _evaluated(node.value, module), ModuleType):
+        value = getattr(base, node.attr, None)
+    return value.compiled() if isinstance(value, LazyPattern) else value
 
 
 def _given(call: ast.Call, module: ModuleType) -> re.Pattern[Any] | None:

@@ -35,11 +35,11 @@ CREDENTIALS = [
     private_texts._QUERY_END,
     rb"(?<=\])",
 ]
-FORMS = [encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN, joints._JOINT]
+FORMS = [*held([encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN, joints._JOINT])]
 IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
 PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
 SECRETS = secrets.Secrets()
-WORDS_OF_USERS = [ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH]
+WORDS_OF_USERS = [*held([ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH])]
 RUNNING = {
     (
         "chatsquash.templates.counting",
@@ -48,7 +48,9 @@ RUNNING = {
     ("chatsquash.reading.ancestry", "b'\"uuid\": ?\"(' + b'|'.join((re.escape(each.encode()) for each in ids)) + b')\"'"): [
         ("finditer", re.compile(b'"uuid": ?"(' + b"|".join((b"some-id", b"some-other-id", b"another-id")) + b')"'))
     ],
-    ("chatsquash.session.ending", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [("finditer", each) for each in WORDS_OF_USERS],
+    ("chatsquash.core.regex", "self._text"): [
+        ("finditer", pattern) for pattern in (*WORDS_OF_USERS, *FORMS, names._PIECED)
+    ],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(match[0])"): [
@@ -60,8 +62,6 @@ RUNNING = {
         *(("search", re.compile(pattern)) for pattern in ADDRESSES),
         *(("match", re.compile(pattern)) for pattern in OF_ADDRESSES),
     ],
-    ("chatsquash.redaction.encodings", "pattern"): [("sub", pattern) for pattern in (*FORMS, names._PIECED)],
-    ("chatsquash.redaction.encodings", "self._pattern"): [("finditer", pattern) for pattern in (*FORMS, names._PIECED)],
     ("chatsquash.redaction.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
     ("chatsquash.redaction.lists", "quote"): [("split", pattern) for pattern in lists._JSON_QUOTES],
     ("chatsquash.redaction.rules", "self.full_shape"): PACK,

@@ -1,9 +1,11 @@
-"""The generated regions of ``docs/redaction.md``: the built-in rules, and the members that are not searched."""
+"""The generated regions of ``docs/redaction.md``, and the table of the built-in rules."""
 
 from collections.abc import Iterable
 
+import msgspec
+
 from chatsquash.redaction import texts
-from chatsquash.redaction.rules import Documented, documented
+from chatsquash.redaction.rules import Documented, documented, parse_builtin
 
 BENCH = ("bench-redact",)
 """Regions of the page that are measured, not generated from the code."""
@@ -15,6 +17,11 @@ def regions() -> dict[str, str]:
     """Return the rules that recognize a value by its shape, and the members that are not searched."""
     shapes = [each for each in documented() if each.group not in _CONTEXT]
     return {"kinds": _by_group(shapes), "kept": _unsearched()}
+
+
+def table() -> str:
+    """Return the built-in rules as JSON, one rule per line."""
+    return "[" + ",\n".join(msgspec.json.encode(rule).decode() for rule in parse_builtin()) + "]\n"
 
 
 def _unsearched() -> str:

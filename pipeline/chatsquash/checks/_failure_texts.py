@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 
+from chatsquash.core.regex import lazy_compile
+
 _MAX_LINE = 400  # the number of characters of a line to search
 _TOP, _END = 200, 300  # the numbers of characters in which tools report how a command ended
 
 _TRACEBACK = "Traceback (most recent call last)"
 _BEGINNINGS = ("Traceback ", "File ", "---", "+ Exception Group ")
-_BEGINS_WITH_TRACEBACK = re.compile(
+_BEGINS_WITH_TRACEBACK = lazy_compile(
     rf"\A(?:(?:-{{3,}}+\n[\w.]++ ++|\+ Exception Group )?{re.escape(_TRACEBACK)}|File \"[^\"\n]++\", line \d)"
 )
 """The forms used by Python, notebooks and exception groups; a syntax error has only a location."""
-_EXCEPTION = re.compile(r"\A[^\W\d][\w.]*+(?:: |$)")
+_EXCEPTION = lazy_compile(r"\A[^\W\d][\w.]*+(?:: |$)")
 
-_EXIT = re.compile(
+_EXIT = lazy_compile(
     r"""^[\[<(]?
     (?:(?:the|command|process|execution|was|not|successful|completed|finished|failed|with)[ .]{1,2}){0,6}+
     (?:(?:exit[ ]?(?:code|status)|exited[ ]with[ ](?:code|status)|returncode)[:>]?[ ]?(?!0+\b)-?\d++
@@ -30,7 +32,7 @@ _XIT = re.compile("xit").search  # twice as fast as ``in``
 
 _NO_ERROR = r"(?!\s*+(?:(?:none|null|false)\b|-?[\d.]++%?\s*+$))"
 """Excludes values after ``error:`` that make it a setting or a number."""
-_PLAIN_ERROR = re.compile(
+_PLAIN_ERROR = lazy_compile(
     rf"""\A(?:
     <(?:\w{{1,40}}_)?error>
     |(?i:error|fatal|failure)(?:\[\w++\]|[ ]-?\d++)?(?:[ ](?:from[ ]server[ ])?\(\w++\))?:{_NO_ERROR}
@@ -54,7 +56,7 @@ _ERRNO = (
 ).replace(" ", "[ ]")
 """Error messages of operating systems."""
 _SHELL = rf"(?:command[ ]not[ ]found|No[ ]module[ ]named|syntax[ ]error|{_ERRNO})"
-_NAMED_ERROR = re.compile(
+_NAMED_ERROR = lazy_compile(
     rf"""\A(?:
     [A-Za-z]++[ ](?i:error)(?:[ ]-?\d++)?:{_NO_ERROR}
     |\(?(?:[A-Za-z_][\w.]{{0,80}})?(?:Error|Exception|SystemExit|KeyboardInterrupt)(?:\)|:)[ ]
@@ -67,9 +69,9 @@ _NAMED_ERROR = re.compile(
     re.VERBOSE,
 )
 """The same forms after a name or a description of the operation."""
-_NOT_FOUND = re.compile(r"\A(?!No )[^\n]{1,200} (?:not found|does not exist)\b[^\n]{0,200}\Z", re.IGNORECASE)
+_NOT_FOUND = lazy_compile(r"\A(?!No )[^\n]{1,200} (?:not found|does not exist)\b[^\n]{0,200}\Z", re.IGNORECASE)
 
-_ENDS = re.compile(
+_ENDS = lazy_compile(
     rf"\A(?:(?:[\w./-]++:[ ])?(?i:error|fatal)(?:\[\w++\])?:[ ]{_NO_ERROR}|make(?:\[\d++\])?:[ ]\*\*\*[ ])"
 )
 """Beginnings of last lines written by compilers, git and make."""

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from chatsquash.core.chat import tool_name
 from chatsquash.core.model import Tool
+from chatsquash.core.regex import lazy_compile
 
-_NAME = re.compile(
+_NAME = lazy_compile(
     r"mcp__(.+?)__."  # Claude Code, Codex, Qwen Code
     r"|mcp_([^_]+)_."  # Gemini CLI, Crush and VS Code; Gemini CLI also ends the server at the first underscore
     r"|(?!mcp_)(.+?)__."  # goose, whose extensions are servers

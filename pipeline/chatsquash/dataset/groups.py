@@ -8,12 +8,13 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from chatsquash.core.options import GroupBy
+from chatsquash.core.regex import lazy_compile
 
 UNDATED = "undated"
 _UUID = r"(?i:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z)"
 _STAMP = r"-[0-9]{19}\Z"
-_UNSAFE = re.compile(r"[^\w.-]")
-_RESERVED = re.compile(r"(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(\.|$)", re.IGNORECASE)
+_UNSAFE = lazy_compile(r"[^\w.-]")
+_RESERVED = lazy_compile(r"(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(\.|$)", re.IGNORECASE)
 _MAX_BYTES = 120
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from chatsquash import formats
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, RepeatedViolation, Tool
+from chatsquash.core.regex import lazy_compile
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import Format, TurnError
@@ -264,8 +264,8 @@ def with_origin(conversation: Conversation, **members: Any) -> Conversation:
     return structs.replace(conversation, origin=structs.replace(origin_of(conversation), **members))
 
 
-_PLAIN = re.compile(r"(?:[A-Za-z_$ -]++\d{0,3}+\.?+)++")
-_ID = re.compile(r"[A-Za-z_$-]{1,40}\d{0,3}")
+_PLAIN = lazy_compile(r"(?:[A-Za-z_$ -]++\d{0,3}+\.?+)++")
+_ID = lazy_compile(r"[A-Za-z_$-]{1,40}\d{0,3}")
 
 
 def member_path(holder: str, name: str) -> str:

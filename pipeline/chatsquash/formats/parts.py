@@ -7,9 +7,10 @@ import re
 
 from chatsquash.core.chat import part_text
 from chatsquash.core.model import Json
+from chatsquash.core.regex import lazy_compile
 from chatsquash.formats.values import Object
 
-DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
+DATA_URL = lazy_compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 """A data URL with base64; the groups are its media type and its data."""
 _STANDARD = str.maketrans("-_", "+/")
 _MAGIC = (

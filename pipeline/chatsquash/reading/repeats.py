@@ -5,17 +5,17 @@ The results are guesses that parsing confirms or disproves; see ``deltas``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.reading.members import elements
 from chatsquash.sources.lines import Line
 
-_VALUE = re.compile(rb"[ \t\r]*:[ \t\r]*")
-_GAP = re.compile(rb"[ \t\r]*,?[ \t\r]*")
+_VALUE = lazy_compile(rb"[ \t\r]*:[ \t\r]*")
+_GAP = lazy_compile(rb"[ \t\r]*,?[ \t\r]*")
 _MOST_RUNS = 8
 _FEW = 2
 _NEEDLE = 96

@@ -7,7 +7,6 @@ file.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from msgspec import Struct
 from chatsquash.core import footprint, jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
+from chatsquash.core.regex import lazy_compile
 from chatsquash.formats import documents
 from chatsquash.formats.base import DocumentFormat, TurnError
 from chatsquash.sources import arrays, relatives, wal
@@ -36,7 +36,7 @@ LONGEST = 256 << 20
 _TRIES = 5
 _MARK = b"\0"
 _GLANCE = 1 << 10
-_OBJECTS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{")
+_OBJECTS = lazy_compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{")
 """The beginning of an array of objects."""
 _FIRST = 64 << 20
 """The maximum size in bytes of the first element of an array, which identifies the format."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction import encodings, userinfo
 from chatsquash.redaction.hits import Hit
 
@@ -81,13 +82,13 @@ _PSEUDONYM_MAX = 40
 _LABEL = rb"[0-9A-Za-z\x80-\xff-]++"
 _LETTERS = rb"[A-Za-z\x80-\xff]{2}"
 # Git logins are excluded: they are the most frequent lookalike and do not identify anybody.
-_LIKE_AN_ADDRESS = re.compile(rb"@(?<! git@)%b(?:\.(?!%b)%b)*+\.%b" % (_LABEL, _LETTERS, _LABEL, _LETTERS))
+_LIKE_AN_ADDRESS = lazy_compile(rb"@(?<! git@)%b(?:\.(?!%b)%b)*+\.%b" % (_LABEL, _LETTERS, _LABEL, _LETTERS))
 """A sign in JSON, followed by labels of which the last one begins with letters, as in every address."""
 _FEW = 100
 """The maximum number of characters that are checked individually."""
 # Patterns are compiled on first use, because compiling the large classes takes longer than converting a small log.
 _compiled = cache(re.compile)
-_ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
+_ESCAPE = lazy_compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
 _PSEUDONYM = rf"[a-z0-9]{{16}}{_PSEUDONYM_DOMAIN}"
 """A pseudonym in any context."""
 

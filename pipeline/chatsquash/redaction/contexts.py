@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction import lookalikes, rules
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Check, Rule
@@ -12,9 +13,9 @@ from chatsquash.redaction.shapes import Bytes, kind_of, value_of
 
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
-_FULL_NAME = re.compile(r"[\w.-]{1,80}+")
+_FULL_NAME = lazy_compile(r"[\w.-]{1,80}+")
 # Text about a key precedes the word ``key``.
-_VALUE_FOLLOWS = re.compile(
+_VALUE_FOLLOWS = lazy_compile(
     rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?<![a-z0-9_. \\/-])key)"
     rb"[a-z0-9_.-]{1,80}+(?:\\{0,16}+[\"'`\])]{1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
     rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or|lautet|ist|est|es)[ :]|"
@@ -23,18 +24,18 @@ _VALUE_FOLLOWS = re.compile(
 )
 """The possible separators between a word and its value, for a quick check."""
 _LONGEST_FLAG = 24
-_REST_OF_ESCAPE = re.compile(r"(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}")
-_WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")
-_LINE_START = re.compile(r"(?:\A|\n|\\n|\0)[ \t]*\Z")
+_REST_OF_ESCAPE = lazy_compile(r"(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}")
+_WORDS_BEFORE = lazy_compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")
+_LINE_START = lazy_compile(r"(?:\A|\n|\\n|\0)[ \t]*\Z")
 _INDENT, _TWO_WORDS = 16, 32
 _CLOSING = {")": "(", "]": "[", "}": "{"}
-_ENDS = re.compile(r"[,;|]|&(?=[\w.-]{1,40}=|amp;|quot;|lt;)|[)\]}](?![A-Za-z0-9])")
-_AFTER = re.compile(r"[ \t]{0,40}+(?:\\{0,16}[rn]|[\r\n#\0]|\Z|//|\\{0,16}[\"'`])")
-_BREAK = re.compile(r"\n[ \t]*[+>-]?[ \t]*")
-_ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?=[=:])")
-_BREAKS = re.compile(r"\\{1,16}+[nr]|[\r\n]")
-_ESCAPED = re.compile(r"\\(.)")
-_DOUBLED = re.compile(r"(\\)\\")
+_ENDS = lazy_compile(r"[,;|]|&(?=[\w.-]{1,40}=|amp;|quot;|lt;)|[)\]}](?![A-Za-z0-9])")
+_AFTER = lazy_compile(r"[ \t]{0,40}+(?:\\{0,16}[rn]|[\r\n#\0]|\Z|//|\\{0,16}[\"'`])")
+_BREAK = lazy_compile(r"\n[ \t]*[+>-]?[ \t]*")
+_ASSIGNMENT = lazy_compile(r"[\w.-]{1,40}(?=[=:])")
+_BREAKS = lazy_compile(r"\\{1,16}+[nr]|[\r\n]")
+_ESCAPED = lazy_compile(r"\\(.)")
+_DOUBLED = lazy_compile(r"(\\)\\")
 """Doubled backslashes in single quotes, which is the only escape there."""
 
 
@@ -45,7 +46,7 @@ _NATIVE = (
     "\u043f\u0430\u0440\u043e\u043b\u044c",  # Russian
 )
 """The words for "password" in other scripts."""
-_NATIVE_VALUE = re.compile(
+_NATIVE_VALUE = lazy_compile(
     r"\w{0,3}?[\"']?[ ]{0,2}(?:[:=\uff1a]|\u306f|\u662f|\u4e3a|\u70ba|\uc740|\ub294|\uff1d)[ ]{0,2}"
     r"[\"'\u300c]?(?P<secret>[!-~]{6,100})"
 )

@@ -9,12 +9,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
+from chatsquash.core.regex import lazy_compile
+
 _HEX = "[0-9a-fA-F]"
 _PERCENT = "%(?:25)*+"
 _NEXT_BYTE = rf"(?:{_PERCENT}[89abAB]{_HEX})"
 # Any number of backslashes is one escape, because nested JSON doubles them. The first character is a class, which is
 # four times as fast to search for as alternatives.
-_ESCAPE = re.compile(
+_ESCAPE = lazy_compile(
     rf"[\\%&](?:(?<=\\)(?<!\\\\)\\*+(?:u(?P<high>[dD][89abAB]{_HEX}{{2}})\\++u(?P<low>[dD][c-fC-F]{_HEX}{{2}})"
     rf"|u(?P<unit>(?![dD][89a-fA-F]){_HEX}{{4}})|x(?P<byte>{_HEX}{{2}})|(?P<mark>[nrt\"'/]))"
     rf"|(?<=%)(?:25)*+(?:(?P<url>[0-7]{_HEX})"
@@ -22,7 +24,7 @@ _ESCAPE = re.compile(
     r"|(?P<percent>(?<=%)(?:25)++)"
     rf"|(?<=&)(?:(?P<name>amp|lt|gt|quot|apos)|\#(?:(?P<number>[0-9]{{1,6}})|[xX](?P<hex>{_HEX}{{1,5}})));)"
 )
-_ESCAPING = re.compile(r"\\[unrtx\"'/\\]|%[0-9a-fA-F]|&[alqg#]")
+_ESCAPING = lazy_compile(r"\\[unrtx\"'/\\]|%[0-9a-fA-F]|&[alqg#]")
 _MARKS = {"n": "\n", "r": "\r", "t": "\t"}
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ROUNDS, _CUT = 6, 2
@@ -31,29 +33,29 @@ _BASE64 = "A-Za-z0-9+/_-"
 _LINE_END = r"(?:\r\n?+|\n)[ \t]{0,80}+"
 _SIGN = r"(?:[+>|#*-][ \t]{0,80}+)"
 BREAKS = (
-    re.compile(_LINE_END),
-    re.compile(rf"{_LINE_END}{_SIGN}?+"),
-    re.compile(rf"{_LINE_END}{_SIGN}{{0,2}}+"),
+    lazy_compile(_LINE_END),
+    lazy_compile(rf"{_LINE_END}{_SIGN}?+"),
+    lazy_compile(rf"{_LINE_END}{_SIGN}{{0,2}}+"),
 )
 """The end of a line with the indentation of the next one, and with one or two signs of diffs and quotes."""
 _BREAK_AFTER_BASE64 = rf"(?:\r\n(?<=[{_BASE64}]\r\n)|\n(?<=[{_BASE64}]\n))[ \t]{{0,80}}+"
 _BREAKS_IN_RUN = (
-    re.compile(rf"{_BREAK_AFTER_BASE64}(?:{_LINE_END}){{0,2}}+(?=[={_BASE64}])"),
-    re.compile(rf"{_BREAK_AFTER_BASE64}{_SIGN}?+(?:{_LINE_END}{_SIGN}?+){{0,2}}+(?=[={_BASE64}])"),
-    re.compile(rf"{_BREAK_AFTER_BASE64}{_SIGN}{{0,2}}+(?:{_LINE_END}{_SIGN}{{0,2}}+){{0,2}}+(?=[={_BASE64}])"),
+    lazy_compile(rf"{_BREAK_AFTER_BASE64}(?:{_LINE_END}){{0,2}}+(?=[={_BASE64}])"),
+    lazy_compile(rf"{_BREAK_AFTER_BASE64}{_SIGN}?+(?:{_LINE_END}{_SIGN}?+){{0,2}}+(?=[={_BASE64}])"),
+    lazy_compile(rf"{_BREAK_AFTER_BASE64}{_SIGN}{{0,2}}+(?:{_LINE_END}{_SIGN}{{0,2}}+){{0,2}}+(?=[={_BASE64}])"),
 )
 _BREAK = rf"(?:{_LINE_END}{_SIGN}{{0,2}}+){{1,3}}+"
-_CUT_ESCAPE = re.compile(
+_CUT_ESCAPE = lazy_compile(
     rf"\\(?:{_BREAK}[nrtux\"'/]|[ux]{_HEX}{{0,3}}+{_BREAK}{_HEX}|u{_HEX}{{4}}{_BREAK}\\)"
     rf"|%(?:{_HEX}{{0,16}}+{_BREAK}{_HEX}|{_HEX}{{2,16}}+{_BREAK}%)"
     rf"|&[#a-zA-Z0-9]{{0,7}}+{_BREAK}[#a-zA-Z0-9;]"
 )
-_REST = re.compile(rf"(?:\\{{1,32}}+n)?+[ \t]{{0,80}}+{_SIGN}{{0,2}}+(?:u{_HEX}{{4}}|x{_HEX}{{2}})")
+_REST = lazy_compile(rf"(?:\\{{1,32}}+n)?+[ \t]{{0,80}}+{_SIGN}{{0,2}}+(?:u{_HEX}{{4}}|x{_HEX}{{2}})")
 """The rest of an escape after the line break that split it."""
 
 
 _SHORT = 15
-_SHORT_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,27}={0,2}")
+_SHORT_BASE64 = lazy_compile(r"[A-Za-z0-9+/_-]{8,27}={0,2}")
 _STANDARD, _URL_SAFE = str.maketrans("-_", "+/"), str.maketrans("+/", "-_")
 
 
@@ -92,7 +94,7 @@ class Substitution(Rendering):
     def __init__(
         self, source: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str], start: int = 0
     ) -> None:
-        self.text = re.sub(pattern, plain, source)
+        self.text = pattern.sub(plain, source)
         self.source, self._pattern, self._plain, self._start = source, pattern, plain, start
 
     @cached_property
@@ -102,7 +104,7 @@ class Substitution(Rendering):
         source_spans: list[tuple[int, int]] = []
         done = length = 0
         before = self._start
-        for match in re.finditer(self._pattern, self.source):
+        for match in self._pattern.finditer(self.source):
             start, end = match.span()
             for width, (first, last) in ((start - done, (done, start)), (len(self._plain(match)), (start, end))):
                 if width:
@@ -248,9 +250,9 @@ def _decode_utf8(encoded: str) -> str:
 
 # Parts of a text with escapes
 
-_URL_ESCAPES = re.compile(rb"%(?:25){0,3}+[2-7][0-9a-f]")
-_JSON_ESCAPES = re.compile(rb"\\(?:u00[2-7][0-9a-f]|x[2-7][0-9a-f]|/)")
-_XML_ESCAPES = re.compile(rb"&(?:#|amp;|lt;|gt;|quot;|apos;)")
+_URL_ESCAPES = lazy_compile(rb"%(?:25){0,3}+[2-7][0-9a-f]")
+_JSON_ESCAPES = lazy_compile(rb"\\(?:u00[2-7][0-9a-f]|x[2-7][0-9a-f]|/)")
+_XML_ESCAPES = lazy_compile(rb"&(?:#|amp;|lt;|gt;|quot;|apos;)")
 _MAX_GAP, _BEFORE, _AFTER = 200, 120, 400
 """The maximum distance of escapes in one zone, and the numbers of characters around them that belong to it."""
 
@@ -281,8 +283,8 @@ def unescaped(text: str, start: int, end: int) -> Substitution:
 
 AGAIN = "(?:25){0,3}"
 """Up to three further levels of encoding after a ``%``; deeper ones are not decoded."""
-_BYTE = re.compile(rf"%{AGAIN}([0-9A-Fa-f]{{2}})")
-_BYTES = re.compile(rf"(?:%{AGAIN}[0-9A-Fa-f]{{2}})++")
+_BYTE = lazy_compile(rf"%{AGAIN}([0-9A-Fa-f]{{2}})")
+_BYTES = lazy_compile(rf"(?:%{AGAIN}[0-9A-Fa-f]{{2}})++")
 LONGEST_ENCODED = 24
 """An upper bound for the length of one encoded letter (two bytes of UTF-8)."""
 

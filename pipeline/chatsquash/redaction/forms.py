@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import binascii
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction import encodings, joints
 from chatsquash.redaction.encodings import Rendering, Substitution, UnescapedText
 from chatsquash.redaction.hits import Hit
@@ -32,9 +32,9 @@ _PRINTS = bytes([9, 10, 13, *range(32, 127)])
 
 _TOKEN = "A-Za-z0-9+/=_.~%$*:-"  # noqa: S105 - the characters of tokens
 _BREAK = r"(?:[ \t]{0,4}\\?\r?\n|\\{1,16}+(?:r\\{1,16}+)?n)[ \t]{0,40}+(?:[+>|#*-][ \t]{0,40}+)?+"
-_NEXT_PIECE = re.compile(rf"=?=?{_BREAK}(?P<piece>[{_TOKEN}]{{1,4096}}+)")
-_REST_OF_WORD = re.compile(r"[^\s\0]{0,200}+")
-_REST_OF_TOKEN = re.compile(f"[{_TOKEN}]{{1,4096}}+")
+_NEXT_PIECE = lazy_compile(rf"=?=?{_BREAK}(?P<piece>[{_TOKEN}]{{1,4096}}+)")
+_REST_OF_WORD = lazy_compile(r"[^\s\0]{0,200}+")
+_REST_OF_TOKEN = lazy_compile(f"[{_TOKEN}]{{1,4096}}+")
 _TOKEN_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_.~%$*:-"  # noqa: S105 - as before
 _SIGNS = ("+", "-")
 _BEHIND_RUN, _BEFORE_RUN = frozenset("\n\r\\=.%$*:"), frozenset("\n\\=.%$*:")
@@ -45,14 +45,14 @@ _CONTEXT = 80
 _PIECES, _PIECES_BEFORE, _LOOKS_BACK = 400, 4, 200
 """Limits for split tokens: lines, lines at the start that need not look random, and characters to look back."""
 # One in four thousand random sequences matches.
-_ASCII = re.compile(rb"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/]){4}")
+_ASCII = lazy_compile(rb"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/]){4}")
 """Four groups of base64 that decode to ASCII."""
 _DIGESTS = frozenset((32, 36, 40, 64, 96, 128))
 _JOINTS = frozenset(":.$")
-_HEX = re.compile(r"[0-9a-f-]*+\Z|[0-9A-F-]*+\Z")
-_HEX_BYTES = re.compile(r"(?:[2-6][0-9a-fA-F]|7[0-9a-eA-E])++")
+_HEX = lazy_compile(r"[0-9a-f-]*+\Z|[0-9A-F-]*+\Z")
+_HEX_BYTES = lazy_compile(r"(?:[2-6][0-9a-fA-F]|7[0-9a-eA-E])++")
 """Printable ASCII in hexadecimal."""
-_CHECKSUM = re.compile(r"sha(?:1|256|384|512)-")
+_CHECKSUM = lazy_compile(r"sha(?:1|256|384|512)-")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _LONGEST = 1 << 20
 """The maximum length of a run to decode; longer ones are files."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction.encodings import UnescapedText, remove
 
 _TEXTS = (
     "text|content|delta|partial_json|arguments|thinking|reasoning|reasoning_content|value|token|chunk|data|output|line"
 )
 _MEMBER = rf"(?!\"(?:{_TEXTS})\")\"[a-z_]{{1,24}}\": ?(?:null|[0-9]{{1,9}}|\{{\}}|\"[\w-]{{0,40}}\")"
-_JOINT = re.compile(
+_JOINT = lazy_compile(
     # two members of an object, one after the other
     r"\"[ \t]{0,8}+,\s{0,40}+\"[\w.-]{1,24}\": ?\"|"
     # 'abc' + 'def', 'abc' 'def', "abc" . "def", ["abc", "def"], also over a break of the line

@@ -9,6 +9,7 @@ from collections import Counter
 from functools import lru_cache
 from math import log2
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction import rules
 
 EXAMPLES = rules.words("""
@@ -30,16 +31,16 @@ EXAMPLES = rules.words("""
     eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk
 """)
 """Complete example values from documentation."""
-_MARKED_AS_EXAMPLE = re.compile(
+_MARKED_AS_EXAMPLE = lazy_compile(
     r"(?i:example|sample|placeholder|dummy|foobar|change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|with|this)|redacted|"
     r"removed|(?<![a-z])your[-_ ]?(?![a-z]{0,3}\d)|insert[-_ ]|enter[-_ ]|goes[-_ ]?here|(?<![a-z])here(?![a-z0-9])|"
     r"x{4}|lorem|not[-_ ]?a?[-_ ]?(?:real|secret|valid)|(?<![a-z])fake|(?<![a-z])mock|todo|fixme|undefined|deadbeef|"
     r"masked|hidden|filtered|abcdefgh|qwerty|12345678|01234567|87654321|abc123(?![a-z0-9]))|"
     r"\*{3}|\.{3}|…|•{3}|#{4}|0{8}"
 )
-_FORM = re.compile(r"[$%#@]\{|\$\(|\{\{|%\(|\$?\{[A-Za-z_][\w.]{0,60}+\}|%[A-Z_]{2,40}+%|<[A-Za-z][\w .:|-]{0,60}+>")
+_FORM = lazy_compile(r"[$%#@]\{|\$\(|\{\{|%\(|\$?\{[A-Za-z_][\w.]{0,60}+\}|%[A-Z_]{2,40}+%|<[A-Za-z][\w .:|-]{0,60}+>")
 """A placeholder of a template or program, anywhere in a value."""
-_REFERENCE = re.compile(
+_REFERENCE = lazy_compile(
     r"\$[A-Za-z_]\w*+(?![!@#%^&*])|(?:arn|vault|op|secrets?|ssm|env|file|keyring|awssm|aws|gcp|azurekv|sm|bws|doppler|"
     r"akeyless|keyvault|ref|secretsmanager|secretref|sops|lpass|pass|bw|infisical|conjur|chamber)(?:\+\w{1,20}+)?:|"
     r"projects/|!\w|@Microsoft\.|ENC\[|"
@@ -47,52 +48,52 @@ _REFERENCE = re.compile(
     r"pk[._-]|pub[a-z]{0,9}[._-]|sb_publishable_|phc_|Ag[A-D][A-Za-z0-9+/]{200}|AQICAH[A-Za-z0-9]|\$ANSIBLE_VAULT"
 )
 """Prefixes of values that refer to a secret elsewhere, or that are checksums, addresses, public or encrypted."""
-_PATH = re.compile(r"\.{0,2}/(?=[\w.-]{2})")
-_COLOR = re.compile(r"#[0-9a-fA-F]{3,8}")
-_DOTTED = re.compile(r"[A-Za-z_$][\w$]*+\??(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+\??)++(?:[(\[!;].*)?", re.DOTALL)
-_CALL = re.compile(r"(?:new |await |yield |not |& ?|\*)?[A-Za-z_$][\w$.:]*+[!?]?(?P<bracket>[(\[])")
-_ARGUMENTS, _MORE = re.compile(r"[\w.$, ]*+"), re.compile(r"[;,.\w()]*+")
-_REGEX = re.compile(r"\[(?:A-Z|a-z|0-9|\^|\\)|\\[wdsb]|\{\d+,\d*\}|\(\?|\.[*+]")
-_NUMBER = re.compile(
+_PATH = lazy_compile(r"\.{0,2}/(?=[\w.-]{2})")
+_COLOR = lazy_compile(r"#[0-9a-fA-F]{3,8}")
+_DOTTED = lazy_compile(r"[A-Za-z_$][\w$]*+\??(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+\??)++(?:[(\[!;].*)?", re.DOTALL)
+_CALL = lazy_compile(r"(?:new |await |yield |not |& ?|\*)?[A-Za-z_$][\w$.:]*+[!?]?(?P<bracket>[(\[])")
+_ARGUMENTS, _MORE = lazy_compile(r"[\w.$, ]*+"), lazy_compile(r"[;,.\w()]*+")
+_REGEX = lazy_compile(r"\[(?:A-Z|a-z|0-9|\^|\\)|\\[wdsb]|\{\d+,\d*\}|\(\?|\.[*+]")
+_NUMBER = lazy_compile(
     r"[-+]?[0-9][0-9._,:/TZ+ -]*+(?:[smhdkKMGTB%]{1,2}|ms|min|days?|hours?|minutes?|seconds?|tokens?|chars?|bytes?)?"
 )
-_FORMAT = re.compile(r"[\w .,:/{}-]*%[sdvqr][\w .,:/{}%-]*")
-_BASE64 = re.compile(r"(?=.{8})(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+")
-_VERSION = re.compile(r"[v^~<>=]{0,3}\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+.][A-Za-z0-9.]{1,20})?")
-_ALGORITHM = re.compile(
+_FORMAT = lazy_compile(r"[\w .,:/{}-]*%[sdvqr][\w .,:/{}%-]*")
+_BASE64 = lazy_compile(r"(?=.{8})(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+")
+_VERSION = lazy_compile(r"[v^~<>=]{0,3}\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+.][A-Za-z0-9.]{1,20})?")
+_ALGORITHM = lazy_compile(
     r"(?i:(?:sha|md|hs|rs|es|ps|aes|base|utf|oauth|argon|ipv|http|ed|x|ecdsa|rsa|scram-sha|pbkdf|p|v|tls|ssl|k|s|ec|"
     r"hmac-sha|bearer|blake|chacha|curve|secp|utf-|sha-|aes-|rsa-|latin|iso-?)[-_]?\d{1,5}(?:[-_]?[a-z0-9]{1,8}){0,3})"
 )
-_WORDS = re.compile(r"[^\W\d_]++(?:(?:[_.,'/:()-]|[!?;:,.&]? +[&+(]?)++[^\W\d_]++)*+[ _.,'!?:;/()*-]*+")
-_APP_PASSWORD = re.compile(
+_WORDS = lazy_compile(r"[^\W\d_]++(?:(?:[_.,'/:()-]|[!?;:,.&]? +[&+(]?)++[^\W\d_]++)*+[ _.,'!?:;/()*-]*+")
+_APP_PASSWORD = lazy_compile(
     r"(?![a-z ]*\b(?:this|that|with|your|from|must|have|here|will|been|when)\b)[a-z]{4}(?: [a-z]{4}){3}"
 )
 """App passwords of Google: four groups of four letters."""
-_SNAKE = re.compile(r"[_-]?[A-Za-z]++(?:[_:./-][A-Za-z]++)*+(?:[_:./-]?v?\d{1,3})?")
-_LOGIN = re.compile(r"[A-Za-z0-9_.@+-]{1,64}")
-_NAME = re.compile(r"[A-Za-z$]*+[0-9]{0,2}+(?:_[A-Za-z$]*+[0-9]{0,3}+)*+")
-_FILE = re.compile(r"[\w./~ -]{1,200}\.(?:[a-z]{2,5}|[ch]|7z|mp[34])")
-_PIECE = re.compile(r"[A-Za-z0-9]{4,}+")
-_CHANGES = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]|[A-Z](?=[a-z][A-Z])|(?<=[a-z])[A-Z](?=[A-Z]{1,2}[a-z])")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_DIGITS = re.compile(r"(?<=[A-Za-z])[0-9](?=[A-Za-z])")
+_SNAKE = lazy_compile(r"[_-]?[A-Za-z]++(?:[_:./-][A-Za-z]++)*+(?:[_:./-]?v?\d{1,3})?")
+_LOGIN = lazy_compile(r"[A-Za-z0-9_.@+-]{1,64}")
+_NAME = lazy_compile(r"[A-Za-z$]*+[0-9]{0,2}+(?:_[A-Za-z$]*+[0-9]{0,3}+)*+")
+_FILE = lazy_compile(r"[\w./~ -]{1,200}\.(?:[a-z]{2,5}|[ch]|7z|mp[34])")
+_PIECE = lazy_compile(r"[A-Za-z0-9]{4,}+")
+_CHANGES = lazy_compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]|[A-Z](?=[a-z][A-Z])|(?<=[a-z])[A-Z](?=[A-Z]{1,2}[a-z])")
+_UUID = lazy_compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_DIGITS = lazy_compile(r"(?<=[A-Za-z])[0-9](?=[A-Za-z])")
 _CAMEL, _VOWEL = (
-    re.compile(r"[A-Z]{2,5}+(?![a-z0-9])|[A-Z]?[a-z]++(?![0-9])|[A-Z](?![0-9])"),
-    re.compile(r"[aeiouyAEIOUY]"),
+    lazy_compile(r"[A-Z]{2,5}+(?![a-z0-9])|[A-Z]?[a-z]++(?![0-9])|[A-Z](?![0-9])"),
+    lazy_compile(r"[aeiouyAEIOUY]"),
 )
-_HARD = re.compile(r"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{4}")
+_HARD = lazy_compile(r"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{4}")
 _KEY_CHANGES, _STRANGE_PARTS = 5, 4
 """The minimum numbers of character-class changes, and of unpronounceable words, in a random value."""
 _ENOUGH = 100
 """The number of characters that are examined to decide whether a value is random."""
 _LONG = 200
 """The length above which a value contains some word by chance."""
-_OPEN_CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]{2,60}+)[\[(]")
-_ARGUMENT = re.compile(r"-{0,2}+(?P<name>[a-z_][a-z_-]{1,30}+)=(?P<value>.*+)", re.DOTALL)
-_CLASS = re.compile(
+_OPEN_CALL = lazy_compile(r"(?P<name>[A-Za-z_][\w.]{2,60}+)[\[(]")
+_ARGUMENT = lazy_compile(r"-{0,2}+(?P<name>[a-z_][a-z_-]{1,30}+)=(?P<value>.*+)", re.DOTALL)
+_CLASS = lazy_compile(
     r"(?=[A-Za-z0-9]{0,60}?[a-z][A-Z])[A-Za-z0-9]{1,60}(?:Key|Token|Secret|Password)s?(?:Types?|Error|Manager|Provider)?"
 )
-_PORT = re.compile(r"[0-9]{1,5}/(?:tcp|udp|sctp)")
+_PORT = lazy_compile(r"[0-9]{1,5}/(?:tcp|udp|sctp)")
 _PROSE_WORDS = rules.words("the and for are with from not was were has but his her its our each word words")
 """Common English words that are not in the list of BIP 39."""
 _SPACED = 2

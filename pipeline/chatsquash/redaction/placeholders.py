@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 
 from chatsquash.core.outcome import Redaction
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction.hits import Hit, Value
 
 _TAG = 10
@@ -21,7 +22,7 @@ _REMEMBERED = 8192
 _BARE = {"USER": "user-", "NAME": "name_"}
 """The prefixes for kinds within paths and identifiers, where angle brackets are invalid."""
 _VALUE_PURPOSE, _DIGITS_PURPOSE = "value:", "digits:"
-PLACEHOLDER = re.compile(
+PLACEHOLDER = lazy_compile(
     r"<(?P<kind>[A-Z][A-Z0-9_]{0,63})_[0-9a-f]{10}>|(?<![0-9a-z])(?:user-|name_)[0-9a-f]{10}(?![0-9a-z])"
     r"|(?<![0-9a-z])[0-9a-z]{16}(?:@|%40)[0-9a-z]{8}\.example"
 )

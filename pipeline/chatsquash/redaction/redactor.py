@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.hits import Finder, Hit, Value, value_of
 from chatsquash.redaction.placeholders import Placeholders, blank_placeholders
@@ -21,8 +21,8 @@ _MOST_CLEAN = 20_000
 """The number of clean values that are remembered."""
 _PIECE, _OVERLAP = 1 << 14, 1 << 12
 """The length and overlap of the pieces in which a text is searched if the search for all of it fails."""
-_CALL = re.compile(r"(?<=<tool_call>)[^<]*+(?:<(?!/tool_call>)[^<]*+)*+(?=</tool_call>)")
-_NUMBER = re.compile(r"[\[,: ]-?[0-9]++(?:\.[0-9]++)?[\],} \n]")
+_CALL = lazy_compile(r"(?<=<tool_call>)[^<]*+(?:<(?!/tool_call>)[^<]*+)*+(?=</tool_call>)")
+_NUMBER = lazy_compile(r"[\[,: ]-?[0-9]++(?:\.[0-9]++)?[\],} \n]")
 """A number in JSON with the characters around it."""
 _NO_PLACE = "a placeholder does not fit into the JSON"
 _LIST_RULES = ("deny", "known")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -11,16 +10,20 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
+from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.core.regex import lazy_compile
 from chatsquash.core.text import error_text, quote
 
 FOLDER = Path(__file__).with_name("rules")
+TABLE = FOLDER / "builtin.json"
+"""All rules of the TOML files in ``FOLDER``; generated, because parsing TOML takes longer than a small run."""
 Check = Literal["shape", "password", "token", "basic", "blob", "words"]
 """The check that rejects lookalikes; ``lookalikes`` has a function for each."""
 _REACH, _FARTHEST = 600, 20_000
 _MEMBERS = frozenset(("name", "kind", "literals", "shape", "entropy", "value", "reach", "source"))
 _PACK_MEMBERS = frozenset(("anywhere", "named", "run", "before", "begins", "verbose", "commands", "flags"))
-_KIND, _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,47}"), re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_KIND, _NAME = lazy_compile(r"[A-Z][A-Z0-9_]{0,47}"), lazy_compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtfv])|(?<=\\u00[0-9a-f][0-9a-f])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9;\[][mK]))"
 """The condition that a shape must not follow a letter or digit, unless that ends an escape sequence."""
 _NO_ESCAPE = r"(?!(?<=\\)[nrt])"
@@ -38,7 +41,7 @@ _VALUE = (
 )
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, omit_defaults=True):
     """The rule for one kind of secret."""
 
     name: str
@@ -105,13 +108,18 @@ class Documented(NamedTuple):
 @cache
 def builtin() -> tuple[Rule, ...]:
     """Return the built-in rules, group by group."""
+    return jsonio.decoder(tuple[Rule, ...]).decode(TABLE.read_bytes())
+
+
+def parse_builtin() -> tuple[Rule, ...]:
+    """Parse the TOML files of the built-in rules, from which ``TABLE`` is generated."""
     files = sorted(FOLDER.glob("*.toml"))
     return tuple(rule for path in files for rule in _rules(path.read_bytes(), path.name, path.stem))
 
 
 def documented() -> list[Documented]:
     """Return every built-in rule with its group, kind and source."""
-    return [Documented(rule.group, rule.name, rule.kind, rule.source) for rule in builtin()]
+    return [Documented(rule.group, rule.name, rule.kind, rule.source) for rule in parse_builtin()]
 
 
 @cache
@@ -130,6 +138,8 @@ def parse_rules(data: bytes, place: str) -> tuple[Rule, ...]:
 
 
 def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
+    import tomllib  # only user-defined rules are parsed in a run
+
     try:
         pack = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
@@ -173,7 +183,7 @@ def _rule(members: Any, place: str, group: str) -> Rule:
     )
 
 
-_FLAG = re.compile(r"(?P<flag>[^ =]+?)(?P<between>[ =]?)(?:USER(?P<mark>[,:%]))?VALUE")
+_FLAG = lazy_compile(r"(?P<flag>[^ =]+?)(?P<between>[ =]?)(?:USER(?P<mark>[,:%]))?VALUE")
 
 
 def _with_flags(members: dict[str, Any]) -> dict[str, Any]:
@@ -217,7 +227,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PARTS = lazy_compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PASSWORD_WORDS = words("""
     password passwords passwd passwrd passphrase passcode pass pwd pw secret psk pswd userpass dbpass
     rootpw userpassword dbpassword requirepass passwort passe senha kennwort wachtwoord
@@ -256,7 +266,7 @@ _OTHER_TOKENS = words("""
 """)
 """Words that have the same effect before a word for a secret."""
 _KEYS, _ALIKE = ("key", "keys"), ("auth", "cert", "tls")
-_ENDING = re.compile(
+_ENDING = lazy_compile(
     r"([a-z]{1,20}?)(password|passwd|passphrase|pwd|secret|token|apikey)|"
     r"(bind|root|admin|user|db|ldap|smtp|mail|ftp|auth|require|store|key|srcstore|deststore|srckey|destkey|trust)(pw|pass)"
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction import commands, contexts, encodings, forms
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin
@@ -27,9 +28,9 @@ _REST = 8
 """The number of characters on the next line that may belong to a value rather than to other text."""
 
 _UNKNOWN = (None, "SECRET")
-_NO_VALUE_AFTER = re.compile(r"(?![ \t]{0,8}+(?:=|:[ =]))")
+_NO_VALUE_AFTER = lazy_compile(r"(?![ \t]{0,8}+(?:=|:[ =]))")
 """A condition for the text after the last line of a value: it must not make that line a name."""
-_SETTING = re.compile(r"[A-Za-z_][\w.-]{0,80}+(?:=[^\s=]|:[ ]?[^\s])")
+_SETTING = lazy_compile(r"[A-Za-z_][\w.-]{0,80}+(?:=[^\s=]|:[ ]?[^\s])")
 """The name of a setting at the start of a line, with its value."""
 
 

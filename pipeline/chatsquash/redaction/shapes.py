@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction import lookalikes
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin
@@ -19,10 +20,10 @@ _AROUND = 160
 _JOINTS = ".$*~:@!|"
 """The characters that join the parts of a value, some of which may not look random."""
 _PARTS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-" + _JOINTS
-_INNER = re.compile(r"[/+~](?=[A-Za-z0-9])")
-_ESCAPE = re.compile(r"(?:(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}|(?<=\[)[0-9;]{0,8}m)")
+_INNER = lazy_compile(r"[/+~](?=[A-Za-z0-9])")
+_ESCAPE = lazy_compile(r"(?:(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}|(?<=\[)[0-9;]{0,8}m)")
 """The rest of an escape before a value."""
-_SECRET = re.compile(r"secret|bare")
+_SECRET = lazy_compile(r"secret|bare")
 _BLOB = 120
 """The length from which a run may be a base64 file."""
 
@@ -148,8 +149,8 @@ def _table(*classes: tuple[str, str]) -> bytes:
 
 _RUNS = _table(("a", _LETTERS + _LETTERS.upper() + _DIGITS + "_+/~-"))
 _LOWER = bytes.maketrans(_LETTERS.upper().encode(), _LETTERS.encode())
-_DIGIT = re.compile(rb"[0-9](?:(?=[A-Za-z])|(?<=[A-Za-z].))")
-_CAPITAL = re.compile(rb"[A-Z](?:[a-z][A-Z]|[A-Z]{15})")
+_DIGIT = lazy_compile(rb"[0-9](?:(?=[A-Za-z])|(?<=[A-Za-z].))")
+_CAPITAL = lazy_compile(rb"[A-Z](?:[a-z][A-Z]|[A-Z]{15})")
 """Patterns that do not occur in names: a digit next to a letter, and capitals in an order or number unlike words."""
 _NEEDLE = b"a" * SHORTEST
 _PIVOTS = "-jqzkxw"

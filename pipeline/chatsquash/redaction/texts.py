@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction.hits import Hit
 
 # Each text starts and ends with a line, and matches across it do not count.
@@ -54,11 +54,11 @@ _WORDS = frozenset(("signature", "encrypted", "redacted"))
 """The keys that also have other meanings."""
 _BLOCK = frozenset(("type", "thinking", "text", "reasoning"))
 """Members that identify an opaque value next to them."""
-_MEDIA_URL = re.compile(
+_MEDIA_URL = lazy_compile(
     r"data:(?:image|audio|video|font|application)/[\w.+-]{1,80}+(?:;(?!base64,)[\w=.+-]{1,80}+){0,4}+;base64,"
     r"[A-Za-z0-9+/_\r\n-]*+={0,2}+\s*+"
 )
-_OPAQUE = re.compile(r"[A-Za-z0-9+/=_.:|~\r\n-]*+")
+_OPAQUE = lazy_compile(r"[A-Za-z0-9+/=_.:|~\r\n-]*+")
 """The characters of ids, signatures and base64 files; anything else is text."""
 _ROLES = frozenset(
     (

@@ -12,6 +12,7 @@ from functools import cache
 from typing import AnyStr, NamedTuple
 from urllib.parse import unquote
 
+from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction import encodings
 from chatsquash.redaction.hits import Hit
 
@@ -35,15 +36,18 @@ _NESTED = (
     r"(?P<mark>%(?P=again)40))++)"
 )
 _USERINFO = f"{_LITERAL}|{_NESTED}"
-_IN_JSON = re.compile(rb":(?:\\*+/\\*+/|\\++u002[fF]\\++u002[fF])(?:[^\s/@\"u]|u(?!002[fF]))*+@")
+_IN_JSON = lazy_compile(rb":(?:\\*+/\\*+/|\\++u002[fF]\\++u002[fF])(?:[^\s/@\"u]|u(?!002[fF]))*+@")
 """Two slashes and an at sign in JSON, with nothing between them that ends the userinfo."""
-_JSON_ESCAPE = re.compile(r"\\{1,8}+u00([0-9a-fA-F]{2})")
-_PORT = re.compile(r"[0-9]{1,5}+[^\w.~!$*%+-]", re.ASCII)
-_PUBLIC_KEY, _PROJECT = re.compile(r"[0-9a-f]{32}"), re.compile(r"[A-Za-z0-9.-]{1,255}+(?::[0-9]{1,5}+)?/[0-9]++(?!\w)")
+_JSON_ESCAPE = lazy_compile(r"\\{1,8}+u00([0-9a-fA-F]{2})")
+_PORT = lazy_compile(r"[0-9]{1,5}+[^\w.~!$*%+-]", re.ASCII)
+_PUBLIC_KEY, _PROJECT = (
+    lazy_compile(r"[0-9a-f]{32}"),
+    lazy_compile(r"[A-Za-z0-9.-]{1,255}+(?::[0-9]{1,5}+)?/[0-9]++(?!\w)"),
+)
 """Public keys of Sentry projects, which can only be used to send error reports."""
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_TOKEN = re.compile(r"[A-Za-z0-9_~-]{20,255}={0,2}")
-_PART = re.compile(r"[A-Za-z0-9]{12,}+")
+_UUID = lazy_compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TOKEN = lazy_compile(r"[A-Za-z0-9_~-]{20,255}={0,2}")
+_PART = lazy_compile(r"[A-Za-z0-9]{12,}+")
 
 _REFERENCE = (
     r"\$\{[^{}]{1,200}\}|\$\([^()]{1,200}\)|\$(?:[A-Z_][A-Z0-9_]*+|[A-Za-z_]++)|\{{1,3}[^{}]{1,200}\}{1,3}"

@@ -15,6 +15,7 @@ from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Origin, Response
 from chatsquash.core.outcome import Ending, LastUser
+from chatsquash.core.regex import lazy_compile
 from chatsquash.core.text import printable
 
 _COMMAND = ("command", "cmd", "commands", "script", "code", "input", "CommandLine")
@@ -47,27 +48,27 @@ _BETWEEN = frozenset(["run", "exec", "-m", "x", "python", "python3"])
 """Words between a runner, or Python, and the program it runs."""
 _NO_RUN = frozenset(["--version", "--help", "--collect-only", "--dry-run"])
 """Options with which these programs run neither tests nor a build."""
-_QUOTED = re.compile(r"""'([^']*)(?:'|\Z)|"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)|(?<!\S)\#[^\n]*|\\\n""", re.DOTALL)
+_QUOTED = lazy_compile(r"""'([^']*)(?:'|\Z)|"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)|(?<!\S)\#[^\n]*|\\\n""", re.DOTALL)
 """Text that a shell does not split: quoted strings, comments and line continuations."""
-_HERE = re.compile(r"(?<!<)<<-?[ ]{0,8}+(['\"]?)(\w{1,64}+)\1")
+_HERE = lazy_compile(r"(?<!<)<<-?[ ]{0,8}+(['\"]?)(\w{1,64}+)\1")
 """The start of a here-document, with the word that ends it."""
-_PLAIN = re.compile(r"[\w./:=@-]*\Z")
-_SIGN_AT_END = re.compile(r"(&&|\|\||\|&?)\s*\n")
-_SIGNS = re.compile(r"(&&|\|\||\|&?|(?<![<>&])&(?![>&\d])|[;\n()])")
+_PLAIN = lazy_compile(r"[\w./:=@-]*\Z")
+_SIGN_AT_END = lazy_compile(r"(&&|\|\||\|&?)\s*\n")
+_SIGNS = lazy_compile(r"(&&|\|\||\|&?|(?<![<>&])&(?![>&\d])|[;\n()])")
 _QUOTED_NAMES = tuple(f'"{name}"' for name in _COMMAND)
 """The argument names as they appear in JSON; quotes inside a string value are escaped and never match."""
 _WORDS = 16
 """The maximum number of words examined in a command."""
-_EXIT = re.compile(
+_EXIT = lazy_compile(
     r"""^\W{0,4}
     (?:(?:the|command|process|program|execution|was|successful|completed|finished|failed|with)[ .]{1,2}){0,6}+
     (?:exit[ _]?(?:code|status)|exited[ ]with(?:[ ](?:code|status))?|return[ _]?code)\b[^\w-]{0,4}(-?\d{1,10})\b""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 """A line in which an agent's tool reports how a program ended."""
-_CLAUDE_CODE = re.compile(r"You are Claude Code|x-anthropic-billing-header: cc_version")
+_CLAUDE_CODE = lazy_compile(r"You are Claude Code|x-anthropic-billing-header: cc_version")
 """The beginning of Claude Code's system prompts."""
-_NO_RESULT = re.compile(
+_NO_RESULT = lazy_compile(
     r"^(?:<error>)?Command (?:[^\n]{0,80}\bbackground(?:ed)?\b|timed out after|was aborted before completion)"
     r"|^\[(?:Old tool result content cleared|Request interrupted by user)",
     re.MULTILINE,
@@ -268,7 +269,7 @@ _COMMON = [
 
 def _any_of(phrases: tuple[str, ...] | list[str], begin: str = r"\b") -> re.Pattern[str]:
     longest_first = sorted(phrases, key=len, reverse=True)
-    return re.compile(rf"{begin}(?:{'|'.join(map(re.escape, longest_first))})\b")
+    return lazy_compile(rf"{begin}(?:{'|'.join(map(re.escape, longest_first))})\b")
 
 
 _COMPLAINT, _ENGLISH = _any_of(COMPLAINTS), _any_of(_COMMON)
@@ -279,7 +280,7 @@ _RULES: tuple[tuple[LastUser, re.Pattern[str]], ...] = (
 )  # fmt: skip
 _EXAMINED = 600
 """The number of characters examined in a message; comments on the work usually precede pasted text."""
-_TAGGED = re.compile(r"\s*+<([a-z][\w-]{0,40})>")
+_TAGGED = lazy_compile(r"\s*+<([a-z][\w-]{0,40})>")
 
 
 def judge_last_message(view: View) -> tuple[LastUser, str | None]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import BinaryIO
 
 from chatsquash.core import jsonio
 from chatsquash.core.log import Log
+from chatsquash.core.regex import lazy_compile
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.lines import LONGEST, lines
 
 _MAX_VALUES = 64
 """The maximum number of values searched for in a log; other values are reported at the line of their record."""
-_WORD = re.compile(r"[A-Za-z0-9_-]{8,}")
+_WORD = lazy_compile(r"[A-Za-z0-9_-]{8,}")
 
 
 def first_lines(values: Iterable[str], log: Log, file: BinaryIO) -> dict[str, int]:

@@ -9,16 +9,18 @@ from typing import NamedTuple, Protocol
 from msgspec import MsgspecError, Raw
 from msgspec.json import Decoder
 
+from chatsquash.core.regex import lazy_compile
+
 _PIECE = 1 << 20
 LONGEST = 256 << 20
 """The maximum size of an element in bytes."""
-_SPACE = re.compile(rb"[ \t\r\n]*+")
+_SPACE = lazy_compile(rb"[ \t\r\n]*+")
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
-_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+([{}\[\]])?", re.DOTALL)
+_BRACKET = lazy_compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+([{}\[\]])?", re.DOTALL)
 """Everything up to and including the next bracket outside strings."""
-_TOKEN = re.compile(rb"[^\"{}\[\]]*+(?:(" + _STRING + rb")|([{}\[\]]))", re.DOTALL)
+_TOKEN = lazy_compile(rb"[^\"{}\[\]]*+(?:(" + _STRING + rb")|([{}\[\]]))", re.DOTALL)
 _OPEN, _CLOSING = (b"{", b"["), (b"}", b"]")
-_BEGINNING = re.compile(rb'\{[ \t\r\n]*+"[^"\\]{0,100}+"[ \t\r\n]*+:')
+_BEGINNING = lazy_compile(rb'\{[ \t\r\n]*+"[^"\\]{0,100}+"[ \t\r\n]*+:')
 """The beginning of an object, up to the colon after its first key."""
 _NEAR = 4
 """The multiple of the longest element so far within which the end of an element is searched."""

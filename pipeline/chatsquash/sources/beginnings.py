@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from chatsquash.core import footprint, jsonio
+from chatsquash.core.regex import lazy_compile
 
 MOST = 4 << 20
 """The maximum number of bytes to read for detecting a format."""
 _MEMORY = 32 << 20
 """The memory in bytes that the parsed beginning may take; less is read of files with very many small values."""
-_TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
+_TOKENS = lazy_compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 _CLOSING = {b"[": b"]", b"{": b"}"}
 _SPACE = b" \t\r\n"
 _NONE = object()
-_PARTIAL_CHARACTER = re.compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
+_PARTIAL_CHARACTER = lazy_compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
 """An escape sequence or a UTF-8 character that may be truncated."""
 
 

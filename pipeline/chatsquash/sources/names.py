@@ -8,6 +8,7 @@ from datetime import date
 from functools import lru_cache
 
 from chatsquash.core.errors import UsageError
+from chatsquash.core.regex import lazy_compile
 from chatsquash.sources.compression import KINDS, uncompressed
 
 LOGS = (".jsonl", ".ndjson")
@@ -19,7 +20,7 @@ DOCUMENTS = (
 """The suffixes of files that are read only if their format is detected."""
 NAMES = (".aider.chat.history.md",)
 """The names of files that are read if their format is detected, whatever their suffix."""
-_PARTS = re.compile(r"wire\.jsonl|context_\d+\.jsonl")
+_PARTS = lazy_compile(r"wire\.jsonl|context_\d+\.jsonl")
 ARCHIVES = (".zip", ".tar", ".tgz")
 """The suffixes of archives; a ``.tar`` may be compressed."""
 
@@ -46,7 +47,7 @@ _COMPRESSED = tuple(f".tar{suffix}" for suffix in KINDS)
 
 MARK = "!/"
 """The separator between the path of an archive and the name of a member."""
-_MEMBER = re.compile(r"(.+?\.(?:zip|tgz|tar(?:\.(?:gz|xz|bz2|zst))?))!/(.+)", re.IGNORECASE | re.DOTALL)
+_MEMBER = lazy_compile(r"(.+?\.(?:zip|tgz|tar(?:\.(?:gz|xz|bz2|zst))?))!/(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def container(path: str) -> tuple[str, str] | None:

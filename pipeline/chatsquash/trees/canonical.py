@@ -8,7 +8,6 @@ valid within a process.
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +20,7 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Message
 from chatsquash.core.reasoning import is_part, without_block
+from chatsquash.core.regex import lazy_compile
 from chatsquash.core.text import remove_delimited
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
@@ -169,7 +169,7 @@ def normalized_arguments(arguments: Json) -> bytes:
     return serialized
 
 
-_ODD_NUMBER = re.compile(rb"[:,\[]-?(?:\d+[.eE]|\d{16})|\A-?\d")
+_ODD_NUMBER = lazy_compile(rb"[:,\[]-?(?:\d+[.eE]|\d{16})|\A-?\d")
 """A number that other serializers may write differently, in compact JSON, or a similar string."""
 _EXACT = 1 << 53
 """All integers below this are exact as doubles."""
@@ -199,11 +199,11 @@ _SKETCH = 16
 """The number of runs in a sketch: those with the smallest hashes, a fair sample of all runs."""
 _ALIKE = 0.6
 """The minimum share of common text in two versions of a text."""
-_WORD = re.compile(r"\w+")
+_WORD = lazy_compile(r"\w+")
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Kana and ideographs, which are written without spaces between words."""
-_WORD_OR_WIDE = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
-_WIDE_ONES = re.compile(f"[{_WIDE}]+")
+_WORD_OR_WIDE = lazy_compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
+_WIDE_ONES = lazy_compile(f"[{_WIDE}]+")
 _MOST = 20_000
 """The maximum number of words of a text to examine."""
 _LETTERS = 16

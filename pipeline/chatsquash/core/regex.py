@@ -1,0 +1,29 @@
+"""Regular expressions that are compiled on first use, because compiling all of them takes longer than a small run."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, AnyStr, cast
+
+
+class LazyPattern:
+    """A pattern that is compiled when one of its attributes is first used; it then has the same attributes."""
+
+    def __init__(self, text: str | bytes, flags: int) -> None:
+        self._text, self._flags = text, flags
+        self._compiled: re.Pattern[Any] | None = None
+
+    def compiled(self) -> re.Pattern[Any]:
+        """Return the compiled pattern."""
+        self._compiled = self._compiled or re.compile(self._text, self._flags)
+        return self._compiled
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.compiled(), name)
+        setattr(self, name, value)  # later uses take as long as with a compiled pattern
+        return value
+
+
+def lazy_compile(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a pattern that is compiled on first use."""
+    return cast("re.Pattern[AnyStr]", LazyPattern(text, flags))
