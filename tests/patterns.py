@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import chatsquash
-from chatsquash.core.regex import LazyPattern
+from chatsquash.core.lazy import LazyPattern
 
 FUNCTIONS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 Text = str | bytes

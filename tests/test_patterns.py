@@ -48,7 +48,7 @@ RUNNING = {
     ("chatsquash.reading.ancestry", "b'\"uuid\": ?\"(' + b'|'.join((re.escape(each.encode()) for each in ids)) + b')\"'"): [
         ("finditer", re.compile(b'"uuid": ?"(' + b"|".join((b"some-id", b"some-other-id", b"another-id")) + b')"'))
     ],
-    ("chatsquash.core.regex", "self._text"): [
+    ("chatsquash.core.lazy", "self._text"): [
         ("finditer", pattern) for pattern in (*WORDS_OF_USERS, *FORMS, names._PIECED)
     ],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 
 _MAX_LINE = 400  # the number of characters of a line to search
 _TOP, _END = 200, 300  # the numbers of characters in which tools report how a command ended

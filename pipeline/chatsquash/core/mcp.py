@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from chatsquash.core.chat import tool_name
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Tool
-from chatsquash.core.regex import lazy_compile
 
 _NAME = lazy_compile(
     r"mcp__(.+?)__."  # Claude Code, Codex, Qwen Code

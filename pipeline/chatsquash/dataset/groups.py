@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Callable
 from hashlib import sha256
 
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.options import GroupBy
-from chatsquash.core.regex import lazy_compile
 
 UNDATED = "undated"
 _UUID = r"(?i:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z)"

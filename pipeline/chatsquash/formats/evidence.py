@@ -11,8 +11,8 @@ from msgspec import Struct, field, structs
 from chatsquash import formats
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, RepeatedViolation, Tool
-from chatsquash.core.regex import lazy_compile
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import Format, TurnError

@@ -6,8 +6,8 @@ import base64
 import re
 
 from chatsquash.core.chat import part_text
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
-from chatsquash.core.regex import lazy_compile
 from chatsquash.formats.values import Object
 
 DATA_URL = lazy_compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)

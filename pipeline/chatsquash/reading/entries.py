@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from chatsquash.checks import reading
 from chatsquash.core import jsonio
 from chatsquash.core.edits import align
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.memo import Last
 from chatsquash.core.model import (
     AddedRun,
@@ -23,7 +24,7 @@ from chatsquash.core.model import (
     WrongType,
 )
 from chatsquash.core.times import Moment, moment
-from chatsquash.formats import PLAIN, bodies, get_format
+from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format, Tools
 from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
@@ -37,8 +38,11 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
+    from chatsquash.formats import bodies
     from chatsquash.reading.answers import Answers, LoadedRequest
     from chatsquash.reading.loading import Loader
+else:
+    bodies = LazyModule("chatsquash.formats.bodies")
 
 _HIDDEN = "the history that a summary replaced"
 """The part of a request that a record cannot show in the form that the model saw."""

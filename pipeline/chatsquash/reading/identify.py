@@ -9,26 +9,39 @@ from __future__ import annotations
 from collections.abc import Iterable
 from errno import EFBIG
 from io import BytesIO
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from chatsquash import formats
 from chatsquash.core import footprint
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import Json, LogHead
 from chatsquash.core.options import Options
-from chatsquash.formats import PLAIN, bodies, documents
+from chatsquash.formats import PLAIN
 from chatsquash.formats.base import TurnError
-from chatsquash.reading import contents, envelopes, evidence, split_files
-from chatsquash.reading.documents import Content, LogDocument, load
+from chatsquash.reading import envelopes, evidence
 from chatsquash.reading.evidence import Shape
 from chatsquash.reading.members import BYTE_ORDER_MARK
-from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.identity import status_of
 from chatsquash.sources.lines import Line
 from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import open_file
+
+if TYPE_CHECKING:
+    from chatsquash.formats import bodies, documents
+    from chatsquash.reading import contents, split_files
+    from chatsquash.reading import documents as log_documents
+    from chatsquash.reading.documents import Content, LogDocument
+    from chatsquash.sources import relatives
+else:
+    log_documents = LazyModule("chatsquash.reading.documents")
+    bodies = LazyModule("chatsquash.formats.bodies")
+    documents = LazyModule("chatsquash.formats.documents")
+    contents = LazyModule("chatsquash.reading.contents")
+    split_files = LazyModule("chatsquash.reading.split_files")
+    relatives = LazyModule("chatsquash.sources.relatives")
 
 _GLANCE = 1 << 16
 _DEFAULTS = Options()
@@ -154,7 +167,7 @@ def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> 
 def read_document(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
     """Return the result of ``document_in`` without the cache."""
     content = document_content(file, options.from_format, options, unit)
-    return load(content, file, options) if content else None
+    return log_documents.load(content, file, options) if content else None
 
 
 def forget(file: BinaryIO | None = None) -> None:
@@ -183,7 +196,7 @@ def document_content(
         if unit is None:
             return _content(file, forced, options)
         name = unit.partition(b"\0")[0].decode()
-        return Content(name, name, split_files.objects(file, unit, options))
+        return log_documents.Content(name, name, split_files.objects(file, unit, options))
     finally:
         file.seek(place)
 
@@ -197,7 +210,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
         objects = split_files.objects(file, units[0], options) if units else []
         first, *_ = split_files.unit_lines(file, len(units) or 1)
         several = tuple(units) if len(units) > 1 else ()
-        return Content(division.format, division.why, objects, units=several, line_count=first)
+        return log_documents.Content(division.format, division.why, objects, units=several, line_count=first)
     data = contents.read_all(file)
     if data is None:
         if is_named:
@@ -235,10 +248,14 @@ def _parsed_content(data: bytes, forced: str | None, *, is_json: bool) -> Conten
             raise
         return None
     if forced in documents.names():
-        return Content(forced, f"{forced}, set by --from", objects, rejected, lines, line_count=line_count)
+        return log_documents.Content(
+            forced, f"{forced}, set by --from", objects, rejected, lines, line_count=line_count
+        )
     match = None if forced else documents.recognise(objects)
     if match:
-        return Content(match.name, f"{match.name} ({match.why})", objects, rejected, lines, line_count=line_count)
+        return log_documents.Content(
+            match.name, f"{match.name} ({match.why})", objects, rejected, lines, line_count=line_count
+        )
     if rejected or len(objects) != 1:
         return None
     # In a file of lines, a single line may be the first row of a dataset.
@@ -250,14 +267,14 @@ def _parsed_content(data: bytes, forced: str | None, *, is_json: bool) -> Conten
 def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
     """Return the content of a file that is one exchange on several lines or the body of a request."""
     if line := as_line(data):
-        return Content("", "", [], line=line)
+        return log_documents.Content("", "", [], line=line)
     if isinstance(value, dict) and not value.keys().isdisjoint(_SIDES):
         return None  # as a body, it would lose its reply
     body = bodies.recognise(value)
     name = forced or body.name
     if name is None or not bodies.has_turns(formats.get_format(name), value):
         return None
-    return Content(name, f"{name}, set by --from" if forced else f"{name} ({body.why})", [value])
+    return log_documents.Content(name, f"{name}, set by --from" if forced else f"{name} ({body.why})", [value])
 
 
 def log_in(data: bytes) -> bytes | None:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Generator, Iterator
 from errno import EIO
 from functools import partial
 from itertools import chain
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash.checks import files, reading
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import (
     AddedRun,
@@ -27,9 +28,7 @@ from chatsquash.core.model import (
 )
 from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
-from chatsquash.reading import unrecognised
 from chatsquash.reading.bounds import Bounds
-from chatsquash.reading.documents import LogDocument, first_line
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
 from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document_in, forget, has_units, identify
@@ -38,6 +37,13 @@ from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import Buffers, Line, lines, lookahead_end
+
+if TYPE_CHECKING:
+    from chatsquash.reading import documents, unrecognised
+    from chatsquash.reading.documents import LogDocument
+else:
+    documents = LazyModule("chatsquash.reading.documents")
+    unrecognised = LazyModule("chatsquash.reading.unrecognised")
 
 _PIECE = 1 << 20
 _ANSWERS = 4096
@@ -285,7 +291,7 @@ def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolat
     origin = conversation.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
-    line, edits = first_line(origin) or 1, (AddedRun(tuple(conversation.messages)),)
+    line, edits = documents.first_line(origin) or 1, (AddedRun(tuple(conversation.messages)),)
     values = origin.started_at, origin.session_id, conversation.messages, edits, conversation.tools, reply
     return Entry(line, *values, size=size, findings=findings, has_private=True, origin=conversation.origin)
 

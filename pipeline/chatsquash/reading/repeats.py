@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.reading.members import elements
 from chatsquash.sources.lines import Line
 

@@ -6,11 +6,12 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from msgspec.structs import replace
 
 from chatsquash.core import footprint
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.urls import is_remote
@@ -18,13 +19,17 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
 from chatsquash.reading.identify import document_in, identify, units_of
 from chatsquash.reading.members import members
-from chatsquash.reading.split_files import unit_lines
 from chatsquash.sources.changes import limit_to_discovered_size
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import CHUNK, Line, lines
 from chatsquash.sources.names import MARK
 from chatsquash.sources.open import open_file, shortage
 from chatsquash.storage.folder import Folder
+
+if TYPE_CHECKING:
+    from chatsquash.reading import split_files
+else:
+    split_files = LazyModule("chatsquash.reading.split_files")
 
 T = TypeVar("T")
 SPAN = 4
@@ -79,7 +84,7 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     """
     try:
         if not log.unit and (units := units_of(file, options)):
-            rows = zip(units, _shares(units, log.size), unit_lines(file, len(units)), strict=True)
+            rows = zip(units, _shares(units, log.size), split_files.unit_lines(file, len(units)), strict=True)
             return [
                 replace(log, unit=unit, size=size, unit_lines=of, container_size=log.size) for unit, size, of in rows
             ]

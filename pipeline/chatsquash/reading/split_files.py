@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec import Struct
 
 from chatsquash.core import footprint, jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.core.regex import lazy_compile
 from chatsquash.formats import documents
 from chatsquash.formats.base import DocumentFormat, TurnError
 from chatsquash.sources import arrays, relatives, wal

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings, userinfo
 from chatsquash.redaction.hits import Hit
 

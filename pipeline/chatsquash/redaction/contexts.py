@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import lookalikes, rules
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Check, Rule

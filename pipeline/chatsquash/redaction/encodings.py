@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 
 _HEX = "[0-9a-fA-F]"
 _PERCENT = "%(?:25)*+"

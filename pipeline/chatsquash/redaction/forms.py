@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings, joints
 from chatsquash.redaction.encodings import Rendering, Substitution, UnescapedText
 from chatsquash.redaction.hits import Hit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction.encodings import UnescapedText, remove
 
 _TEXTS = (

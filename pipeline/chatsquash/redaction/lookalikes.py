@@ -9,7 +9,7 @@ from collections import Counter
 from functools import lru_cache
 from math import log2
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import rules
 
 EXAMPLES = rules.words("""

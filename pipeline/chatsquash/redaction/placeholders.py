@@ -7,8 +7,8 @@ import hmac
 import re
 from functools import lru_cache
 
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.outcome import Redaction
-from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction.hits import Hit, Value
 
 _TAG = 10

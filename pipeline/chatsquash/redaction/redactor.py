@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
-from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.hits import Finder, Hit, Value, value_of
 from chatsquash.redaction.placeholders import Placeholders, blank_placeholders

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.text import error_text, quote
 
 FOLDER = Path(__file__).with_name("rules")

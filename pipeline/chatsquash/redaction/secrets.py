@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import commands, contexts, encodings, forms
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
-from chatsquash.core.regex import lazy_compile
 from chatsquash.redaction.hits import Hit
 
 # Each text starts and ends with a line, and matches across it do not count.

@@ -12,7 +12,7 @@ from functools import cache
 from typing import AnyStr, NamedTuple
 from urllib.parse import unquote
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings
 from chatsquash.redaction.hits import Hit
 

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import coverage, reading
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
@@ -30,7 +31,6 @@ from chatsquash.core.outcome import (
 )
 from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
-from chatsquash.reading.documents import LogDocument, line_of
 from chatsquash.reading.reader import MixedSessionsError, Reader, Reading
 from chatsquash.redaction.pseudonyms import anonymizer
 from chatsquash.session.contents import ContentsMeasure
@@ -68,7 +68,11 @@ from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
+    from chatsquash.reading import documents
+    from chatsquash.reading.documents import LogDocument
     from chatsquash.session.samples import Make, Reread
+else:
+    documents = LazyModule("chatsquash.reading.documents")
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
 """The records of a session or the reason for its rejection, findings, and the coverage of the session."""
@@ -306,7 +310,7 @@ class Converter:
                 return Rejection(rejection)
             assert snapshot
             record, more = make(snapshot, marks)
-            findings.extend([(line_of(snapshot.entry, each), each) for each in more])
+            findings.extend([(documents.line_of(snapshot.entry, each), each) for each in more])
             return record
 
         def reread_lines(lines: set[int]) -> Iterator[Entry]:

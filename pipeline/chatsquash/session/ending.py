@@ -13,9 +13,9 @@ from chatsquash.checks.exchanges import exchanges
 from chatsquash.checks.failures import MARKING
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Origin, Response
 from chatsquash.core.outcome import Ending, LastUser
-from chatsquash.core.regex import lazy_compile
 from chatsquash.core.text import printable
 
 _COMMAND = ("command", "cmd", "commands", "script", "code", "input", "CommandLine")

@@ -9,10 +9,10 @@ from chatsquash.core import jsonio
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
-from chatsquash.reading.documents import LogDocument
 from chatsquash.session.session import Session
 
 if TYPE_CHECKING:
+    from chatsquash.reading.documents import LogDocument
     from chatsquash.trees.documents import FilePath
     from chatsquash.trees.replies import Reply
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import BinaryIO
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.log import Log
-from chatsquash.core.regex import lazy_compile
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.lines import LONGEST, lines
 

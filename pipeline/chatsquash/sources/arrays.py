@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from msgspec import MsgspecError, Raw
 from msgspec.json import Decoder
 
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 
 _PIECE = 1 << 20
 LONGEST = 256 << 20

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from chatsquash.core import footprint, jsonio
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 
 MOST = 4 << 20
 """The maximum number of bytes to read for detecting a format."""

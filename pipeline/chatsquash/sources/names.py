@@ -8,7 +8,7 @@ from datetime import date
 from functools import lru_cache
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.regex import lazy_compile
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.sources.compression import KINDS, uncompressed
 
 LOGS = (".jsonl", ".ndjson")

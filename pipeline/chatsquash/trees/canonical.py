@@ -18,9 +18,9 @@ from msgspec import Struct, field
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from chatsquash.core import chat, jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Message
 from chatsquash.core.reasoning import is_part, without_block
-from chatsquash.core.regex import lazy_compile
 from chatsquash.core.text import remove_delimited
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from chatsquash.checks import examine, reading
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.registry import Kind, View
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Conversation, Entry, RepeatedViolation, SkippedLine, Violation
 from chatsquash.core.reasoning import MEMBERS
-from chatsquash.formats import PLAIN, documents
+from chatsquash.formats import PLAIN
 from chatsquash.formats.providers.openai_chat.vendors import UNUSUAL_MEMBERS, variants
 from chatsquash.session.stages.tools import check_definitions
+
+if TYPE_CHECKING:
+    from chatsquash.formats import documents
+else:
+    documents = LazyModule("chatsquash.formats.documents")
 
 _TEXT = frozenset({str, type(None)})
 

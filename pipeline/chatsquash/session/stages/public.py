@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -25,10 +25,15 @@ from chatsquash.core.blocks import (
     Turn,
 )
 from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.marks import without
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Violation
-from chatsquash.formats.view import part_of
 from chatsquash.session import provider_members
+
+if TYPE_CHECKING:
+    from chatsquash.formats import view
+else:
+    view = LazyModule("chatsquash.formats.view")
 
 _UNSUPPORTED = (HostedCall, HostedResult, Approval, Other)
 """Blocks that cannot be represented in chat messages and that a reader of the record would miss."""
@@ -91,7 +96,7 @@ def _media(message: Message) -> list[Json]:
         is_after_call = is_after_call or type(block) is Call
         inner = block.content if type(block) is Result else (block,) if is_after_call or type(block) is Other else ()
         for each in inner:
-            if type(each) is Media and is_after_call and (part := part_of(each)):
+            if type(each) is Media and is_after_call and (part := view.part_of(each)):
                 media.append(part)
             elif type(each) is Other and _is_medium(medium := _as_logged(each)):
                 media.append(medium)
@@ -138,7 +143,7 @@ def _losses(message: Message, joins: MessageFilter | None) -> Iterator[str]:
     for block in turn.blocks:
         is_after_call = is_after_call or type(block) is Call
         for each in block.content if type(block) is Result else (block,):
-            if (type(each) is Media and (is_after_call or not part_of(each))) or isinstance(each, _UNSUPPORTED):
+            if (type(each) is Media and (is_after_call or not view.part_of(each))) or isinstance(each, _UNSUPPORTED):
                 yield _kind(each)
             else:
                 yield from provider_members.of_block(each)

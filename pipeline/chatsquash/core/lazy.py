@@ -1,8 +1,11 @@
-"""Regular expressions that are compiled on first use, because compiling all of them takes longer than a small run."""
+"""Patterns and modules that are loaded on first use, because loading all of them takes longer than a small run."""
 
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import Any, AnyStr, cast
 
 
@@ -27,3 +30,10 @@ class LazyPattern:
 def lazy_compile(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a pattern that is compiled on first use."""
     return cast("re.Pattern[AnyStr]", LazyPattern(text, flags))
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when one of its attributes is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.modules.get(self.__name__) or import_module(self.__name__), name)
