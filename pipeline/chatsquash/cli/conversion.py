@@ -11,12 +11,15 @@ from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
 from chatsquash.cli.command_line import is_given, is_typed, refuse_idle, refuse_replacing, without_idle
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
-from chatsquash.cli.printing import print_options, print_overview
+from chatsquash.core.lazy import LazyModule
 
 if TYPE_CHECKING:
+    from chatsquash.cli import printing
     from chatsquash.conversion.engines import EngineSettings
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import GroupBy, Options
+else:
+    printing = LazyModule("chatsquash.cli.printing")
 
 output_option = option(
     "--output",
@@ -69,7 +72,7 @@ def print_summary(done: Any, values: dict[str, Any], complete: bool | None = Non
         with tolerate_closed_pipe():
             click.echo(printable_json(done.as_json(), indent=True))
     elif not values["quiet"]:
-        print_overview(done.overview(), verbose=values["verbose"])
+        printing.print_overview(done.overview(), verbose=values["verbose"])
     is_complete = done.complete if complete is None else complete
     return exits.code(done, values["fail_on"], is_complete=is_complete, is_shard=complete is not None)
 
@@ -179,7 +182,7 @@ def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
         return options
     expanded = expand(options, names, {each.name for each in list_options() if is_typed(each.name)})
     if not values.get("quiet"):
-        print_options(*expanded.lines)
+        printing.print_options(*expanded.lines)
     return expanded.options
 
 
@@ -200,7 +203,9 @@ def _set_for_trainer(values: dict[str, Any]) -> None:
         return " ".join(flags[each] if values[each] is True else f"{flags[each]} {values[each]}" for each in names)
 
     unchanged = f"; set by you: {spelled(sorted(own))}" if own else ""
-    print_options(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(settings) or 'nothing'}{unchanged}")
+    printing.print_options(
+        f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(settings) or 'nothing'}{unchanged}"
+    )
 
 
 def _with_kinds(options: Options) -> Options:

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, get_origin
+from typing import TYPE_CHECKING, Any, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +14,7 @@ from xxhash import xxh3_128
 
 from chatsquash.conversion.journal import Journals, JournalWriter, identity, is_transient
 from chatsquash.core.errors import ChatsquashError, ShortageError
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Relative
@@ -23,7 +24,11 @@ from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary
 from chatsquash.sources.find import Discovery
 from chatsquash.sources.identity import identify
-from chatsquash.sources.relatives import is_unchanged
+
+if TYPE_CHECKING:
+    from chatsquash.sources import relatives
+else:
+    relatives = LazyModule("chatsquash.sources.relatives")
 
 
 class Memory(Struct):
@@ -58,7 +63,12 @@ class Incremental:
         """
         data, is_as_left = self._out.read_memory()
         memory = _decode(data)
-        is_known = memory and is_as_left and not self._options.full and all(map(is_unchanged, memory.relatives))
+        is_known = (
+            memory
+            and is_as_left
+            and not self._options.full
+            and all(relatives.is_unchanged(each) for each in memory.relatives)
+        )
         if memory and is_known and not self._options.names_files and memory.logs == self._hash(discovery):
             return replace(memory.summary, unchanged=True)
         known = memory.journals if memory else ()

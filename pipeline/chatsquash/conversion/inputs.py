@@ -22,7 +22,6 @@ from chatsquash.session.lineages import Lineages
 from chatsquash.session.private_texts import rejected_lines
 from chatsquash.sources.find import Discovery, discover
 from chatsquash.sources.logs import Logs
-from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
@@ -185,6 +184,8 @@ def find(
     forget_documents()
     discovery = discover(roots, options, _is_readable, out, lambda log: _days(log, options), expanded)
     if not discovery.logs:
+        from chatsquash.sources.no_logs import nothing_to_read  # only an error needs it
+
         raise nothing_to_read(roots, discovery, Privacy(options).text)
     return discovery
 

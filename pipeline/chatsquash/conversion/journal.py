@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
 import orjson
@@ -20,13 +20,18 @@ from msgspec import Struct, field
 from xxhash import xxh3_64, xxh3_128_digest
 
 from chatsquash.conversion import frames
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.options import list_options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.version import code_version
 from chatsquash.sources.identity import LogHash, identify
-from chatsquash.sources.relatives import is_unchanged
 from chatsquash.storage.folder import Folder
+
+if TYPE_CHECKING:
+    from chatsquash.sources import relatives
+else:
+    relatives = LazyModule("chatsquash.sources.relatives")
 
 _FRAME = struct.Struct("<QQ16s8s")
 """The length of an outcome, the length of the record lines after it, the key of its session, and a hash of all."""
@@ -217,7 +222,9 @@ class Journals(Struct):
             )
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
-        if not all(map(is_unchanged, outcome.account.relatives)) or (is_current and not is_current(outcome)):
+        if not all(relatives.is_unchanged(each) for each in outcome.account.relatives) or (
+            is_current and not is_current(outcome)
+        ):
             return None
         self.reused += 1
         self._reused_frames.setdefault(frame.journal, {})[frame.offset] = frame.size

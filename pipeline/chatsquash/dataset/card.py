@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape, inference_match, pluralize
@@ -13,7 +13,9 @@ from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.card_statistics import FEATURES, TRUNCATED, UNKNOWN_END, Statistics, quantile
 from chatsquash.dataset.columns import IMAGES, features, fields, has_json, pair_fields
 from chatsquash.dataset.model_terms import terms, terms_of
-from chatsquash.dataset.shards import Shards
+
+if TYPE_CHECKING:
+    from chatsquash.dataset.shards import Shards
 
 CARD = "README.md"
 _MAX_ROWS = 20  # rows in the tables of tools and models

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from chatsquash.core.accounting import Account
 from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Record
-from chatsquash.core.overview import Overview
 from chatsquash.dataset.omissions import ReplyTotals, list_omissions, option_for_more
-from chatsquash.dataset.overview import run_overview
 from chatsquash.redaction.placeholders import is_secret, words
+
+if TYPE_CHECKING:
+    from chatsquash.core.overview import Overview
 
 _BY_ID: tuple[Severity, str] = ("info", "grouped-by-id")
 
@@ -249,6 +251,8 @@ class Summary:
 
     def overview(self) -> Overview:
         """Return the overview of the run, as printed by the command."""
+        from chatsquash.dataset.overview import run_overview
+
         return run_overview(self)
 
     def __str__(self) -> str:

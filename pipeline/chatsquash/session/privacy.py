@@ -14,6 +14,7 @@ from xxhash import xxh3_128_digest
 from chatsquash.checks import private as checks
 from chatsquash.core import jsonio, marks
 from chatsquash.core.accounting import ReplyOutcome
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Json, Violation
 from chatsquash.core.options import Options
@@ -30,11 +31,13 @@ from chatsquash.session.contents import parsed
 from chatsquash.session.log_findings import in_files
 from chatsquash.session.private_texts import may_be_kept, read_rejected_line
 from chatsquash.session.record_maker import prefix_of_line
-from chatsquash.session.secret_lines import first_lines
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
+    from chatsquash.session import secret_lines
     from chatsquash.session.lengths import Lengths
+else:
+    secret_lines = LazyModule("chatsquash.session.secret_lines")
 
 REDACTED = "redacted"
 """The reason why a message with a placeholder for a secret is not trained on."""
@@ -123,7 +126,11 @@ class OutcomePrivacy:
                 line = _line(outcome, record)
                 for fact, value in _findings_of(counts, pieces):
                     facts.append((fact._replace(conversation=record.conversation), value, line))
-        lines = first_lines((value for _, value, line in facts if line is not None), log, file) if facts else {}
+        lines = (
+            secret_lines.first_lines((value for _, value, line in facts if line is not None), log, file)
+            if facts
+            else {}
+        )
         secret_findings = [
             finding(fact, outcome.session, log.display_path, lines.get(value, line)) for fact, value, line in facts
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -11,11 +12,16 @@ from chatsquash.checks import definition_members, reading
 from chatsquash.checks import definitions as definition_checks
 from chatsquash.core import chat, jsonio
 from chatsquash.core.edits import Histories
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import AddedRun, Entry, KeptRun, SkippedLine, Tool
-from chatsquash.session import provider_members
 from chatsquash.session.session import LineFinding, Session, Snapshot, Tally
 from chatsquash.session.stages.tools import CallTracker, Definitions, RedefinedTools
+
+if TYPE_CHECKING:
+    from chatsquash.session import provider_members
+else:
+    provider_members = LazyModule("chatsquash.session.provider_members")
 
 
 def select(

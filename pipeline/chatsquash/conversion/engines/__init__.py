@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from chatsquash.core.option_declarations import option
 from chatsquash.core.options import Options
-from chatsquash.core.overview import Overview
 from chatsquash.core.registry import Room
 
 if TYPE_CHECKING:
     from chatsquash.conversion.progress import Watch
+    from chatsquash.core.overview import Overview
 
 _engine = partial(option, group="engine", decides="nothing", on_card=False)
 
@@ -43,7 +43,7 @@ class EngineReport(Protocol):
     def complete(self) -> bool:
         """Whether every session was written and every line could be read."""
 
-    def overview(self) -> Overview:
+    def overview(self) -> "Overview":
         """Return the summary that the command prints."""
 
     def as_json(self) -> dict[str, object]:

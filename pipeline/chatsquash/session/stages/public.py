@@ -28,11 +28,12 @@ from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.marks import without
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Violation
-from chatsquash.session import provider_members
 
 if TYPE_CHECKING:
     from chatsquash.formats import view
+    from chatsquash.session import provider_members
 else:
+    provider_members = LazyModule("chatsquash.session.provider_members")
     view = LazyModule("chatsquash.formats.view")
 
 _UNSUPPORTED = (HostedCall, HostedResult, Approval, Other)
