@@ -240,7 +240,7 @@ def _prepare(
     def convert(logs: Sequence[Log]) -> list[Result]:
         done = [attempt(converter, writer, log) for log in logs]
         are_stored = writer is not None and writer.flush()
-        return [packed if packed and are_stored else outcome for outcome, packed in done]
+        return [frame if frame and are_stored else outcome for outcome, frame in done]
 
     return convert
 

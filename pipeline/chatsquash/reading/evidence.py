@@ -134,7 +134,7 @@ def detect_shape(file: BinaryIO, forced: str | None = None, memory: int = footpr
     """Detect the shape of a file from its first lines; the file position is preserved.
 
     The responses of a few lines are decisive if they agree; otherwise the majority of many lines is. Lines that would
-    need more than ``memory`` bytes when parsed are ignored. ``describe`` adds what lines of unknown formats contain.
+    need more than ``memory`` bytes when parsed are ignored. ``describe`` adds the contents of lines of unknown formats.
     """
     data = beginning(file, _GLANCE)
     quick = [_evidence(line, envelopes.recognise(line)) for line in _lines(data, memory, AGREEING)]

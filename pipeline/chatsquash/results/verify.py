@@ -173,12 +173,12 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
     for kind in sorted({*expected, *kinds}):
         if kinds[kind] != expected.get(kind, 0):
             noun, state = ("record", " written") if kind == "written" else ("session", f" {kind}")
-            counted = pluralize(expected.get(kind, 0), noun)
-            yield f"{out / RUN}: counts {counted}{state}, but {SESSIONS} has {kinds[kind]:,}"
+            total = pluralize(expected.get(kind, 0), noun)
+            yield f"{out / RUN}: counts {total}{state}, but {SESSIONS} has {kinds[kind]:,}"
     for name in sorted(rows):
         if rows[name] != lines.get(name, 0):
-            counted = pluralize(lines.get(name, 0), "record")
-            yield f"{out / RUN}: counts {counted} in {name}, but {SESSIONS} has {rows[name]:,}"
+            total = pluralize(lines.get(name, 0), "record")
+            yield f"{out / RUN}: counts {total} in {name}, but {SESSIONS} has {rows[name]:,}"
 
 
 def _kind(session: dict[str, Json]) -> str:

@@ -97,8 +97,8 @@ def _tool_use(view: View) -> tuple[ToolUse, ...]:
     calls, result_count = view.columns.calls, len(view.columns.results)
     if calls is None or not view.columns.are_matched or view.once(bad_results):
         return _by_tool(outcomes(view))
-    answered, unanswered = calls.names[:result_count], calls.names[result_count:]
-    return _by_tool(chain(zip(answered, repeat("ok")), zip(unanswered, repeat("unanswered"))))
+    names_with_result, unanswered = calls.names[:result_count], calls.names[result_count:]
+    return _by_tool(chain(zip(names_with_result, repeat("ok")), zip(unanswered, repeat("unanswered"))))
 
 
 def _shared_use(view: View, shared_calls: Mapping[int, int]) -> Iterator[SharedUse]:
