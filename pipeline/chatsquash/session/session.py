@@ -230,7 +230,7 @@ class Tally(_Sums):
 
     def finish(self, snapshot: Snapshot | None) -> Session:
         """Return the session after the last line."""
-        return Session(*_sums(self), snapshot=snapshot)
+        return Session(*_sums(self), snapshot)  # type: ignore[call-arg]  # mypy ignores the members of the base
 
 
 def begin_tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
