@@ -51,8 +51,8 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
 
 def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
     """Yield the violations in a record of the rules of some kinds."""
-    tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind](view).items()]
-    has = [feature for feature, is_there in tests if is_there]
+    features = [FEATURES[kind](view) for kind in kinds if kind in FEATURES]
+    has = [name for each in features for name, is_there in each.items() if is_there]
     for rule in _rules_for(kinds, tuple(has)):
         for fact in rule.function(view):
             yield rule.violation(fact)

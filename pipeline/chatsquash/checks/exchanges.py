@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from chatsquash.checks.failures import MARKING, failure
+from chatsquash.checks.failures import MARKING, failure_mark, text_failure
 from chatsquash.checks.registry import Calls, View
 from chatsquash.core import chat
 from chatsquash.core.chat import id_key
-from chatsquash.core.model import Json, Message
+from chatsquash.core.model import Json
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 
@@ -90,16 +90,16 @@ def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
     outcomes: dict[int, tuple[str | None, bool]] = {}
     is_marked = not MARKING.isdisjoint(view.columns.keys)
     for at, content in zip(view.columns.results, view.columns.result_contents, strict=True):
-        text = content if isinstance(content, str) else chat.text(view.messages[at]) or ""
-        evidence = failure(view.messages[at] if is_marked else _UNMARKED, text)
-        empty = (not text or text.isspace()) and (isinstance(content, str) or not chat.other_parts(view.messages[at]))
+        is_text = isinstance(content, str)
+        text = content if is_text else chat.text(view.messages[at]) or ""
+        evidence = (failure_mark(view.messages[at]) if is_marked else None) or text_failure(text)
+        empty = (not text or text.isspace()) and (is_text or not chat.other_parts(view.messages[at]))
         if empty or evidence is not None:
             outcomes[at] = evidence, empty
     return outcomes
 
 
 _GOOD = None, False
-_UNMARKED: Message = {}
 
 
 def exchanges(view: View) -> Exchanges:

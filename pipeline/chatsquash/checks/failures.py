@@ -41,8 +41,11 @@ def failure(message: Message, text: str) -> str | None:
         message: The tool message, of which only marks are checked.
         text: The text of the result.
     """
-    if mark := _mark(message):
-        return mark
+    return failure_mark(message) or text_failure(text)
+
+
+def text_failure(text: str) -> str | None:
+    """Return the evidence of a failure in the text of a result, like ``failure``."""
     body = text.strip()
     if body[:1] != "{":
         return _text_detector()(body)
@@ -74,7 +77,7 @@ def _text_detector() -> Callable[[str], str | None]:
     return describe_failure
 
 
-def _mark(message: Message) -> str | None:
+def failure_mark(message: Message) -> str | None:
     """Return the mark of the log's format, or the mark in the message itself."""
     if chat.is_marked_failed(message):
         return "is marked as an error"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
@@ -225,28 +224,39 @@ def columns(messages: list[Message]) -> Columns:
     return Columns(roles, kinds, last, keys, calls, results, contents, ids, is_matched)
 
 
-_role, _function, _call_id, _name, _arguments = map(itemgetter, ("role", "function", "id", "name", "arguments"))
+_role = itemgetter("role")
 _NO_CALLS = Calls({}, [], [], [], [])
-_LIST, _OBJECT, _TEXT, _ASSISTANT = frozenset((list,)), frozenset((dict,)), frozenset((str,)), frozenset(("assistant",))
 
 
 def _calls_of(messages: list[Message], roles: list[str]) -> Calls | None:
-    call_lists: dict[int, Any] = {at: each["tool_calls"] for at, each in enumerate(messages) if "tool_calls" in each}
-    if not _LIST.issuperset(map(type, call_lists.values())) or not _ASSISTANT.issuperset(
-        map(roles.__getitem__, call_lists)
-    ):
-        return None
-    objects = [*chain.from_iterable(call_lists.values())]
-    try:
-        functions = [*map(_function, objects)]
-        ids, names, arguments = [*map(_call_id, objects)], [*map(_name, functions)], [*map(_arguments, functions)]
-    except (KeyError, TypeError):
-        return None
-    are_objects = _OBJECT.issuperset(map(type, chain(objects, functions)))
-    are_texts = _TEXT.issuperset(map(type, chain(ids, names, arguments)))
-    if not are_objects or not are_texts or "" in names or "" in ids or len(set(ids)) < len(ids):
-        return None
-    return Calls({at: len(calls) for at, calls in call_lists.items() if calls}, objects, ids, names, arguments)
+    calls = Calls({}, [], [], [], [])
+    for at, message in enumerate(messages):
+        if "tool_calls" not in message:
+            continue
+        objects = message["tool_calls"]
+        if type(objects) is not list or roles[at] != "assistant":
+            return None
+        if objects:
+            calls.counts[at] = len(objects)
+        for call_object in objects:
+            if not _add_call(call_object, calls):
+                return None
+    return calls if len(set(calls.ids)) == len(calls.ids) else None
+
+
+def _add_call(call_object: Json, calls: Calls) -> bool:
+    """Add a call if it has the usual form, and return whether it has."""
+    function = call_object.get("function") if type(call_object) is dict else None
+    if type(function) is not dict:
+        return False
+    call_id, name, arguments = call_object.get("id"), function.get("name"), function.get("arguments")
+    if type(call_id) is not str or type(name) is not str or type(arguments) is not str or not call_id or not name:
+        return False
+    calls.objects.append(call_object)
+    calls.ids.append(call_id)
+    calls.names.append(name)
+    calls.arguments.append(arguments)
+    return True
 
 
 def are_matched(calls: Calls | None, results: list[int], ids: list[Json], last: int) -> bool:

@@ -137,6 +137,7 @@ def _lengths(options: Options) -> Lengths | None:
     return Lengths(options)
 
 
+@lru_cache(maxsize=2)  # facts and selections contain the same times
 def _format_time(at: int | None) -> str | None:
     return None if at is None else stamp(at)
 
