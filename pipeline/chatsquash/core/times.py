@@ -53,8 +53,11 @@ def read(value: Json) -> Moment | None:
 def _integer(value: int) -> Moment | None:
     """Convert an integer like ``_number``, but five times as fast."""
     size = abs(value)
-    at = value * next(unit for least, unit in _WHOLE_UNITS if size >= least)
-    return Moment(at) if FIRST <= at < _LAST else None
+    for least, unit in _WHOLE_UNITS:  # the last one fits any size
+        if size >= least:
+            at = value * unit
+            return Moment(at) if FIRST <= at < _LAST else None
+    return None
 
 
 def _text(text: str) -> Moment | None:

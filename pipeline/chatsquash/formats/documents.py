@@ -81,7 +81,8 @@ def has_tools(name: str) -> bool:
 
 def version(name: str, objects: list[Json]) -> str | None:
     """Return the version of the agent that wrote a file: the first version in its objects."""
-    versions = (at(value, *path) for value in objects for path in _VERSIONS.get(name, ()))
+    paths = _VERSIONS.get(name, ())
+    versions = (at(value, *path) for value in (objects if paths else ()) for path in paths)
     return next((each for each in versions if isinstance(each, str) and each), None)
 
 
@@ -105,18 +106,28 @@ def recognise(objects: list[Json]) -> RecognisedDocument | None:
 def _possible(objects: list[Json]) -> list[str]:
     """Return the formats whose ``MEMBERS`` and ``TYPES`` occur in a file."""
     # Only objects have members, so every format is possible for other values.
-    if not all(type(each) is dict for each in objects):
+    if set(map(type, objects)) != {dict}:
         return list(names())
     # Collecting the members and types for all formats together is faster than searching the objects for each format.
     members = set[str]().union(*objects)
     types = {line_type for each in objects if type(line_type := each.get("type")) is str}
-    candidates = [name for name in names() if _may_match(members, get_format(name).MEMBERS)]
-    return [name for name in candidates if (own := get_format(name).TYPES) is None or not types.isdisjoint(own)]
+    forms = [(name, get_format(name)) for name in names()]
+    return [
+        name
+        for name, form in forms
+        if (form.MEMBERS is None or _has_member(members, form.MEMBERS))
+        and (form.TYPES is None or not types.isdisjoint(form.TYPES))
+    ]
 
 
-def _may_match(members: set[str], expected_members: tuple[str, ...] | None) -> bool:
-    """Return whether one of the expected members occurs; if none are expected, every file may match."""
-    if expected_members is None or not members.isdisjoint(expected_members):
+def _has_member(members: set[str], expected: tuple[str, ...]) -> bool:
+    """Return whether one of the expected members occurs."""
+    if not members.isdisjoint(expected):
         return True
-    prefixes = tuple(name for name in expected_members if name.endswith("."))
+    prefixes = _prefixes(expected)
     return bool(prefixes) and any(name.startswith(prefixes) for name in members)
+
+
+@cache
+def _prefixes(expected: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in expected if name.endswith("."))

@@ -171,6 +171,8 @@ def _head(shape: Shape, why: str) -> LogHead:
 def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """Return the shape of most of many lines; if the format is unknown, describe the lines."""
     line_envelopes = list(map(envelopes.recognise, lines))
+    if not any(line_envelopes):  # as in documents
+        return Shape(), LogHead(None, envelopes.PLAIN.NAME, "")
     both = list(zip(lines, line_envelopes, strict=True))
     exchange_lines = [(line, envelope) for line, envelope in both if not _is_non_exchange(line, envelope)]
     if lines and not exchange_lines:
@@ -219,12 +221,15 @@ def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
     """Return the lines to examine if the first one is inconclusive."""
     if len(glanced) >= _BYTES:
         return _lines(glanced, memory)
+    data, lines = glanced, _lines(glanced, memory)
     # A file with short lines has enough of them in its first bytes.
-    for data in (glanced, beginning(file, _NEAR)):
-        lines = _lines(data, memory)
+    for limit in (_NEAR, _BYTES):
         if len(lines) == _LINES and len(data) < _BYTES and not data.endswith(lines[-1]):
-            return lines
-    return _lines(beginning(file, _BYTES), memory)
+            break
+        more = beginning(file, limit)
+        if len(more) != len(data):
+            data, lines = more, _lines(more, memory)
+    return lines
 
 
 def beginning(file: BinaryIO, limit: int) -> bytes:

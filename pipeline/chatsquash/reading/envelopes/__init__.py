@@ -56,17 +56,22 @@ def envelopes() -> list[Envelope]:
 
 
 @cache
-def _by_precedence(folders: tuple[str, ...]) -> list[Envelope]:
-    """Return the envelopes in the order in which they are tried: those that require the most members first."""
+def _by_precedence(folders: tuple[str, ...]) -> list[tuple[frozenset[str], Envelope]]:
+    """Return each set of required members with its envelope, in the order in which the envelopes are tried.
+
+    Those that require the most members are first.
+    """
     del folders
     # Otherwise an envelope with few required members would match the lines of more specific envelopes.
-    return sorted(envelopes(), key=lambda each: (each is PLAIN, -min(map(len, each.NEEDS))))
+    by_size = sorted(envelopes(), key=lambda each: (each is PLAIN, -min(map(len, each.NEEDS))))
+    return [(needed, each) for each in by_size for needed in each.NEEDS]
 
 
 def _of_members(line: Members) -> Envelope | None:
     """Return the envelope of a line with these members, or ``None``."""
-    for each in _by_precedence(tuple(__path__)):
-        if _fits(each, line):
+    names = line.keys()
+    for needed, each in _by_precedence(tuple(__path__)):
+        if names >= needed and each.fits(line):
             return each
     return None
 
