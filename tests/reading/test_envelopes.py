@@ -206,6 +206,11 @@ def test_a_stream_of_an_error_is_no_reply(name):
     assert "the response is an error body" in outcome.findings[0].text
 
 
+def test_required_members_are_read_from_the_source_text():
+    needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
+    assert envelopes.required_members(tuple(envelopes.__path__)) == needed
+
+
 def test_an_error_after_a_first_chunk_without_text_is_no_reply():
     chunk = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
     outcome = converted(plain(EXCHANGES["openai_chat"].request, sse([chunk, ERRORS["openai_chat"]])))

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.reading.envelopes import litellm
 from chatsquash.reading.evidence import first_lines
 from chatsquash.reading.members import members
 from chatsquash.sources.open import open_file
+
+if TYPE_CHECKING:
+    from chatsquash.reading.envelopes import litellm
+else:
+    litellm = LazyModule("chatsquash.reading.envelopes.litellm")
 
 _LOGS = 8
 """The number of logs to examine; a single log with real session ids is decisive."""

@@ -95,10 +95,7 @@ class Exchange(Struct, frozen=True, gc=False):
 @cache
 def _foreign_members(folders: tuple[str, ...]) -> list[str]:
     """Return the members that other envelopes require and that the standard one does not have."""
-    # Only a cache key, because the result depends on the folders with envelopes.
-    del folders
-    needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
-    return sorted(needed.difference(_OUTER_MEMBERS, (REQUEST,)))
+    return sorted(envelopes.required_members(folders).difference(_OUTER_MEMBERS, (REQUEST,)))
 
 
 def raw_members(line: bytes | bytearray) -> Any:

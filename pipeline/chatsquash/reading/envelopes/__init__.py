@@ -6,13 +6,15 @@ parsing. An envelope is a module in this folder and need not be registered elsew
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from chatsquash.core import jsonio
-from chatsquash.core.registry import Room
+from chatsquash.core.registry import Room, items
 from chatsquash.reading.members import Members, first_present, join_members, members, object_members
 
 
@@ -53,6 +55,17 @@ PLAIN = _ROOM.get("plain")
 def envelopes() -> list[Envelope]:
     """Return all envelopes, ordered by module name."""
     return list(_ROOM.all().values())
+
+
+_NEEDS = re.compile(r"^NEEDS = .*\n(?:[ )].*\n)*", re.MULTILINE)
+_MEMBER = re.compile(r'"([^"]+)"')
+
+
+def required_members(folders: tuple[str, ...]) -> frozenset[str]:
+    """Return all members in ``NEEDS`` of the envelopes in some folders, from the source texts of their modules."""
+    # Importing all envelopes takes longer than converting a small log, and most logs need only one.
+    texts = (Path(item.path).read_text(encoding="utf-8") for item in items(folders))
+    return frozenset(name for text in texts for needs in _NEEDS.findall(text) for name in _MEMBER.findall(needs))
 
 
 @cache
