@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from msgspec import NODEFAULT
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.plugins import Plugin, plugins
@@ -35,17 +36,24 @@ def items(folders: Iterable[str]) -> list[Item]:
 
 
 def declare(kind: type[T], module: ModuleType) -> T:
-    """Return the value that a module declares: its members with the names of the fields of ``kind``, a dataclass.
+    """Return the value that a module declares: its members with the names of the fields of ``kind``, a struct.
 
     Missing members have the default of their field; ``module`` and ``doc`` are the module's name and docstring.
     """
     members = {**vars(module), "module": module.__name__, "doc": module.__doc__ or ""}
     declared: Any = kind
-    return cast("T", declared(**{each.name: members[each.name] for each in fields(declared) if each.name in members}))
+    return cast("T", declared(**{name: members[name] for name in declared.__struct_fields__ if name in members}))
+
+
+def _required(kind: Any) -> list[str]:
+    """Return the fields of a struct that have no default."""
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    known = dict(zip(reversed(names), reversed(defaults), strict=False))  # the first fields may be missing
+    return [name for name in names if known.get(name, NODEFAULT) is NODEFAULT]
 
 
 class Room(Generic[T]):
-    """The plug-ins in the folders of some packages, as values of the dataclass ``T`` or as modules.
+    """The plug-ins in the folders of some packages, as values of the struct ``T`` or as modules.
 
     A folder that is appended to the ``__path__`` of such a package is also searched. Rooms of formats include those
     of installed packages.
@@ -61,7 +69,7 @@ class Room(Generic[T]):
         """Search the folders of ``packages``.
 
         Args:
-            kind: The dataclass of a plug-in, or ``ModuleType``.
+            kind: The struct of a plug-in, or ``ModuleType``.
             packages: The chatsquash packages that contain the modules.
             place: Returns the sort key of a module that precedes its name; ``None`` if the module is not a plug-in.
             accepts: Returns whether a module of an installed package belongs here; by default, none does.
@@ -124,9 +132,9 @@ class Room(Generic[T]):
         """Return the sort key, the name and the import path of a plug-in in an installed package."""
         if plugin.name in names:
             raise UsageError(f"{plugin} has the name of a built-in format; rename it, or uninstall the package")
-        declared: Any = self._kind
-        required = [each.name for each in fields(declared) if each.default is MISSING]
-        missing = [name for name in required if name not in ("module", "doc") and not hasattr(module, name)]
+        missing = [
+            name for name in _required(self._kind) if name not in ("module", "doc") and not hasattr(module, name)
+        ]
         if missing:
             raise UsageError(f"{plugin} does not define {', '.join(missing)}; see chatsquash.formats.base")
         if vars(module)["NAME"] != plugin.name:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -198,8 +197,7 @@ def not_in_path(path: str, origin: Origin) -> None:
     """Return ``None``; the default ``home`` and ``session``, for formats where the path contains neither."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class AnyFormat:
+class AnyFormat(Struct, frozen=True, eq=False, kw_only=True):
     """The members shared by exchange and document formats."""
 
     NAME: str
@@ -216,8 +214,7 @@ class AnyFormat:
     """The content that ``dump`` preserves only with chatsquash's own marks, in the same terms."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Format(AnyFormat):
+class Format(AnyFormat, frozen=True, eq=False, kw_only=True):
     """The format of a provider's requests and responses.
 
     Turns are loaded in order; the state returned for a turn is passed to the next.  ``load`` must be a pure function,
@@ -266,8 +263,7 @@ class Format(AnyFormat):
     """Assemble a response's body from its stream; an error event results in an error body."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class DocumentFormat(AnyFormat):
+class DocumentFormat(AnyFormat, frozen=True, eq=False, kw_only=True):
     """The format of a document: a file stored or exported by a client or an agent."""
 
     HAS_TOOLS: bool

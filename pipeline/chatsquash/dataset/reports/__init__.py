@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from chatsquash.core.accounting import Usage
 from chatsquash.core.log import Log
@@ -68,8 +69,7 @@ class Report:
         return ()
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class ReportModule:
+class ReportModule(Struct, frozen=True, eq=False, kw_only=True):
     """The declarations of a report's module."""
 
     FILES: tuple[str, ...]

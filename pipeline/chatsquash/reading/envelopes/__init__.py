@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.registry import Room, items
 from chatsquash.reading.members import Members, first_present, join_members, members, object_members
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Envelope:
+class Envelope(Struct, frozen=True, eq=False, kw_only=True):
     """An envelope as declared by its module."""
 
     NAME: str

@@ -7,8 +7,9 @@ represent. Modules are discovered in this folder and imported when needed.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from chatsquash.core.registry import Room
 
@@ -66,8 +67,7 @@ class ShapeResult(NamedTuple):
     """The marks of assistant messages in the record; ``None`` if the record cannot have flags."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Preset:
+class Preset(Struct, frozen=True, eq=False, kw_only=True):
     """The declarations in the module of a preset.
 
     Other commands read records back with ``read`` or ``native``. Records with ``messages`` whose calls are in

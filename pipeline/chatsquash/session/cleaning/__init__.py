@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.edits import compose
@@ -21,8 +21,7 @@ from chatsquash.core.registry import Room
 from chatsquash.session.cleaning._rule_states import Follower, FollowerState, Tidy, TidyState
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class CleaningRule:
+class CleaningRule(Struct, frozen=True, eq=False, kw_only=True):
     """The declaration in a rule's module, with one of the functions ``tidy``, ``removes`` and ``drops``."""
 
     SET: str

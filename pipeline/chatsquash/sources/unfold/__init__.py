@@ -9,9 +9,10 @@ import re
 import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from chatsquash.core.registry import Item, Room, items
 from chatsquash.sources.arrays import Readable
@@ -21,8 +22,7 @@ HEAD = 1 << 16
 """The number of bytes needed to detect an export."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Unfolding:
+class Unfolding(Struct, frozen=True, eq=False, kw_only=True):
     """The declarations of a module in this folder."""
 
     NAME: str
