@@ -16,7 +16,7 @@ ROWS = [
     (coverage.replies_lost(1, 0, {"short-tail": 1}, {"--conversations all": 1}), "replies-lost", "warning", "0 of 1 logged reply are in the records; 1 is not: 1 of another conversation (--conversations all keeps 1)"),
     (coverage.replies_lost(2, 1, {"retry": 1}, {}), "replies-lost", "warning", "1 is not: 1 retried"),
     (coverage.replies_lost(1031, 1006, LOST, {"--conversations all": 18, "--conversations all --no-cleanup-goose": 1}), "replies-lost", "warning", "1,006 of 1,031 logged replies are in the records; 25 are not: 12 compacted away, 5 side requests, 3 refused, 2 retried, 1 on another branch, 1 duplicate, 1 of another conversation (--conversations all keeps 18, --conversations all --no-cleanup-goose keeps 1)"),
-    (coverage.unrelated_conversations(3, 1200, 9), "unrelated-conversations", "error", "3 conversations without a session_id that do not continue each other; the record has 9 of 1,200 replies: --complete keeps"),
+    (coverage.unrelated_conversations(3, 1200, 9), "unrelated-conversations", "error", "3 conversations without a session_id that do not build on each other; the record has 9 of 1,200 replies: --complete keeps"),
     (coverage.reasoning_lost(412, 310, 60), "reasoning-lost", "info", "310 of 412 replies had reasoning, 60 of them in the records"),
     (coverage.reasoning_withheld(1), "reasoning-withheld", "info", "the reasoning of 1 reply was withheld by the provider"),
     (coverage.reasoning_restored(2), "reasoning-restored", "info", "the reasoning of 2 messages was restored from the logged replies"),

@@ -144,5 +144,5 @@ def test_calls_that_have_no_arguments_or_no_definition_are_fine():
 
 def test_a_missing_package_is_named_with_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
-    with pytest.raises(UsageError, match=r"jsonschema-rs: pip install 'chatsquash\[schema\]'"):
+    with pytest.raises(UsageError, match=r"jsonschema-rs package: pip install 'chatsquash\[schema\]'"):
         schemas.refuse_missing()

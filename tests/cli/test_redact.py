@@ -193,7 +193,7 @@ def test_the_summary_says_what_was_replaced(command):
 4 records written to out (2 files)
 
 secrets     3  in 2 records, all replaced
-anonymised  1  e-mail address
+anonymized  1  e-mail address
 replaced    4  3 github token, 1 user
 """
     )
@@ -372,7 +372,7 @@ def test_one_file_may_become_one_file_compressed_as_its_name_says(command):
     ("another kind of file", "in.jsonl -o out.parquet --redact secrets", "does not match the input"),
     ("a compression that is not written", "in.jsonl -o out.jsonl.xz --redact secrets", "files with the suffix .xz can be read but not written; use .gz or .zst"),
     ("nothing there", "nowhere -o out --redact secrets", "nowhere: not a file, folder or glob"),
-    ("a folder without datasets", "there/empty -o out --redact secrets", "there/empty: no datasets"),
+    ("a folder without datasets", "there/empty -o out --redact secrets", "there/empty: no *.parquet, and no plain or compressed *.jsonl or *.ndjson, in this folder"),
     ("a glob that fits nothing", "x*.jsonl -o out --redact secrets", "x*.jsonl: no matching dataset"),
     ("rules without secrets", "in.jsonl -o out --redact phones --redact-rules x", "x: cannot be read"),
     ("a region without phones", "in.jsonl -o out --redact secrets --phone-region DE", "--phone-region has no effect without --redact phones"),

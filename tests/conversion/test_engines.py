@@ -90,7 +90,7 @@ def test_ray_that_is_not_installed_is_named_with_its_extra(here, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     monkeypatch.setattr(_cluster, "find_spec", lambda _: None)
     done = CliRunner().invoke(cli, ["convert", "logs", "--engine", "ray"])
-    assert str(done.exception) == "--engine ray requires the package ray: pip install 'chatsquash[ray]'"
+    assert str(done.exception) == "--engine ray requires the ray package: pip install 'chatsquash[ray]'"
 
 
 def test_a_client_of_a_cluster_is_no_node_of_it(monkeypatch):

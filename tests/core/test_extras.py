@@ -136,8 +136,8 @@ def test_errors_and_pages_name_the_command_of_the_installation(here, command, mo
     monkeypatch.setitem(__import__("sys").modules, "rensa", None)
     needed = "uv pip install --python /env 'chatsquash[near]'"
     assert with_add_command("needs x: pip install 'chatsquash[near]', or y") == f"needs x: {needed}, or y"
-    assert command("convert", "logs", "--duplicates", "near").err.endswith(f"requires the package rensa: {needed}\n")
-    with pytest.raises(UsageError, match="requires the package rensa: uv pip install"):
+    assert command("convert", "logs", "--duplicates", "near").err.endswith(f"requires the rensa package: {needed}\n")
+    with pytest.raises(UsageError, match="requires the rensa package: uv pip install"):
         chatsquash.convert("logs", "out", chatsquash.Options(duplicates="near"))
     assert "`uv pip install --python /env 'chatsquash[zstd]'`" in page("unreadable-log")
 

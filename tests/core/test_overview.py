@@ -5,7 +5,7 @@ import pytest
 from chatsquash.core.overview import Headline, Overview, Row, comma_separated, count_parts
 from tests.conftest import cases
 
-LOST = Headline(("230 of 366 replies are in no record;", "add --complete to keep them"), "warning")
+LOST = Headline(("230 of 366 replies are not in any record;", "add --complete to keep them"), "warning")
 SESSIONS = Row("sessions", 1234, ("1,200 written,", "34 left out (timestamp-order)"))
 NOTES = Row("notes", 7, ("5 no-tools,", "2 cleaned"), "info", "--verbose lists them")
 WHOLE = Overview((Headline(("1,200 records written to out (3 files)",)), Headline(("needs attention:", "1 error"), "error")), (SESSIONS, NOTES), LOST)  # fmt: skip
@@ -19,7 +19,7 @@ def test_lines_that_matter_are_above_a_table_and_the_next_step_is_below():
         "sessions  1,234  1,200 written, 34 left out (timestamp-order)",
         "notes         7  --verbose lists them",
         "",
-        "230 of 366 replies are in no record; add --complete to keep them",
+        "230 of 366 replies are not in any record; add --complete to keep them",
     ]
 
 
@@ -29,9 +29,9 @@ def test_details_are_printed_on_request():
 
 @cases(
     "width, expected",
-    ("a line breaks between its parts", 50, ["230 of 366 replies are in no record;", "add --complete to keep them"]),
-    ("a part that is too long breaks between words", 24, ["230 of 366 replies are", "in no record;", "add --complete to keep", "them"]),
-    ("a word is never broken", 5, ["230", "of", "366", "replies", "are", "in no", "record;", "add", "--complete", "to", "keep", "them"]),
+    ("a line breaks between its parts", 50, ["230 of 366 replies are not in any record;", "add --complete to keep them"]),
+    ("a part that is too long breaks between words", 24, ["230 of 366 replies are", "not in any record;", "add --complete to keep", "them"]),
+    ("a word is never broken", 5, ["230", "of", "366", "replies", "are", "not", "in", "any", "record;", "add", "--complete", "to", "keep", "them"]),
 )  # fmt: skip
 def test_lines_are_wrapped(width, expected):
     assert Overview((LOST,)).as_text(width).splitlines() == expected

@@ -42,8 +42,8 @@ def test_an_option_that_the_user_gives_wins_and_is_named():
 
 @cases(
     "options, without",
-    ({"preset": "openai"}, "--restore reasoning: --preset openai has no place for reasoning"),
-    ({"preset": "mistral", "samples": "reply"}, "--restore reasoning: --preset mistral has no place for reasoning"),
+    ({"preset": "openai"}, "--restore reasoning: --preset openai does not support reasoning"),
+    ({"preset": "mistral", "samples": "reply"}, "--restore reasoning: --preset mistral does not support reasoning"),
     ({"reasoning": "drop"}, "--restore reasoning: --reasoning drop removes it"),
     ({"preset": "hf", "samples": "reply"}, "--loss weight: prompt and completion already mark what to train on"),
 )

@@ -40,14 +40,14 @@ def test_it_tells_what_became_of_every_session():
         "- source: session logs without dates",
         "- 9 sessions seen = 4 written + 1 skipped (bad-line: 1) + 2 filtered (--min-turns: 1, --drop x: 1) + 2 duplicates",
         "- cleaned: info messages: 3",
-        "- anonymised: 1 e-mail address replaced by pseudonyms",
+        "- anonymized: 1 e-mail address replaced by pseudonyms",
         "- preset: `hf`",
         "- other options: reasoning: `drop`, seed: `3`",
     ]
 
 
 def test_it_says_where_addresses_are_as_they_were():
-    assert "- not anonymised" in section(card(told(anonymized=False)), "Provenance")
+    assert "- not anonymized" in section(card(told(anonymized=False)), "Provenance")
 
 
 def test_findings_are_listed_by_code():

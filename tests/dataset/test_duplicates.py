@@ -305,7 +305,7 @@ def test_the_package_for_sketches_is_named_where_it_is_missing(here, monkeypatch
     monkeypatch.setitem(__import__("sys").modules, "rensa", None)
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(anonymize=False, **options))
-    assert str(caught.value) == f"{told} the package rensa: pip install 'chatsquash[near]'"
+    assert str(caught.value) == f"{told} the rensa package: pip install 'chatsquash[near]'"
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -229,7 +229,7 @@ WRONG = [
     ("model = E'a'", "text must begin with a quote"),
     ("model = 'a", "is not allowed in a condition"),
     ("model = '\ud800'", "is not allowed in a condition"),
-    (" AND ".join(["turns = 1"] * 300), "it has more than 500 words and signs"),
+    (" AND ".join(["turns = 1"] * 300), "it has more than 500 words and symbols"),
     ("", "it is not an SQL condition"),
 ]  # fmt: skip
 OPENS = [

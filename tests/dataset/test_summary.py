@@ -76,7 +76,7 @@ def test_the_summary_for_people():
         "replies            9  4 carried, 2 rewritten, 1 retried, 2 side requests",
         "reasoning          3  1 in the records, 1 more withheld by the provider",
         "cleaned            4  1 info message, 2 empty assistants, 1 title request",
-        "anonymised         3  e-mail addresses",
+        "anonymized         3  e-mail addresses",
         "not read           3  2 .md, 1 no suffix",
         "passed over        4  logs, by options",
         "errors             3  2 bad-line, 1 timestamp-order",
@@ -133,12 +133,12 @@ MORE = "add --conversations all to keep"
 
 @cases(
     "lost, left_out, option, expected",
-    ("conversations that were not asked for", LOST, {}, "--conversations all", f"5 of 9 replies are in no record; {MORE} them"),
-    ("one reply", {"branch": 1}, {}, "--conversations all", f"1 of 2 replies is in no record; {MORE} it"),
+    ("conversations that were not asked for", LOST, {}, "--conversations all", f"5 of 9 replies are not in any record; {MORE} them"),
+    ("one reply", {"branch": 1}, {}, "--conversations all", f"1 of 2 replies is not in any record; {MORE} it"),
     ("the option was given", LOST, {}, "", None),
     ("a retry and a title, which no option keeps", {"retry": 1, "side-request": 2}, {}, "--conversations all", None),
     ("a session that was refused for a fault", {"refused": 4}, {"timestamp-order": 1}, "--conversations all", None),
-    ("a file that mixes sessions", {"refused": 2, "short-tail": 4}, {"session-id-mismatch": 1}, "--conversations all", "6 of 7 replies are in no record; add --sessions-by chain --conversations all to keep them"),
+    ("a file that mixes sessions", {"refused": 2, "short-tail": 4}, {"session-id-mismatch": 1}, "--conversations all", "6 of 7 replies are not in any record; add --sessions-by chain --conversations all to keep them"),
 )  # fmt: skip
 def test_the_last_line_names_the_option_that_keeps_more_replies(lost, left_out, option, expected):
     summary = Summary(output="out", seconds=1.0, more=option)
@@ -149,7 +149,7 @@ def test_the_last_line_names_the_option_that_keeps_more_replies(lost, left_out, 
     )
     summary.close()
     last = str(summary.overview().next_step)
-    assert last == expected if expected else "in no record" not in last
+    assert last == expected if expected else "not in any record" not in last
 
 
 def left_out(code="timestamp-order"):
@@ -203,7 +203,7 @@ def test_replies_that_an_option_keeps_are_named_before_secrets():
     covered = Coverage(1, 0, {"branch": 2}, conversations=1)
     summary.add(JOB, outcome([Record(b"{}", NO_USE, secrets=3)], coverage=covered))
     overview = summary.overview()
-    assert str(overview.next_step) == "2 of 3 replies are in no record; add --complete to keep them"
+    assert str(overview.next_step) == "2 of 3 replies are not in any record; add --complete to keep them"
     assert str(overview.headlines[2]) == "needs attention: 3 secrets in 1 record"
 
 

@@ -35,7 +35,7 @@ def test_a_line_of_a_log_is_of_the_role_whose_whole_name_it_begins_with():
         "TO LLM 2026-01-01T00:00:00\n-------\nUSER a\nUSERNAME b\nUSER\nUSER c\nLLM RESPONSE x\nASSISTANT d\n"
     )
     assert said(found) == [("user", "a\n\nc"), ("assistant", "d")]
-    assert found.origin.unread == {"line of another role": 1}
+    assert found.origin.unread == {"line with another role": 1}
 
 
 TAG = "thinking-content-0123456789abcdef0123456789abcdef"

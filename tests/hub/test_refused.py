@@ -131,7 +131,7 @@ HOSTILE = [
     (odd, "not a run.json of chatsquash (ValueError: data/a\\nb)"),
     (no_card, "out: no dataset card; convert again"),
     (no_records, "out: no records in data/, which is all that push uploads; convert with --format"),
-    (no_manifest, "out/run.json: cannot be read (no run was finished there"),
+    (no_manifest, "out/run.json: cannot be read (no run has finished there"),
     (no_list, "not a run.json of chatsquash"),
 ]
 

@@ -96,9 +96,9 @@ def test_sizes_become_bars(values, expected):
 def test_lengths_are_told_by_tenths_of_what_may_be():
     found = dict(bins.shares([0, 1, 10, 11, 99, 100, 101], 100))
     assert {name: count for name, count in found.items() if count} == {
-        "0-10 %": 3,
-        "10-20 %": 1,
-        "90-100 %": 2,
+        "0-10%": 3,
+        "10-20%": 1,
+        "90-100%": 2,
         "over": 1,
     }
 

@@ -133,7 +133,7 @@ def test_what_stops_a_run_stops_this_one(tmp_path, stops):
     some(tmp_path, "bad", log_line("x", at="2026-01-13T10:00:00Z"), log_line("x", "y", at="2026-01-13T09:00:00Z"))
     done = clusters.ran(*arguments(tmp_path, tmp_path / "out", stops))
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: stopped by {stops.replace('=', ' ')}, nothing was written: "), done.stderr
+    assert done.stderr.startswith(f"error: stopped by {stops.replace('=', ' ')}; nothing was written: "), done.stderr
     assert not (tmp_path / "out" / "run.json").exists()
 
 

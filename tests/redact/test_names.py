@@ -76,7 +76,7 @@ WRONG = [
     (b"", "the file contains no names"),
     (b"# none\n\n", "the file contains no names"),
     (b"\xff", "the file is not valid UTF-8"),
-    (b"Ana\n--", "--redact names, line 2: a name must have a letter or a digit"),
+    (b"Ana\n--", "--redact names, line 2: a name must contain a letter or a digit"),
 ]
 
 

@@ -261,7 +261,7 @@ def test_a_folder_stands_for_the_datasets_in_it(tmp_path):
     (
         "a folder without datasets",
         "empty",
-        "empty: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder",
+        "empty: no *.parquet, and no plain or compressed *.jsonl or *.ndjson, in this folder",
     ),
 )
 def test_what_cannot_be_checked_is_an_error(tmp_path, monkeypatch, given, message):

@@ -86,7 +86,7 @@ def test_a_dataset_folder_is_what_it_says_and_a_record_more_is_found(out, packin
     ("sessions that were left out for something else", lambda: edit(lambda run: run["counts"]["sessions"].update(written=1, left_out={"bad": 1})), "out/run.json: counts 1 session skipped: bad, but reports/sessions.jsonl has 0"),
     ("a session in another file", retold("file", "x.jsonl"), "out/run.json: counts 0 records in x.jsonl, but reports/sessions.jsonl has 1"),
     ("a session in another row", retold("row", 2), "out/reports/sessions.jsonl: row 2 of 2026-01-13.jsonl instead of row 1"),
-    ("a commit that was not finished", lambda: Path("out/.chatsquash/commit.json").touch(), "out: a run was killed while it moved files into place"),
+    ("a commit that was not finished", lambda: Path("out/.chatsquash/commit.json").touch(), "out: a run was killed while moving files into place"),
 )  # fmt: skip
 def test_what_does_not_agree_is_named(out, spoil, problem):
     assert verify(out).problems == []
@@ -177,7 +177,7 @@ def test_a_log_whose_name_is_no_text_is_found(out):
 
 
 @cases("spoil, problem",
-    ("nothing", lambda: Path("out/run.json").unlink(), "out/run.json: cannot be read (no run was finished there"),
+    ("nothing", lambda: Path("out/run.json").unlink(), "out/run.json: cannot be read (no run has finished there"),
     ("no JSON", lambda: Path("out/run.json").write_text("{"), "out/run.json: not valid JSON; convert again"),
     ("no object", lambda: Path("out/run.json").write_text("[]"), "out/run.json: not a JSON object; convert again"),
     ("another's", lambda: Path("out/run.json").write_text('{"outputs": []}'), "out/run.json: not a run.json of chatsquash"),

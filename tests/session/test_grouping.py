@@ -217,7 +217,7 @@ def test_unrelated_conversations_without_ids_end_with_exit_code_3_and_their_reco
     assert ended.code == 3
     assert len((here / "out/2026-01-13.jsonl").read_bytes().splitlines()) == 1
     assert "most replies of 1 log skipped" in ended.err
-    assert ended.err.splitlines()[-1] == "4 of 6 replies are in no record; add --complete to keep them"
+    assert ended.err.splitlines()[-1] == "4 of 6 replies are not in any record; add --complete to keep them"
 
 
 @cases(

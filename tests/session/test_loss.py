@@ -196,7 +196,7 @@ ROWS = [
     Row("of a reply logged twice one is", logs.twice(), ALL, ["1 1"], [{"": 2}]),
     Row("what several records hold is trained on in the trunk", logs.regenerated(), ALL, ["0 1", "1 1 1"], [{"": 1, "other-record": 1}, {"": 3}]),
     Row("a summary is trained on in its request", logs.compacted(), ALL, ["1 1", "0 0 1", "1"], [{"": 2}, {"": 1, "other-record": 2}, {"": 1}]),
-    Row("without side requests their replies are in no record", logs.compacted(), {**ALL, "side": False}, ["1 1", "1"], [{"": 2}, {"": 1}]),
+    Row("without side requests their replies are not in any record", logs.compacted(), {**ALL, "side": False}, ["1 1", "1"], [{"": 2}, {"": 1}]),
     Row("a sub-agent's replies are trained on", logs.subagent(), ALL, ["1 1", "1 1"], [{"": 2}, {"": 2}]),
     Row("a reply that did not see what is restored is not", logs.emptied(), RESTORED, ["1 1 0"], [{"": 2, "context-restored": 1}]),
     Row("unless that is asked for", logs.emptied(), {**RESTORED, "restored_loss": 1}, ["1 1 1"], [{"": 3}]),

@@ -325,7 +325,7 @@ def test_a_trace_departs_from_the_one_before(earlier, later, expected, seen):
     session = select(stream(entry(*earlier), entry(*padded), entry(*longest)))
     found = [fact for fact in noted(session) if fact[0] == 2]
     assert found == [(2, "role-sequence", "error")]
-    assert texts(session, "role-sequence")[0].startswith(f"in line 2, {seen}, but line 1 has {expected}")
+    assert texts(session, "role-sequence")[0].startswith(f"on line 2, {seen}, but line 1 has {expected}")
 
 
 def test_only_neighbours_are_compared():

@@ -311,7 +311,7 @@ def test_a_cut_between_lines_shows_in_the_exit_code_and_stops_a_strict_run(here,
     code, _, err = command("convert", "logs", "--strict")
     assert code == 1
     assert err.startswith(
-        "error: stopped by --strict, nothing was written: logs/a.jsonl.zst: only the beginning of the log"
+        "error: stopped by --strict; nothing was written: logs/a.jsonl.zst: only the beginning of the log"
     )
     assert err.endswith("[cut-short]\n")
 

@@ -206,7 +206,7 @@ def test_a_path_whose_record_stands_for_another_says_so(here):
     convert("logs", "out", Options(anonymize=False, conversations="all", duplicates="exact"))
     reader = Reader(here / "out")
     page = said(reader.of(reader.at("b"), "/tree"))
-    assert "in a record that was skipped in favour of another" in page
+    assert "in a record that was skipped in favor of another" in page
     assert "in this record, message 1" in page
 
 

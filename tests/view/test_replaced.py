@@ -59,7 +59,7 @@ def test_a_search_ends_where_the_folder_is_replaced(reader, here, monkeypatch, e
     monkeypatch.setattr(search, "hits", late)
     told = reader.get(f"/r/{reader.viewer.tag}/search/stream", q="first").text.splitlines()
     assert len(told) == 2
-    assert "was replaced while it was searched" in told[1]
+    assert "was replaced while being searched" in told[1]
 
 
 def test_an_error_that_no_other_run_caused_is_no_replacement(reader, monkeypatch):

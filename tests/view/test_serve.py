@@ -315,7 +315,7 @@ def test_without_the_packages_the_error_names_the_install(here, logs, command, m
     monkeypatch.setattr(serve, "find_spec", lambda name: None)
     done = command("view", "logs")
     assert (done.code, done.err) == (
-        2, "error: view requires the package starlette: pip install 'chatsquash[view]'\n",
+        2, "error: view requires the starlette package: pip install 'chatsquash[view]'\n",
     )  # fmt: skip
 
 

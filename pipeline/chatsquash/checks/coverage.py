@@ -120,7 +120,7 @@ def unrelated_conversations(conversations: int, total: int, count: int) -> Fact:
     None of them is a side request, a sub-agent, a compaction or a retry of another one, and the record has less than
     half of the replies. It is written, and the exit code indicates that data is missing.
     """
-    seen = f"{conversations:,} conversations without a session_id that do not continue each other"
+    seen = f"{conversations:,} conversations without a session_id that do not build on each other"
     return Fact(f"{seen}; the record has {count:,} of {total:,} replies: --complete keeps all of them")
 
 

@@ -71,7 +71,7 @@ def grouped_by_chain() -> Fact:
 def split_leak(split: str, other: str, first: str) -> Fact:
     """Reported when a record begins with the same prompts as one in another split."""
     return Fact(
-        f"in {split}, but begins like {escape(first)} in {other}: --split-by prompt keeps equal beginnings together"
+        f"in {split}, but begins like {escape(first)} in {other}: --split-by prompt keeps identical beginnings together"
     )
 
 

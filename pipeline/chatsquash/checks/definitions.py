@@ -187,7 +187,7 @@ def tool_conflict(
 def supplied_tools(count: int) -> Fact:
     """Reported when the log defines no tools, so the record uses those from `--tools-file`."""
     return Fact(
-        f"the log defines no tools, {pluralize(count, 'definition')} from --tools-file used: check whether they match"
+        f"the log defines no tools, so --tools-file supplies {pluralize(count, 'definition')}: check whether it matches"
     )
 
 

@@ -48,7 +48,7 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
     """Reported when consecutive entries have the same timestamp, so file order is used."""
-    seen = f"{_entries(count)} with the time of the previous one; file order is used"
+    seen = f"{_entries(count)} with the same time as the previous one; file order is used"
     return Fact(f"{seen}: check that the entries are in the order in which they were sent")
 
 
@@ -147,9 +147,9 @@ def vendor_extension(forms: Mapping[str, int]) -> Fact:
 
 @rule("warning")
 def unrelated_requests(count: int) -> Fact:
-    """Reported when lines have no session id and do not continue each other, so each becomes a session."""
+    """Reported when lines have no session id and do not build on each other, so each becomes a session."""
     how = "--sessions-by file joins them"
-    return Fact(f"{count:,} requests without a session_id do not continue each other: each is a session ({how})")
+    return Fact(f"{count:,} requests without a session_id do not build on each other: each is a session ({how})")
 
 
 @rule("info")
@@ -293,7 +293,7 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
     """
     there = f"message {position} is {quote(seen)}" if seen else f"there is no message {position}"
     where = f"line {earlier_line} has {quote(expected)}"
-    return Fact(f"in line {line}, {there}, but {where}: the history was rewritten (see chatsquash inspect)")
+    return Fact(f"on line {line}, {there}, but {where}: the history was rewritten (see chatsquash inspect)")
 
 
 @rule("warning")

@@ -80,7 +80,7 @@ def refuse_missing(option: str = "--check-arguments") -> None:
         import jsonschema_rs  # noqa: F401 - only checks whether it is installed
     except ImportError:
         hint = "pip install 'chatsquash[schema]'"
-        raise UsageError(f"{option} requires the package jsonschema-rs: {hint}") from None
+        raise UsageError(f"{option} requires the jsonschema-rs package: {hint}") from None
 
 
 def _argument_checks(view: View) -> _ArgumentChecks:

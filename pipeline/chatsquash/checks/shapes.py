@@ -75,7 +75,7 @@ def user_after_result(count: int, at: int | None = None) -> Fact:
     ms-swift drops the record, torchtune stops, and LLaMA-Factory skips it; others accept it.
     """
     where = f"{pluralize(count, 'user message')} right after a result"
-    fails = "ms-swift deletes such records, torchtune stops, LLaMA-Factory skips them"
+    fails = "ms-swift deletes such records, torchtune stops, and LLaMA-Factory skips them"
     return Fact(f"{where}: {fails} (--bridge-results join appends their text to the result)", at)
 
 

@@ -35,7 +35,7 @@ _OLD_CODES = {
 @click.command(cls=Command, epilog="Example: chatsquash explain no-tools")
 @argument("codes", nargs=-1, type=Codes(), metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
-    """Explain findings: their meaning, why they matter, an example, what to do. Without CODE, list all findings.
+    """Explain findings: their meaning, why they matter, an example, and what to do. Without CODE, list all findings.
 
     explain columns lists the columns of the session table, which --where uses.
     """

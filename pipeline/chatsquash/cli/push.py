@@ -18,7 +18,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 @option("--dry-run", is_flag=True, help="Only list what would be uploaded.")
 @option("--yes", "-y", is_flag=True, help="Upload without asking.")
 def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -> int:
-    """Upload a dataset folder to the Hugging Face Hub: its card, data and images, and nothing else of OUT.
+    """Upload a dataset folder to the Hugging Face Hub: its card, data and images, and nothing else from OUT.
 
     Lists the files and asks first. Uploads only what the Hub does not have yet, in one commit. A new dataset is
     private.

@@ -18,7 +18,7 @@ from chatsquash.cli.command import Command
 def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
     """Print one record of a dataset as a conversation, by its number, its session's id or its location.
 
-    Long texts, results and reasoning are shortened. Terminals show colours if rich is installed (extra: view).
+    Long texts, results and reasoning are shortened. Terminals show colors if rich is installed (extra: view).
     """
     from chatsquash.core.text import printable_json
     from chatsquash.records import printing

@@ -18,7 +18,7 @@ from chatsquash.cli.command_line import refuse_idle
 @option("--open", "opens", is_flag=True, help="Open the browser.")
 @option("--template", metavar="MODEL", help="Also show records as this chat template renders them.")
 def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | None, **reading: Any) -> None:
-    """Browse an output folder, or session logs, in the browser: sessions, conversations, log lines and a search.
+    """Browse an output folder, or session logs, in the browser: sessions, conversations, log lines and search.
 
     Serves on loopback only, to holders of the token in the printed URL, until Ctrl-C. LOGS are converted to a private
     folder that is deleted at the end. With the id of a session, or its beginning, the URL opens the page of that

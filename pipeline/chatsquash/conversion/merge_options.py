@@ -56,7 +56,7 @@ def _refuse_different(first: FinishedResult, other: FinishedResult, may_differ: 
     for name in dict.fromkeys([*first.options, *other.options]):
         if name == _KEY or name in may_differ or first.options.get(name) == other.options.get(name):
             continue
-        difference = f"{other.path} was written {_setting(other, name)}, {first.path} {_setting(first, name)}"
+        difference = f"{other.path} was written {_setting(other, name)}, but {first.path} {_setting(first, name)}"
         is_mode = name in _DUPLICATE_OPTIONS
         hint = "choose a mode with merge --duplicates" if is_mode else "convert the logs of one result again"
         raise UsageError(f"{difference}: only results with the same options can be merged; {hint}")

@@ -115,7 +115,7 @@ def _divide(log: Log, options: Options, expanded: Folder | None) -> list[Log] | 
     except MemoryError:
         return _no_memory(log)
     if sessions == [log]:
-        return unreadable_outcome(log, OSError(EIO, "it changed while it was read"))
+        return unreadable_outcome(log, OSError(EIO, "it changed while being read"))
     return sessions
 
 

@@ -109,7 +109,7 @@ class Options(RecordOptions):
     """``None`` puts all records into ``train``."""
     split_by: SplitBy = _dataset(
         "prompt",
-        "Records to keep in one split: those with equal first prompts, or of one session, scenario, day, or "
+        "Records to keep in one split: those with the same first prompts, session, scenario, day, or "
         "cluster of similar conversations.",
         needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
@@ -134,8 +134,8 @@ class Options(RecordOptions):
     )
     duplicates: Duplicates | None = option(
         None,
-        "Skip duplicate records: equal bytes (exact), equal except for call ids and the order of keys (ids), "
-        "also prefixes of other records (prefix), or nearly the same words (near). keep skips none.",
+        "Skip duplicate records: identical bytes (exact), identical except for call ids and key order "
+        "(ids), also prefixes of other records (prefix), or nearly the same words (near). keep skips none.",
         group="alike",
         usually="exact in a dataset folder, otherwise keep",
     )
@@ -145,7 +145,7 @@ class Options(RecordOptions):
     max_line: int = _limit(256 << 20, "Skip lines with more bytes.", metavar="SIZE")
     max_nesting: int = _limit(
         500,
-        "Skip lines whose messages are nested deeper.",
+        "Skip lines whose messages are nested more deeply.",
         most=800,  # Python allows 1000 levels, some of which the calls that lead to the parser take
         why_most="the limit of Python's JSON parser",
     )

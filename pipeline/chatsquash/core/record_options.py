@@ -43,10 +43,10 @@ class RecordOptions(ShapeOptions):
     )
     conversations: Conversations | None = option(
         None,
-        "Which conversations of a session to write: the last one (of the last longest request), the "
+        "Which conversations of a session to write: the last one (with the longest request), the "
         "user's main one, or all.",
         group="sessions",
-        usually="last; all of agents' files",
+        usually="last; all for agents' files",
     )
     """``None`` writes the last conversation of a log and all conversations of an agent's file."""
     subagents: bool = option(

@@ -100,7 +100,7 @@ class ShapeOptions:
     enums: Enums = _shape("keep", "Keep the enum values of tool definitions as logged, or write each as text.")
     tool_ids: ToolIds = _shape(
         "keep",
-        "Keep the ids of tool calls as logged, or replace them with nine letters and digits (short9).",
+        "Keep the ids of tool calls as logged, or replace them with nine alphanumeric characters (short9).",
         conflicts=(Conflict("preset", one_of("mistral", "sharegpt", "text")),),
     )
     media: Media = _shape(
@@ -148,7 +148,7 @@ class ShapeOptions:
     sessions_by: SessionsBy | None = option(
         None,
         "How lines are grouped into sessions: by file, by session id, or by chains of requests that "
-        "continue each other, across files.",
+        "build on each other, across files.",
         group="reading",
         usually="file; id for files and formats that mix sessions",
     )

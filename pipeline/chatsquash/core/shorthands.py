@@ -31,8 +31,8 @@ SHORTHANDS = {
         {"sessions_by": "chain", "conversations": "all", "restore": "reasoning", "loss": "weight"},
     ),
     "success": Shorthand(
-        "Only write conversations that are known to have ended well: a reward of at least 1, otherwise exit code 0 of "
-        "the last tests or build, otherwise thanks from the user.",
+        "Only write conversations that are known to have ended well: a reward of at least 1, or else exit code 0 of "
+        "the last tests or build, or else thanks from the user.",
         {"where": SUCCESS},
     ),
     "final_answers": Shorthand("Write one sample per conversation: its last reply.", {"samples": "last"}),
@@ -89,7 +89,7 @@ def _both(condition: str, other: str) -> str:
 def _unsupported(options: Options) -> Iterator[tuple[str, str]]:
     """Yield the options that the records cannot express, each with the reason."""
     if options.preset in ("openai", "mistral"):
-        yield "restore", f"--preset {options.preset} has no place for reasoning"
+        yield "restore", f"--preset {options.preset} does not support reasoning"
     elif options.reasoning == "drop":
         yield "restore", "--reasoning drop removes it"
     if options.samples != "session" and options.shape == "prompt-completion":

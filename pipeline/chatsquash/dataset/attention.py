@@ -70,7 +70,7 @@ def more_replies(counts: Mapping[str, Any], option: str) -> Headline | None:
     options = f"--sessions-by chain {option}" if is_mixed and option != COMPLETE else option
     are, them = ("is", "it") if missing == 1 else ("are", "them")
     replies = pluralize(counts["replies"]["logged"], "reply", "replies")
-    return Headline((f"{missing:,} of {replies} {are} in no record;", f"add {options} to keep {them}"), "warning")
+    return Headline((f"{missing:,} of {replies} {are} not in any record;", f"add {options} to keep {them}"), "warning")
 
 
 def _is_empty(counts: Mapping[str, Any]) -> bool:

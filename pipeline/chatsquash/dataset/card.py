@@ -270,7 +270,7 @@ def _provenance(facts: CardFacts) -> Iterator[str]:
     cleaning = ", ".join(f"{rule.replace('_', ' ')}: {count:,}" for rule, count in facts.counts["cleaned"].items())
     yield f"- cleaned: {cleaning or 'nothing'}"
     addresses = pluralize(facts.counts["addresses"], "e-mail address", "e-mail addresses")
-    yield f"- anonymised: {addresses} replaced by pseudonyms" if facts.anonymized else "- not anonymised"
+    yield f"- anonymized: {addresses} replaced by pseudonyms" if facts.anonymized else "- not anonymized"
     if loss := facts.counts.get("loss"):
         untrained_reasons = ", ".join(f"{why}: {count:,}" for why, count in loss["not_trained"].items())
         aside = f"{sum(loss['not_trained'].values()):,} not" + (f" ({untrained_reasons})" if untrained_reasons else "")

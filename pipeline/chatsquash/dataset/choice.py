@@ -136,7 +136,7 @@ def stop_for(outcome: Outcome, file: str, options: Options) -> None:
         stop = "--strict"
     else:
         return
-    raise StoppedError(f"stopped by {stop}, nothing was written: {why(outcome, Privacy(options).text(file))}")
+    raise StoppedError(f"stopped by {stop}; nothing was written: {why(outcome, Privacy(options).text(file))}")
 
 
 class Meetings:

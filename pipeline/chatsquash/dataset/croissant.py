@@ -75,7 +75,7 @@ def _file(file: StagedFile) -> Json:
 
 def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymized: bool) -> Iterator[tuple[str, Json]]:
     sources = _parts(dict(statistics.sources.most_common()))
-    yield "rai:dataCollection", f"Sessions of people and agents with language models, by log format: {sources}."
+    yield "rai:dataCollection", f"Sessions between people or agents and language models, by log format: {sources}."
     yield "rai:dataCollectionType", ["Software Collection"]
     if statistics.days:
         yield "rai:dataCollectionTimeFrame", statistics.days
@@ -94,7 +94,7 @@ def _missing(counts: Mapping[str, Any]) -> Iterator[str]:
     lost_replies, unreadable = counts["replies"]["lost"], counts["lines"]["unreadable"]
     if lost_replies:
         replies = pluralize(counts["replies"]["logged"], "logged reply", "logged replies")
-        yield f"{sum(lost_replies.values()):,} of {replies} are in no record ({_parts(lost_replies)})."
+        yield f"{sum(lost_replies.values()):,} of {replies} are not in any record ({_parts(lost_replies)})."
     if unreadable:
         yield f"{pluralize(unreadable, 'line')} could not be read."
 

@@ -66,20 +66,20 @@ FAMILIES = (
     Terms(
         "Mistral",
         ("mistral", "mixtral", "ministral", "codestral", "devstral", "magistral", "pixtral"),
-        "You own outputs of the service; weights are under Apache-2.0 or a research licence, depending on the model.",
+        "You own outputs of the service; weights are under Apache-2.0 or a research license, depending on the model.",
         "https://mistral.ai/terms",
     ),
     Terms(
         "Alibaba Qwen",
         ("qwen", "qwq"),
-        "Most weights are under Apache-2.0; others are under the Qwen licence: models trained on outputs must show "
+        "Most weights are under Apache-2.0; others are under the Qwen license: models trained on outputs must show "
         '"Built with Qwen".',
         "https://huggingface.co/Qwen/Qwen2.5-72B-Instruct/blob/main/LICENSE",
     ),
     Terms(
         "Moonshot Kimi",
         ("kimi",),
-        "K2 weights are under a modified MIT licence; the service has its own terms.",
+        "K2 weights are under a modified MIT license; the service has its own terms.",
         "https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/LICENSE",
     ),
     Terms(

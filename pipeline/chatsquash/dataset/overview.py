@@ -190,7 +190,7 @@ def _replacements(counts: Mapping[str, Any]) -> Iterator[Row]:
         )
         yield Row("cleaned", sum(cleaning_counts.values()), count_parts(parts))
     if addresses := counts["addresses"]:
-        yield Row("anonymised", addresses, ("e-mail address" if addresses == 1 else "e-mail addresses",))
+        yield Row("anonymized", addresses, ("e-mail address" if addresses == 1 else "e-mail addresses",))
     secrets = counts["secrets"]
     if secrets["found"]:
         has_unreplaced = secrets["replaced"] < secrets["found"]

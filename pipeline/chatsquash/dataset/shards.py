@@ -148,7 +148,7 @@ def zstd() -> Packer:
         from zstandard import ZstdCompressor
     except ImportError:
         hint = "pip install 'chatsquash[zstd]', or choose jsonl.gz"
-        raise UsageError(f"jsonl.zst requires the package zstandard: {hint}") from None
+        raise UsageError(f"jsonl.zst requires the zstandard package: {hint}") from None
     stream: Packer = ZstdCompressor(level=_LEVEL_ZSTD).compressobj()
     return stream
 

@@ -26,7 +26,7 @@ _QUERY = re.compile("SELECT|EXISTS|VALUES|WITH|(?:READ|SCAN)_\\w*", re.IGNORECAS
 _END = re.compile(r"(?<![\"`\w])end(?![\"`\w])", re.IGNORECASE)
 _QUOTE_END = '; write the column end as "end", since END is a keyword of SQL'
 _MAX_WORDS = 500
-"""Maximum number of words and signs; polars needs time that grows with the third power of their number."""
+"""Maximum number of words and symbols; polars needs time that grows with the third power of their number."""
 
 
 class Where:
@@ -135,7 +135,7 @@ def _refusal(condition: str) -> str | None:
             before = piece[0] if piece["sign"] else piece.lastgroup or ""
         count += piece.lastgroup in ("word", "name", "sign")
         if count > _MAX_WORDS:
-            return f"it has more than {_MAX_WORDS} words and signs"
+            return f"it has more than {_MAX_WORDS} words and symbols"
         at = piece.end()
     return None
 

@@ -176,12 +176,12 @@ class Reader:
             document = document_in(file, self._options, log.unit)
         except TurnError as problem:
             if log.unit is None:
-                raise OSError(EIO, "it changed while it was read") from None
+                raise OSError(EIO, "it changed while being read") from None
             return self._unreadable_unit(file, log, str(problem), hashed)
         if document and log.part is None and len(document.conversations) > 1 and self._options.sessions_by != "file":
             return _MIXED_SESSIONS
         if document is None or (log.part or 0) >= max(1, len(document.conversations)):
-            raise OSError(EIO, "it changed while it was read")
+            raise OSError(EIO, "it changed while being read")
         if hashed and not document.digest:
             _hash(file, hashed)
         cut = [SkippedLine(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []

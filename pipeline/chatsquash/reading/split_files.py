@@ -94,7 +94,7 @@ def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     if form.tables:
         database = _content(file, options)
         if database is None:
-            raise TurnError("changed while it was read")
+            raise TurnError("changed while being read")
         return database[1].objects(jsonio.loads(place))
     if form.split and form.objects:
         return list(form.objects(file, place))

@@ -89,7 +89,7 @@ def files(path: str) -> list[Path]:
         return [folder]
     inside = _inside(folder) or (_inside(folder / "data") if (folder / "data").is_dir() else [])
     if not inside:
-        raise UsageError(f"{path}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
+        raise UsageError(f"{path}: no *.parquet, and no plain or compressed *.jsonl or *.ndjson, in this folder")
     return inside
 
 

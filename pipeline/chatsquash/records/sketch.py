@@ -32,7 +32,7 @@ def refuse_missing(option: str) -> None:
     try:
         import rensa  # noqa: F401 - only checks whether it is installed
     except ImportError:
-        raise UsageError(f"{option} requires the package rensa: pip install 'chatsquash[near]'") from None
+        raise UsageError(f"{option} requires the rensa package: pip install 'chatsquash[near]'") from None
 
 
 def sketch(texts: Iterable[str], fallback: bytes) -> bytes:

@@ -201,7 +201,7 @@ class _TurnReader:
             turn["reasoning_content"] = reasoning
         calls: Json = message.get("tool_calls")
         if not is_empty(message.get("function_call")):
-            raise CannotHoldError(shapes.unsupported_shape("a call is in the legacy member function_call", at))
+            raise CannotHoldError(shapes.unsupported_shape("a call is in the legacy function_call member", at))
         if not calls:
             return
         if not isinstance(calls, list):
@@ -351,7 +351,7 @@ def _reject_media(message: Message, *, content: bool = True) -> None:
     kinds = Counter(media.media_types(message) if content else media.media_types({**message, "content": ""}))
     if kinds:
         counts = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
-        raise RefusedMediaError(f"the preset has no place for media: {counts}")
+        raise RefusedMediaError(f"the preset does not support media: {counts}")
 
 
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:

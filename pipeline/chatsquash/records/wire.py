@@ -59,5 +59,5 @@ def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
 def _check_name(name: str, at: int | None) -> None:
     if not re.fullmatch(_NAME.strip("^$"), name):
-        what = f"the tool name {quote(name)} has more than 64 characters, or others than A-Z, a-z, 0-9, _ and -"
+        what = f"the tool name {quote(name)} must have at most 64 characters of A-Z, a-z, 0-9, _ and -"
         raise CannotHoldError(shapes.unsupported_shape(what, at))

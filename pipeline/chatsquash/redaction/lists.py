@@ -124,7 +124,7 @@ def hash_list(hashes: Iterable[str]) -> bytes:
     """Create a list of hashes for ``--redact-known``."""
     lines = sorted(f"{_HASH}{each}\n" for each in set(hashes))
     return "".join(
-        ["# SHA-256 of secrets that were found; whoever can guess one can test the guess.\n", *lines]
+        ["# SHA-256 hashes of detected secrets; anyone who guesses a secret can confirm it with its hash.\n", *lines]
     ).encode()
 
 

@@ -62,7 +62,7 @@ def _parse_names(data: bytes) -> Iterator[_ListedName]:
             continue
         words = [word for word in _FILLER_RUN.split(_fold(UnescapedText(line.strip())).text) if word]
         if not any(map(str.isalnum, "".join(words))):
-            raise UsageError(f"{_OPTION}, line {number}: a name must have a letter or a digit")
+            raise UsageError(f"{_OPTION}, line {number}: a name must contain a letter or a digit")
         count += 1
         yield _ListedName(printable_text("".join(words)), frozenset(accumulate(map(len, words))))
     if not count:

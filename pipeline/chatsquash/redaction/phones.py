@@ -117,7 +117,7 @@ def phones(region: str | None) -> Finder:
         import phonenumbers
     except ModuleNotFoundError:
         hint = "pip install 'chatsquash[redact]'"
-        raise UsageError(f"--redact phones requires the package phonenumbers: {hint}") from None
+        raise UsageError(f"--redact phones requires the phonenumbers package: {hint}") from None
     if region is not None and region not in phonenumbers.SUPPORTED_REGIONS:
         raise UsageError(f"--phone-region {region}: unknown region; use two capital letters, for example DE")
 

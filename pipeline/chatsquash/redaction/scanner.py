@@ -34,7 +34,7 @@ def scanner() -> Finder:
     """
     if find_spec("kingfisher_sdk") is None:
         hint = "pip install 'chatsquash[redact]'"
-        raise UsageError(f"--redact secrets+kingfisher requires the package kingfisher-secret-scanner: {hint}")
+        raise UsageError(f"--redact secrets+kingfisher requires the kingfisher-secret-scanner package: {hint}")
     return _scan
 
 

@@ -91,7 +91,7 @@ def run_text(out: OutputSource) -> bytes:
         return out.folder.read(RUN)
     except OSError as problem:
         is_unfinished = isinstance(problem, FileNotFoundError) and out.folder.status(OURS)
-        why = "no run was finished there" if is_unfinished else problem.strerror
+        why = "no run has finished there" if is_unfinished else problem.strerror
         raise UsageError(f"{out / RUN}: cannot be read ({why}); convert again, or choose another folder") from None
 
 

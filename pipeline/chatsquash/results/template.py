@@ -172,7 +172,7 @@ def template(
         UsageError: The template is unusable, or jinja2 is not installed.
     """
     if find_spec("jinja2") is None:
-        raise UsageError("--template requires the package jinja2: pip install 'chatsquash[template]'")
+        raise UsageError("--template requires the jinja2 package: pip install 'chatsquash[template]'")
     from chatsquash.templates.confined import BOUNDS, RenderBounds, Template
 
     bounds = RenderBounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory)

@@ -76,7 +76,7 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
     run = manifest(out)
     try:
         if out.folder.status(f"{OURS}/{PLAN}"):
-            done.problems.append(f"{out}: a run was killed while it moved files into place; convert again")
+            done.problems.append(f"{out}: a run was killed while moving files into place; convert again")
         for output in run["outputs"]:
             done.files += 1
             done.problems += differences(out, output)

@@ -307,7 +307,7 @@ def _sessions_in(log: Log, options: Options, work: Callable[[Log], T | None]) ->
                 continue
             sessions = parts(part, options)
             if sessions == [part]:
-                raise UsageError(f"{log.display_path}: cannot be read (it changed while it was read)")
+                raise UsageError(f"{log.display_path}: cannot be read (it changed while being read)")
             for each in sessions:
                 yield from _sessions_in(each, options, work)
     except OSError as problem:

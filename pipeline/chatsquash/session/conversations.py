@@ -249,7 +249,7 @@ def find_repeated(count: int, line: int | None, options: Options) -> list[LineFi
 def _tail(
     session: Session, unexplained_lines: set[int], selected: list[_RestoredPath], rows: list[ReplyOutcome]
 ) -> list[LineFinding]:
-    """Report a log whose last request starts over and whose last reply is in no record."""
+    """Report a log whose last request starts over and whose last reply is not in any record."""
     last = session.growth.last
     if last is None or last.line not in unexplained_lines or not selected:
         return []

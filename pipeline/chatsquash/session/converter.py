@@ -136,7 +136,7 @@ class Converter:
         try:
             outcome = self._convert(log, observer, visit)
         except OSError as problem:
-            # A remote file changed while it was read, so its current content is converted.
+            # A remote file changed while being read, so its current content is converted.
             if problem.errno != ESTALE or observer:
                 raise
             outcome = self._convert(log, None, visit)

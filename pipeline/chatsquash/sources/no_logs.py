@@ -18,7 +18,7 @@ _HINTS = {
     "brain/*/.system_generated/logs/*.jsonl",
 }
 """Hints on what to convert instead of files with these suffixes."""
-READ = f"supported are {' and '.join(LOGS)} and the files of agents and clients (chatsquash formats), also in archives"
+READ = f"{', '.join(LOGS)} and files of agents and clients (chatsquash formats) are supported, including in archives"
 NEXT = "pass the path of a file to read it regardless of its suffix; chatsquash sources lists agents' files"
 
 

@@ -80,7 +80,7 @@ class Tokenizer:
         try:
             from tokenizers import Tokenizer
         except ImportError:
-            raise UsageError("--tokenizer requires the package tokenizers: pip install 'chatsquash[tokens]'") from None
+            raise UsageError("--tokenizer requires the tokenizers package: pip install 'chatsquash[tokens]'") from None
         try:
             self._tokenizer: Any = Tokenizer.from_str(data.decode())
         except Exception as problem:  # noqa: BLE001 - that is all it raises

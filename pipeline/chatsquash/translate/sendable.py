@@ -137,7 +137,7 @@ def _count_reasoning(turns: Iterable[Turn]) -> int:
 def _drop_unsupported(turns: list[Turn], service: Service, adaptations: Counter[str]) -> list[Turn]:
     """Return the turns of known roles with the blocks that the service accepts."""
     known = [turn for turn in turns if turn.role in ROLES]
-    adaptations["turns of unknown roles dropped"] += len(turns) - len(known)
+    adaptations["turns with unknown roles dropped"] += len(turns) - len(known)
     return [
         replace(turn, blocks=_adapt_blocks(turn.blocks, service, adaptations, may_call=turn.role == "assistant"))
         for turn in known

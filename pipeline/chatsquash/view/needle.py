@@ -36,7 +36,7 @@ _JSON_MEMBERS = (b"arguments", b"custom")
 
 
 class Needle:
-    """A search text; without capital letters, it also matches capitalised words and all capitals."""
+    """A search text; without capital letters, it also matches capitalized words and all capitals."""
 
     # Searching bytes for each of these spellings is far faster than any search that ignores case.
 

@@ -52,7 +52,7 @@ def refuse_without_packages() -> None:
     """Raise ``UsageError`` with the install command if a package is missing."""
     missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
     if missing:
-        raise UsageError(f"view requires the package {missing[0]}: pip install 'chatsquash[view]'")
+        raise UsageError(f"view requires the {missing[0]} package: pip install 'chatsquash[view]'")
 
 
 def view(  # noqa: PLR0913 - each is one of the command

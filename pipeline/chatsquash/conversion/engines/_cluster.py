@@ -42,7 +42,7 @@ _LOCAL_VARIABLES = {
 def refuse_missing() -> None:
     """Raise ``UsageError`` if Ray is not installed."""
     if find_spec("ray") is None:
-        raise UsageError("--engine ray requires the package ray: pip install 'chatsquash[ray]'")
+        raise UsageError("--engine ray requires the ray package: pip install 'chatsquash[ray]'")
 
 
 @contextmanager

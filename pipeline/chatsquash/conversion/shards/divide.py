@@ -58,7 +58,7 @@ class DivisionReport(Struct):
         logs = f"{pluralize(self.logs, 'log')} of {format_size(self.size)}"
         return "\n".join(
             [
-                f"{logs} in {pluralize(self.shards, 'shard')}, the largest of {format_size(self.largest)}",
+                f"{logs} in {pluralize(self.shards, 'shard')}, the largest with {format_size(self.largest)}",
                 f"next, for K from 1 to {self.shards}: chatsquash convert --shard K/{self.shards} -o {out}{key}",
                 f"then: chatsquash merge {out}",
             ]

@@ -225,7 +225,7 @@ def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
             speaking.to(match[1].lower(), number)
             speaking.add(match[2] or "")
         elif each.strip():
-            unread.count("line of another role")
+            unread.count("line with another role")
     speaking.close()
     return [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
 

@@ -280,7 +280,7 @@ def sizes(values: Iterable[int]) -> list[tuple[str, int]]:
 def shares(values: Iterable[int], limit: int) -> list[tuple[str, int]]:
     """Count the values in each tenth of ``limit``, and above it."""
     counts = Counter(_SHARES if value > limit else max(0, -(-value * _SHARES // limit) - 1) for value in values)
-    labels = [f"{10 * at}-{10 * at + 10} %" for at in range(_SHARES)]
+    labels = [f"{10 * at}-{10 * at + 10}%" for at in range(_SHARES)]
     return [*((name, counts[at]) for at, name in enumerate(labels)), ("over", counts[_SHARES])]
 
 

@@ -242,7 +242,7 @@ def _outcome_sentences(item: PageSession, entry: dict[str, Any]) -> Iterator[str
 
 
 def _loss_sentence(why: str, count: int) -> str:
-    """Return why replies are in no record of their session."""
+    """Return why replies are not in any record of their session."""
     where = "not in any record of this session" if why == ELSEWHERE else "lost"
     text = f"its reply is {where}" if count == 1 else f"{count:,} replies are {where}"
     return f"{text}: {bounded(WHY.get(why, why))}"

@@ -83,7 +83,7 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
     if path.is_dir():
         files = list(_datasets_below(path, others))
         if not files:
-            raise UsageError(f"{place}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
+            raise UsageError(f"{place}: no *.parquet, and no plain or compressed *.jsonl or *.ndjson, in this folder")
         yield from (FilePlacement(path / name, name) for name in files)
     elif glob.has_magic(place) and not os.path.lexists(place):
         paths = [Path(each) for each in sorted(glob.glob(place, recursive=True))]

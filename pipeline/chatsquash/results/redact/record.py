@@ -199,7 +199,7 @@ class RedactionSummary:
         elif self.looks_for_secrets:
             yield Row("secrets", None, ("none found",))
         if self.addresses:
-            yield Row("anonymised", self.addresses, ("e-mail address" if self.addresses == 1 else "e-mail addresses",))
+            yield Row("anonymized", self.addresses, ("e-mail address" if self.addresses == 1 else "e-mail addresses",))
         if self.kinds:
             kinds = sorted((words(kind), count) for kind, count in self.kinds.items())
             yield Row("replaced", sum(self.kinds.values()), count_parts(kinds))

@@ -48,7 +48,7 @@ def _continued_last(group: Collection[_Alternative[T]]) -> _Alternative[T] | Non
 def _rejected(
     group: Iterable[_Alternative[T]], preferred: _Alternative[T], begin: int | None
 ) -> Iterator[tuple[PairKind, T]]:
-    """Yield the replies that were rejected in favour of another one; ``begin`` is its time or position in the log."""
+    """Yield the replies that were rejected in favor of another one; ``begin`` is its time or position in the log."""
     for other in group:
         if other.content == preferred.content:
             continue

@@ -120,7 +120,7 @@ def _without_text(message: Message) -> Message:
     return {**message, "content": remaining or ""}
 
 
-_NOT_SPLIT = "parallel calls without all results, not split"
+_NOT_SPLIT = "parallel calls with missing results, not split"
 
 
 def split_parallel(conversation: Conversation) -> StageResult:

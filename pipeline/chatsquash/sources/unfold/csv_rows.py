@@ -38,7 +38,7 @@ def lines(file: Readable) -> Iterator[bytes]:
                 {name: cell for name, cell in row.items() if name is not None and cell not in (None, "")}
             )
     except csv.Error as problem:
-        raise ValueError(f"is damaged in line {reader.line_num:,}: {error_text(problem)}") from None
+        raise ValueError(f"is damaged on line {reader.line_num:,}: {error_text(problem)}") from None
 
 
 class _Raw(io.RawIOBase):

@@ -174,7 +174,7 @@ class Confined:
             raise OutOfMemoryError("memory ran out")
         if code == -signal.SIGALRM:
             raise OutOfTimeError("time ran out")
-        raise EndedError(f"its process ended by {signal.Signals(-code).name if code < 0 else f'exit code {code}'}")
+        raise EndedError(f"its process ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}")
 
 
 def _end(process: subprocess.Popen[bytes], lifeline: int) -> None:

@@ -41,10 +41,10 @@ class StoredBytes(NamedTuple):
 
 
 class StaleError(OSError):
-    """An object changed while it was read."""
+    """An object changed while being read."""
 
     def __init__(self) -> None:
-        super().__init__(ESTALE, "it changed while it was read")
+        super().__init__(ESTALE, "it changed while being read")
 
 
 class Store(Protocol):

@@ -109,7 +109,7 @@ class Web:
                 data += more
             total = _size(answer.headers, len(data))
             if len(data) < min(size, total - start):
-                raise _PassingError(EIO, "the response of the server was truncated")
+                raise _PassingError(EIO, "the server's response was truncated")
             version = f"{answer.headers['Last-Modified']} {total}" if "Last-Modified" in answer.headers else None
             return StoredBytes(bytes(data), total, state(seen, version), seen)
 

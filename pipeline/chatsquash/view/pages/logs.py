@@ -206,7 +206,7 @@ def difference(conversation: Conversation, session_log: LoggedSession, entry: Lo
     """Return the page with the difference between a request and the one before it in the log."""
     place = escape(f"{session_log.log.display_path}:{entry.line}")
     if entry.before is None:
-        inside: list[Child] = [tag("p", "This is the first request of the log; there is nothing to compare it with.")]
+        inside: list[Child] = [tag("p", "This is the first request in the log; there is nothing to compare it with.")]
     else:
         changes = steps(entry.before, entry.messages)
         inside = [tag("p", f"From line {entry.line_before:,} to line {entry.line:,}:"), *_steps(changes, place)]
@@ -274,7 +274,7 @@ def _tools(entry: LoggedRequest) -> Html:
 
 
 def locations(conversation: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> Iterator[Child]:
-    """Yield links to the records that contain these replies, and the reasons why other replies are in no record."""
+    """Yield links to the records that contain these replies, and the reasons why others are not in any record."""
     firsts = _firsts(replies)
     for number, reply in enumerate(firsts):
         place, to = _place(conversation, rows, reply)
@@ -292,7 +292,7 @@ def in_words(conversation: Conversation, rows: Rows, replies: Sequence[ReplyOutc
 
 
 def _loss(replies: Sequence[ReplyOutcome]) -> str:
-    """Return the reasons why replies are in no record, or an empty string if all are in one."""
+    """Return the reasons why replies are not in any record, or an empty string if all are in one."""
     lost_replies = [reply for reply in replies if reply.status == "lost"]
     whys = dict.fromkeys(WHY.get(reply.why or "", reply.why or "reason unknown") for reply in lost_replies)
     count = "" if len(lost_replies) == len(replies) else f"{len(lost_replies):,} "
@@ -327,7 +327,7 @@ def _place(conversation: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple
     """Return the message of the record that contains a reply, or the fate of that record; and its URL."""
     at = _row(rows, reply)
     if at is None:
-        return "a record that was skipped in favour of another", None
+        return "a record that was skipped in favor of another", None
     row = conversation.result.sessions.row(at, named=True)
     if row["outcome"] != OUTCOME_WRITTEN:
         return f"a skipped record: {escape(str(row['outcome']))}", url(

@@ -35,7 +35,7 @@ def search(result: ViewerResult, query: str) -> Html:
         role="search",
     )
     note = (
-        "Searches text, reasoning, calls and results of all records. A lower-case query also matches capitalised and "
+        "Searches text, reasoning, calls and results of all records. A lower-case query also matches capitalized and "
         "upper-case words; a query with a capital letter is case-sensitive."
     )
     body = [
@@ -69,7 +69,7 @@ def lines(result: ViewerResult, query: str) -> Generator[bytes]:
         is_replaced = result.is_replaced()
         if not is_replaced and not isinstance(problem, (ChatsquashError, OSError)):
             raise
-        problem_text = f"{result.title} was replaced while it was searched" if is_replaced else escape(str(problem))
+        problem_text = f"{result.title} was replaced while being searched" if is_replaced else escape(str(problem))
         yield _line({"problem": problem_text})
         return
     yield _line({"end": "all", "found": count})

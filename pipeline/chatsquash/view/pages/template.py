@@ -27,7 +27,7 @@ def template(conversation: Conversation, rendered: Rendering, name: str) -> Html
         body.append(tag("p", f"The template raises {escape(rendered.problem)}", class_="severity-error"))
         return page("template", conversation.result, *body)
     note = (
-        "Highlighted text is trained on: each reply that follows exactly the prompt which the template renders at "
+        "Highlighted text is trained on: each reply that directly follows the prompt that the template renders at "
         "inference. This is the rule of --samples auto."
     )
     body += [tag("p", note), facts(_facts(rendered, name)), *_untrue(conversation, rendered)]

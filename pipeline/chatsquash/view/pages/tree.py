@@ -24,9 +24,9 @@ _DEEPEST = 30
 _KINDS = {
     "main": "the main conversation, or a new one",
     "compacted": "continues from a summary of the conversation before it",
-    "branch": "branches off at a message of another conversation",
+    "branch": "branches off at a message in another conversation",
     "subagent": "was started by a tool call",
-    "side": "a request of the client itself, such as for a title",
+    "side": "the client's own request, such as for a title",
     "retry": "the same request, sent again",
 }
 

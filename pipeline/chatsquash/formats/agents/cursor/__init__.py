@@ -183,7 +183,7 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
         unread.count(f"line of type {value['type']}")
         return []
     if role not in _ROLES or not isinstance(message, dict):
-        raise TurnError(f"{place}: invalid message of role {compact(role)[:40]}")
+        raise TurnError(f"{place}: invalid message with role {compact(role)[:40]}")
     unread.count_members("line", value, *_LINE)
     unread.count_members("line.message", message, "role", "content")
     known = Evidence(line, moment(value.get("timestamp")))

@@ -43,9 +43,7 @@ def _failure(body: Object) -> Response | None:
         return Response(problem="the response does not have the role assistant")
     if content is None:
         return Response(None, 0, _finish_reason(body, calls=False), "the response has no content")
-    return (
-        None if content else Response(None, 1, _finish_reason(body, calls=False), "the response has an empty content")
-    )
+    return None if content else Response(None, 1, _finish_reason(body, calls=False), "the response has empty content")
 
 
 def _answer(body: Object, content: Json) -> Response:
