@@ -298,8 +298,8 @@ def test_what_cannot_be_meant_is_refused(here, options, told):
 
 
 @cases("options, told",
-    ({"duplicates": "near"}, "duplicates='near' needs"),
-    ({"split": "train=0.5,test=0.5", "split_by": "cluster"}, "split_by='cluster' needs"),
+    ({"duplicates": "near"}, "duplicates='near' requires"),
+    ({"split": "train=0.5,test=0.5", "split_by": "cluster"}, "split_by='cluster' requires"),
 )  # fmt: skip
 def test_the_package_for_sketches_is_named_where_it_is_missing(here, monkeypatch, options, told):
     monkeypatch.setitem(__import__("sys").modules, "rensa", None)

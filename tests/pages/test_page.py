@@ -403,9 +403,9 @@ def test_a_folder_without_a_result_and_one_in_use_are_errors(tmp_path):
     from chatsquash.storage.folder import Folder
     from chatsquash.storage.lock import lock, unlock
 
-    with pytest.raises(UsageError, match="no run has finished there"):
+    with pytest.raises(UsageError, match="no finished run in this folder"):
         report(tmp_path)
-    with pytest.raises(UsageError, match="no run has finished there"):
+    with pytest.raises(UsageError, match="no finished run in this folder"):
         report(tmp_path / "nothing")
     with pytest.raises(UsageError, match="only reads local files"):
         report("s3://bucket/out")

@@ -337,7 +337,7 @@ ROWS = [
     Row("flagged-phrase", "nothing is analysed", [line(user("context limit was reached"))], options=Options(anonymize=False, integrity_analysis=False)),
     Row("flagged-phrase", "a call that is written as text", [line(user("x"), assistant("", call(arguments='{"a": "context limit was reached"}')), result(), tools=[tool()])], [("flagged-phrase", "warning", 1, 1)], options=INLINE),
     Row("supplied-tools", "a log has some", [line(A, tools=[tool()])], options=SUPPLIED),
-    Row("supplied-tools", "a log has none", [line(A)], [("supplied-tools", "info", 1)], "1 definition from --tools-file", SUPPLIED),
+    Row("supplied-tools", "a log has none", [line(A)], [("supplied-tools", "info", 1)], "--tools-file supplies 1 definition", SUPPLIED),
     Row("supplied-tools", "none is given", GROWING),
     Row("supplied-system", "a log has one", [line({"role": "developer", "content": "Be kind."}, A)], options=PROMPTED),
     Row("supplied-system", "a log has none", [line(A), line(A, B, C, second=1)], [("supplied-system", "info", 2, 0)], "so --system-file is used", PROMPTED),
