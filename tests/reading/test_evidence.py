@@ -62,7 +62,7 @@ def converted(*lines, **options):
     *((name, line, name == "openai_chat") for name, line in MARKED.items()),
 )
 def test_a_line_decides_at_once_only_where_it_is_plain_chat(line, expected):
-    assert evidence.is_chat(log(line)) is expected
+    assert (evidence.chat_exchange(log(line)) is not None) is expected
 
 
 @pytest.mark.parametrize("name", formats())

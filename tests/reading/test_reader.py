@@ -68,19 +68,19 @@ def test_tools_met_in_one_log_are_the_same_object_in_the_next():
 @pytest.mark.hypothesis
 def test_first_lines_that_are_plainly_chat_give_what_they_give_when_each_log_is_looked_at():
     met: Counter[bool] = Counter()
-    is_chat = evidence.is_chat
+    chat_exchange = evidence.chat_exchange
 
     def counted(line):
-        found = is_chat(line)
-        met[found] += 1
+        found = chat_exchange(line)
+        met[found is not None] += 1
         return found
 
     @examples(400)
     @given(strategies.logs() | st.sampled_from(list(formats())).flatmap(format_logs.logs))
     def law(data):
-        with mock.patch.object(evidence, "is_chat", counted):
+        with mock.patch.object(evidence, "chat_exchange", counted):
             at_once = begun(data)
-        with mock.patch.object(evidence, "is_chat", return_value=False):
+        with mock.patch.object(evidence, "chat_exchange", return_value=None):
             looked_at = begun(data)
         assert repr(list(looked_at.items)) == repr(list(at_once.items))
         if looked_at.seen and looked_at.seen.format:  # a look refuses numbers that nobody reads

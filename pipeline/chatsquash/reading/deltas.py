@@ -28,6 +28,8 @@ from chatsquash.sources.lines import Line
 
 _FIRST_MARKER = MARKER + b'0"'
 """The marker of the first run."""
+_CONTINUED = b"[" + _FIRST_MARKER
+"""The beginning of an array that continues the previous one."""
 _TEXT = {str}
 _PATIENCE = 3
 """The number of consecutive unrelated lines after which ``_WHILE`` lines are not compared."""
@@ -88,6 +90,8 @@ class History(Struct):
     """The number of consecutive unrelated lines."""
     uncompared: int = 0
     """The number of lines for which comparing is still paused."""
+    exchanges: dict[int, Exchange] = field(default_factory=dict)
+    """The exchanges of coming lines that were split to identify the log, by line number."""
 
     @property
     def key(self) -> bytes:
@@ -96,8 +100,9 @@ class History(Struct):
 
     def read(self, line: Line) -> tuple[Exchange, Request]:
         """Return a line as an edit of the previous one; raise ``LineError`` or a parse error for an invalid line."""
-        result = None if self.uncompared or not self.array.count else self._read_compared(line)
-        return result or self._read_uncompared(line) or self._read_alone(line)
+        known = self.exchanges.pop(line.number, None) if self.exchanges else None
+        result = None if self.uncompared or not self.array.count else self._read_compared(line, known)
+        return result or self._read_uncompared(line) or self._read_alone(line, known)
 
     def remember(self, request: Request) -> None:
         """Compare the next line with the request of this valid entry."""
@@ -111,8 +116,8 @@ class History(Struct):
 
     # The readers of a line, in the order in which they are tried.
 
-    def _read_compared(self, line: Line) -> tuple[Exchange, Request] | None:
-        """Read a line based on the runs that it shares with the previous line."""
+    def _read_compared(self, line: Line, known: Exchange | None) -> tuple[Exchange, Request] | None:
+        """Read a line, already split if ``known``, based on the runs that it shares with the previous line."""
         place = line.start + self.place
         is_extension = line.buffer.startswith(self.array.data, place, line.stop)
         if not is_extension:
@@ -120,7 +125,7 @@ class History(Struct):
             is_extension = place >= 0 and line.buffer.startswith(self.array.data, place, line.stop)
         if is_extension:
             self.misses = 0
-            request = self._read_extension(line, place)
+            request = self._read_extension(line, place, known)
         else:
             runs = self.array.runs(line, place) if place >= 0 else []
             if not runs:
@@ -135,19 +140,23 @@ class History(Struct):
             self.effort.wrong_guesses += 1
         return request
 
-    def _read_extension(self, line: Line, place: int) -> tuple[Exchange, Request] | None:
+    def _read_extension(self, line: Line, place: int, known: Exchange | None) -> tuple[Exchange, Request] | None:
         """Read a line that adds messages to all those of the previous line, the most frequent case."""
-        before = self.array.count
-        after = place + len(self.array.data)
-        exchange = self._shorten(line, [(place + 1, after, _FIRST_MARKER)], after, place)
-        if exchange is None or not exchange.turns.startswith(_FIRST_MARKER, 1):
+        before, end = self.array.count, len(self.array.data)
+        after = place + end
+        exchange = known or self._shorten(line, [(place + 1, after, _FIRST_MARKER)], after, place)
+        if exchange is None:
             return None
-        _, *new = self._parse(exchange.turns)
+        turns = exchange.turns
+        if known and turns.startswith(self.array.data):
+            turns = _CONTINUED + turns[end:]
+        if not turns.startswith(_CONTINUED):
+            return None
+        _, *new = self._parse(turns)
         self._check_messages(new, before)
         self.effort.extensions += 1
-        growth = exchange.turns[1 + len(_FIRST_MARKER) : -1].rstrip()
+        growth = turns[len(_CONTINUED) : -1].rstrip()
         edits: Edits = (KeptRun(0, before), AddedRun(tuple(new))) if new else (KeptRun(0, before),)
-        end = len(self.array.data)
         changes: list[Change] = [(end, end, growth)]
         messages = [*self.messages, *new]
         return exchange, Request(messages, edits, place - line.start, None, changes)
@@ -177,9 +186,9 @@ class History(Struct):
         self._check_messages(messages, 0)
         return exchange, Request(messages, _all(messages), 0, Array())
 
-    def _read_alone(self, line: Line) -> tuple[Exchange, Request]:
-        """Read a line by itself."""
-        exchange = self._split(line.buffer[line.start : line.stop])
+    def _read_alone(self, line: Line, known: Exchange | None) -> tuple[Exchange, Request]:
+        """Read a line, already split if ``known``, by itself."""
+        exchange = known or self._split(line.buffer[line.start : line.stop])
         self.effort.unrelated += 1
         raw = exchange.turns
         messages = self._parse(raw)

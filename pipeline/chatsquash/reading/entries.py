@@ -67,19 +67,23 @@ class EntryReader:
         bounds: The limits of lines.
         effort: Counts the work, for tests.
         answers: Responses in other logs that requests may refer to.
+        exchanges: The exchanges of lines that were already split, by line number.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the context of a file
         self,
         shape: Shape,
         known: dict[str, KnownTools],
         bounds: Bounds = BOUNDS,
         effort: Effort | None = None,
         answers: Answers | None = None,
+        exchanges: dict[int, Exchange] | None = None,
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
         self.answers = answers
         self._stream = self._home = self._new(shape)
+        if exchanges:
+            self._stream.history.exchanges = exchanges
         self._before: list[Message] = []
 
     def entries(self, lines: Iterable[Line]) -> Generator[Entry | SkippedLine, None, str | None]:

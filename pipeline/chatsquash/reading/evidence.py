@@ -26,7 +26,7 @@ from chatsquash.reading import envelopes, replies
 from chatsquash.reading.appearance import of_lines
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
-from chatsquash.reading.exchange import LineError, has_foreign_members, is_blank, raw_members, split
+from chatsquash.reading.exchange import Exchange, LineError, exchange_of, has_foreign_members, is_blank, raw_members
 from chatsquash.reading.members import NOTHING, PARSE_ERRORS
 from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.lines import LONGEST
@@ -75,49 +75,35 @@ class _RawChoice(Struct, gc=False):
     message: dict[str, Raw]
 
 
-def _answer_decoder(choice: type[Struct], members: dict[str, Any]) -> msgspec.json.Decoder[Any]:
-    """Return a decoder of chat responses that rejects members unknown in chat responses."""
-    types = {**dict.fromkeys(RESPONSE, Raw), **members}
-    others = [(name, kind, Raw()) for name, kind in types.items() if name not in ("choices", "object")]
-    fields: list[Any] = [("choices", list[choice]), ("object", Literal["chat.completion"], "chat.completion"), *others]  # type: ignore[valid-type]
-    return jsonio.decoder(msgspec.defstruct("Answer", fields, forbid_unknown_fields=True, gc=False))
-
-
-_answer = _answer_decoder(replies.Choice, dict.fromkeys(("id", "model", "usage"), Any))
-"""Decodes the parts of a response that are used."""
-_raw_answer = _answer_decoder(_RawChoice, {})
+_answer: msgspec.json.Decoder[Any] = jsonio.decoder(
+    msgspec.defstruct(
+        "Answer",
+        [
+            ("choices", list[_RawChoice]),
+            ("object", Literal["chat.completion"], "chat.completion"),
+            *((name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object")),
+        ],
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+)
+"""Decodes chat responses and rejects members unknown in chat responses."""
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
 # Such a line has no member that another envelope requires, and its response has only members known in chat.
-def is_chat(line: bytes | bytearray) -> bool:
-    """Return whether a line is certainly a chat exchange, so that other formats need not be considered."""
+def chat_exchange(line: bytes | bytearray) -> Exchange | None:
+    """Return the exchange in a line that is certainly chat, so that other formats need not be considered."""
     try:
         members = raw_members(line)
-        is_read, choices = _decode_choices(members.response)
-    except PARSE_ERRORS:
-        return False
-    if has_foreign_members(members) or not choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
-        return False
-    if not members.request.keys().isdisjoint(foreign.SYSTEM) or b'"input_schema"' in bytes(
-        members.request.get("tools", NOTHING)
-    ):
-        return False
-    if is_read and not bytes(members.status) and type(choices[0].message.get("role")) is str:
-        return True
-    try:
-        split(line, get_format(PLAIN))
-    except (LineError, ValueError):
-        return False
-    return True
-
-
-def _decode_choices(response: Raw) -> tuple[bool, list[Any]]:
-    """Return whether the used parts of a response can be parsed, and its choices; may raise ``PARSE_ERRORS``."""
-    try:
-        return True, _answer.decode(response).choices
-    except PARSE_ERRORS:
-        return False, _raw_answer.decode(response).choices
+        if has_foreign_members(members) or not _answer.decode(members.response).choices:
+            return None
+        request = members.request
+        if not request.keys().isdisjoint(foreign.SYSTEM) or b'"input_schema"' in bytes(request.get("tools", NOTHING)):
+            return None
+        return exchange_of(members, get_format(PLAIN))
+    except (*PARSE_ERRORS, LineError):
+        return None
 
 
 def shape_of(line: bytes) -> Shape | None:

@@ -83,12 +83,13 @@ class Exchange(Struct, frozen=True, gc=False):
 
     def first(self, names: tuple[str, ...]) -> bytes:
         """Return the first of these request members that is not null, or else the first that is null, or nothing."""
-        null = NOTHING
+        null, request = NOTHING, self.request
         for name in names:
-            raw = bytes(self.request[name]) if name in self.request else NOTHING
-            if raw and raw != b"null":
-                return raw
-            null = null or raw
+            if name in request:
+                raw = bytes(request[name])
+                if raw and raw != b"null":
+                    return raw
+                null = null or raw
         return null
 
 
@@ -154,6 +155,11 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
         members = raw_members(line)
     except PARSE_ERRORS:
         members = _split_slowly(bytes(line))
+    return exchange_of(members, form, answers)
+
+
+def exchange_of(members: Any, form: Format, answers: Format | None = None) -> Exchange:
+    """Return the exchange in the raw members of a line; raise the same errors as ``split``."""
     turns = bytes(members.request.get(form.TURNS, NOTHING))
     exchange = _exchange(members, members.request, turns, answers or form)
     first = turns[:1]

@@ -6,7 +6,6 @@ lines and, if these are not exchanges of a known format, from the content of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from errno import EFBIG
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -21,6 +20,7 @@ from chatsquash.formats import PLAIN
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes, evidence
 from chatsquash.reading.evidence import Shape
+from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.members import BYTE_ORDER_MARK
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import uncompressed
@@ -77,9 +77,15 @@ PLAIN_CHAT = Identity(LogHead(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].
 """A log whose first lines are plain chat with responses, the most frequent case."""
 
 
-def are_chat(head: Iterable[Line]) -> bool:
-    """Return whether the first lines of a log are certainly plain chat, so that no other format is considered."""
-    return all(evidence.is_chat(line.buffer[line.start : line.stop]) for line in head)
+def chat_exchanges(head: list[Line]) -> dict[int, Exchange]:
+    """Return the exchanges of a log's first lines by line number; empty unless all are certainly plain chat."""
+    exchanges: dict[int, Exchange] = {}
+    for line in head:
+        exchange = evidence.chat_exchange(line.buffer[line.start : line.stop])
+        if exchange is None:
+            return {}
+        exchanges[line.number] = exchange
+    return exchanges
 
 
 def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:

@@ -31,7 +31,8 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
-from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document_in, forget, has_units, identify
+from chatsquash.reading.exchange import Exchange
+from chatsquash.reading.identify import PLAIN_CHAT, Identity, chat_exchanges, document_in, forget, has_units, identify
 from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
@@ -129,16 +130,16 @@ class Reader:
         first = next(stream, None)
         if first is None:
             return Reading(None, to_the_end(_no_entries()))
-        head, is_chat = [first], False
+        head, exchanges = [first], dict[int, Exchange]()
         if self._from is None and not (self._by_id and log.spans is None):
             head += _lines_at_hand(first, stream)
-            is_chat = are_chat(head)
-        identity = PLAIN_CHAT if is_chat else identify(file, self._options)
+            exchanges = chat_exchanges(head)
+        identity = PLAIN_CHAT if exchanges else identify(file, self._options)
         if self._is_mixed(identity, log):
             return _MIXED_SESSIONS
         document = identity.document
         if document is None:
-            items = self._entry_reader(identity.shape).entries(chain(head, stream))
+            items = self._entry_reader(identity.shape, exchanges).entries(chain(head, stream))
             if identity.seen.format is not None or not identity.seen.why:
                 entries = to_the_end(items)
                 is_watched = self._splits_mixed and not log.is_part
@@ -159,13 +160,15 @@ class Reader:
             return self._split and identity.has_several
         return log.spans is None and (self._by_id or (self._split and identity.may_mix))
 
-    def _entry_reader(self, shape: Shape) -> EntryReader:
+    def _entry_reader(self, shape: Shape, exchanges: dict[int, Exchange] | None = None) -> EntryReader:
+        """Return a reader of lines, of which those in ``exchanges`` were already split."""
         # The limit applies to each of the files that were joined.
         limit = (self._bounds.rejected + 1) * self._files - 1
         answers = self._last.answers if self._last else None
         if answers:
             answers.keep_last(_ANSWERS)
-        entries = EntryReader(shape, self._known, self._bounds._replace(rejected=limit), answers=answers)
+        bounds = self._bounds if limit == self._bounds.rejected else self._bounds._replace(rejected=limit)
+        entries = EntryReader(shape, self._known, bounds, answers=answers, exchanges=exchanges)
         if self._refers_back:
             self._last = entries
         return entries

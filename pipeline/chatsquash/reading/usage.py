@@ -92,7 +92,7 @@ def of_bodies(bodies: Sequence[Json]) -> Tokens:
 
 def of_usage(usage: Json) -> Tokens:
     """Return the tokens in the ``usage`` member of a response."""
-    return _tokens(_counts(usage)) if usage else Tokens()
+    return _tokens(usage) if usage and isinstance(usage, dict) else _NO_TOKENS
 
 
 def holders(body: Json) -> list[dict[str, Any]]:
@@ -107,13 +107,18 @@ def _counts(usage: Json) -> dict[str, Any]:
 
 
 def _tokens(usage: dict[str, Any]) -> Tokens:
-    return Tokens(_first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, *_THOUGHTS))
+    return Tokens(_first(usage, _PROMPT, _CACHED), _first(usage, _COMPLETION, _THOUGHTS))
 
 
-def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:
+def _first(usage: dict[str, Any], names: tuple[str, ...], more: tuple[str, ...]) -> int | None:
     """Return the first of these counts that is present, plus the additional counts."""
     for name in names:
-        if name in usage:
-            total: int = usage[name] + sum([usage[each] for each in more if each in usage])
+        if name in usage and (total := count(usage[name])) is not None:
+            for each in more:
+                if each in usage:
+                    total += count(usage[each]) or 0
             return total
     return None
+
+
+_NO_TOKENS = Tokens()
