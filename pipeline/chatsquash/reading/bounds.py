@@ -79,7 +79,9 @@ class Bounds(NamedTuple):
             raise LineError("bad-entry", f"{observed}, more than the {self.messages:,} that are read (--max-messages)")
         message = reply.message
         new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
-        new += (message for run in request.edits if type(run) is AddedRun for message in run.messages)
+        for run in request.edits:
+            if type(run) is AddedRun:
+                new += run.messages
         if new and not _are_within(new, self.nesting):
             raise self.too_deep()
 

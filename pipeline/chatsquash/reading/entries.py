@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash.checks import reading
@@ -39,7 +39,7 @@ from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
     from chatsquash.formats import bodies
-    from chatsquash.reading.answers import Answers, LoadedRequest
+    from chatsquash.reading.answers import Answers
     from chatsquash.reading.loading import Loader
 else:
     bodies = LazyModule("chatsquash.formats.bodies")
@@ -150,7 +150,7 @@ class EntryReader:
         form, answers = get_format(shape.request), get_format(shape.response)
         loader = None if shape.request == PLAIN and not shape.is_mixed else self._loader(form, shape)
         history = History(form, answers, RepeatedMembers(form, tools, answers.ECHOES), self._effort)
-        return _ShapeReader(shape, history, self._bounds, loader)
+        return _ShapeReader(shape, history, self._bounds, loader, Last(form.tools))
 
     def _loader(self, form: Format, shape: Shape) -> Loader:
         from chatsquash.reading.answers import Answers  # imported late because plain chat does not need it
@@ -202,8 +202,21 @@ class EntryReader:
         return other if other and other._replace(forced=False) != self._shape else None
 
 
-@dataclass(slots=True)
-class _ShapeReader:
+class _RequestTools(NamedTuple):
+    """The tools of a request."""
+
+    tools: list[Tool]
+    hosted: bool = False
+    """Whether the provider runs some of the tools itself."""
+    wrong: WrongType | None = None
+    is_foreign: bool = False
+    """Whether a definition has the structure of another format."""
+
+
+_NO_REQUEST_TOOLS = _RequestTools(NO_TOOLS)
+
+
+class _ShapeReader(Struct):
     """Reads consecutive lines of one shape."""
 
     shape: Shape
@@ -211,15 +224,12 @@ class _ShapeReader:
     bounds: Bounds
     loader: Loader | None
     """Converts turns to messages, for formats other than plain chat."""
+    tools: Callable[[list[Tool]], Tools]
+    """Converts tools, for formats other than plain chat."""
     checked_tools: list[Tool] = field(default_factory=list)
     """The last tools that passed the limits."""
-    last_tools: _RequestTools = field(init=False)
+    last_tools: _RequestTools = _NO_REQUEST_TOOLS
     """The last tools of plain chat requests."""
-    tools: Callable[[list[Tool]], Tools] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.tools = Last(self.history.form.tools)
-        self.last_tools = _NO_REQUEST_TOOLS
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
         """Return the entry of a line; ``other`` returns the shape of a line that has a different one.
@@ -264,7 +274,8 @@ class _ShapeReader:
             output_format=exchange.first(OUTPUT_FORMATS),
             compacted=loaded_request.compacted if loaded_request else None,
             is_translated=self.shape.request != self.shape.response,
-            **_continuation(loaded_request),
+            known=loaded_request.known if loaded_request else 0,
+            continued=loaded_request.continued if loaded_request else None,
         )
 
     def _reject_other_endpoint(self, exchange: Exchange, line: Line) -> None:
@@ -309,11 +320,6 @@ class _ShapeReader:
         return _RequestTools(converted.functions, hosted=bool(converted.hosted))
 
 
-def _continuation(request: LoadedRequest | None) -> dict[str, Any]:
-    """Return the arguments for an entry that continues an earlier entry than the previous one."""
-    return {"known": request.known, "continued": request.continued} if request and request.known else {}
-
-
 def _bad_line(problem: RecursionError | ValueError) -> LineError:
     """Return the error for a line that cannot be parsed."""
     if isinstance(problem, RecursionError):
@@ -341,20 +347,6 @@ def _has_foreign(exchange: Exchange, request: Request) -> bool:
 
 
 _NO_PROMPT = (NOTHING, b"null", b'""', b"[]")
-
-
-class _RequestTools(NamedTuple):
-    """The tools of a request."""
-
-    tools: list[Tool]
-    hosted: bool = False
-    """Whether the provider runs some of the tools itself."""
-    wrong: WrongType | None = None
-    is_foreign: bool = False
-    """Whether a definition has the structure of another format."""
-
-
-_NO_REQUEST_TOOLS = _RequestTools(NO_TOOLS)
 
 
 def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:

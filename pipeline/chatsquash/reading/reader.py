@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from contextlib import nullcontext
 from errno import EIO
 from functools import partial
 from itertools import chain
@@ -35,7 +36,7 @@ from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.identify import PLAIN_CHAT, Identity, chat_exchanges, document_in, forget, has_units, identify
 from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
-from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
+from chatsquash.sources.beginnings import Beginning, has_read, may_be_remembered
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import Buffers, Line, lines, lookahead_end
 
@@ -102,7 +103,7 @@ class Reader:
         if self._split and not log.pieces and has_units(file, self._options, log):
             return _MIXED_SESSIONS
         expanded = file if isinstance(file, ExpandedFile) else None
-        beginning = None
+        beginning: Beginning | None = None
         if log.spans is not None:
             stream = lines_of(file, log.spans, hashed, self._bounds.line)
         elif expanded:
@@ -116,7 +117,7 @@ class Reader:
         if places is not None:
             stream = _record_places(stream, places)
         to_the_end = partial(_with_problem, stream=stream, log=log, expanded=expanded if log.spans is None else None)
-        with identifying(beginning):
+        with beginning or nullcontext():
             return self._identify(file, stream, log, to_the_end)
 
     def _identify(

@@ -51,7 +51,7 @@ def select(
         span = span.extend(entry)
         pending += tools.offer(entry.tools, entry.line)
         if trace_roles:
-            pending += trace.take(entry)
+            pending += [finding] if (finding := trace.take(entry)) else []
         if trace_calls:
             calls.take(entry)
         if best is None or len(entry.messages) >= len(best.messages):
@@ -281,18 +281,19 @@ class Trace(Struct):
     _tokens: list[str] = field(default_factory=list)
     _others: Histories[list[str]] = field(default_factory=Histories)
 
-    def take(self, entry: Entry) -> Iterator[LineFinding]:
-        """Compare an entry with the previous one; yield violations of the rule."""
+    def take(self, entry: Entry) -> LineFinding | None:
+        """Compare an entry with the previous one; return the violation of the rule, if any."""
         before, self._entry = self._entry, entry
         if before is not None and not entry.known and self._extend(entry):
-            return
+            return None
         earlier = self._tokens
         if before is not None and entry.known:
             self._others.put(before.messages, earlier)
         self._tokens = self._tokens_after(entry)
         if before is not None and (at := _divergence(earlier, self._tokens)) is not None:
             seen = self._tokens[at[1]] if at[1] < len(self._tokens) else ""
-            yield entry.line, reading.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen)
+            return entry.line, reading.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen)
+        return None
 
     def _extend(self, entry: Entry) -> bool:
         """Advance to an entry whose tokens extend the previous ones; return whether they do."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import BinaryIO
 
 from chatsquash.core import footprint, jsonio
@@ -56,6 +55,7 @@ class Beginning:
         self._hashed = hashed
         self._position = 0
         self._is_open = True
+        self._before: Beginning | None = None
 
     def pass_on(self, data: memoryview) -> None:
         """Hash the next bytes of the file, except those that were already hashed."""
@@ -70,8 +70,15 @@ class Beginning:
             self.data = data
         self._hash(memoryview(data), 0)
 
-    def close(self) -> None:
+    def __enter__(self) -> None:
+        """Keep the bytes while the format is detected."""
+        global _open
+        self._before, _open = _open, self
+
+    def __exit__(self, *_: object) -> None:
         """Discard the bytes once the format is known."""
+        global _open  # noqa: PLW0603 - only one per process
+        _open = self._before
         self.data, self._is_open = b"", False
 
     def _hash(self, data: memoryview, offset: int) -> None:
@@ -84,19 +91,6 @@ class Beginning:
 
 _open: Beginning | None = None
 """The beginning of the file whose format is being detected."""
-
-
-@contextmanager
-def identifying(beginning: Beginning | None) -> Iterator[None]:
-    """Keep the beginning of a file while its format is detected."""
-    global _open  # noqa: PLW0603 - only one per process
-    before, _open = _open, beginning
-    try:
-        yield
-    finally:
-        _open = before
-        if beginning:
-            beginning.close()
 
 
 def may_be_remembered(file: BinaryIO) -> bool:
