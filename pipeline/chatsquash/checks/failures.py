@@ -63,7 +63,7 @@ def _is_success(text: str) -> bool:
             for key, value in _members(text).items()
             if key.lower() in _NAMES or memoryview(value)[0] == _BRACE  # members of an object may report a failure
         }
-        return _object_failure(members) is None
+        return not members or _object_failure(members) is None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False  # the slower parser decides
 

@@ -312,15 +312,21 @@ def _typed_text(text: str) -> str:
 def judge_text(text: str) -> tuple[LastUser, str]:
     """Classify a message as a reaction to the reply; return *unknown* if it is not English, and the deciding words."""
     plain = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    letters = [char for char in plain if char.isalpha()]
-    # Letters outside ASCII are rare in English, so a message with more than a tenth of them is in another language.
-    is_english = bool(_ENGLISH.search(plain)) and sum(map(str.isascii, letters)) >= 0.9 * len(letters)
+    is_english = _ENGLISH.search(plain) is not None and _is_mostly_ascii(plain)
     for kind, pattern in _RULES:
         for match in pattern.finditer(plain):
             words = match[0].strip(" .,!?\n")
             if is_english or words.split()[-1] not in _INTERNATIONAL or words == plain.strip(" .,!?\n"):
                 return kind, words
     return ("none" if is_english else "unknown"), ""
+
+
+def _is_mostly_ascii(text: str) -> bool:
+    """Return whether at most a tenth of the letters are outside ASCII, which are rare in English."""
+    if text.isascii():
+        return True
+    letters = list(filter(str.isalpha, text))
+    return sum(map(str.isascii, letters)) >= 0.9 * len(letters)
 
 
 _MAX_LISTED = 20

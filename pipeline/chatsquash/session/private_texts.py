@@ -164,7 +164,8 @@ def _ending(ending: Ending, hide: Hide) -> Ending:
 
 
 def _tool(tool: ToolUse, hide: Hide) -> ToolUse:
-    return tool._replace(name=hide(tool.name))
+    name = hide(tool.name)
+    return tool if name == tool.name else tool._replace(name=name)
 
 
 def _finding(finding: Finding, paths: dict[str, str], hide: Hide) -> Finding:
@@ -172,8 +173,10 @@ def _finding(finding: Finding, paths: dict[str, str], hide: Hide) -> Finding:
     for path, replacement in paths.items():
         # Texts of findings quote paths.
         text = text.replace(path, replacement) if path else text
-    file = paths.get(finding.file) or hide(finding.file)
-    return finding._replace(session=hide(finding.session), file=file, text=text)
+    file, session = paths.get(finding.file) or hide(finding.file), hide(finding.session)
+    if (text, file, session) == (finding.text, finding.file, finding.session):
+        return finding
+    return finding._replace(text=text, file=file, session=session)
 
 
 def _relative(relative: Relative, hide: Hide) -> Relative:
