@@ -29,7 +29,7 @@ ROWS = [
     (files.joined_texts(2, 5), "joined-texts", "warning", "2 of 5 replies differ in the agent's file; the record has the gateway's text"),
     (sampling.no_sample(0), "no-sample", "error", "no logged reply of the requested conversations can be trained on"),
     (sampling.no_sample(2), "no-sample", "error", "none of 2 logged replies of the requested conversations can be trained on"),
-    (sampling.output_growth(1500, 5_700_000, 4_000, 1000), "output-growth", "error", "1,500 records with 1,425 times the bytes of the log exceed --max-output-growth 1000"),
+    (sampling.output_growth(1500, 5_700_000, 4_000, 1000), "output-growth", "error", "1,500 records with 1,425 times the size of the log exceed --max-output-growth 1000"),
     (sampling.joined_reply(), "joined-reply", "error", "shares its message with another reply: remove --merge-consecutive"),
     (sampling.not_rendered("TemplateError: no"), "not-rendered", "error", "the template raises TemplateError: no"),
     (sampling.context_mismatch(1), "context-mismatch", "warning", "the rendering of 1 reply does not begin with the prompt that the template renders"),

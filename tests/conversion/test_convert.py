@@ -104,8 +104,8 @@ def test_outputs_below_the_logs_and_second_names_are_reported(here):
     assert [finding["file"] or None for finding in found] == ["logs/old", None]
     readers = "chatsquash stats, check and translate read its records, and merge joins it with other results"
     assert [finding["text"] for finding in found] == [
-        f"an output of chatsquash, not logs: {readers}",
-        "same file again, 1 not read: each file is converted once, under its first name",
+        f"a chatsquash output, not logs: {readers}",
+        "1 duplicate path not read: each file is converted once, under its first name",
     ]
 
 
@@ -516,7 +516,7 @@ BAD_REASON = f"{WHERE}:2: request is missing [bad-entry]"
 
 @cases("lines, options, observer, error, text",
     ("abort, a clock that goes back", BACKWARD, {"on_invalid": "abort"}, None, StoppedError,
-     f"stopped by --on-invalid abort; nothing was written: {WHERE}:2: timestamp is earlier than line 1 (--on-invalid keep"),
+     f"stopped by --on-invalid abort; nothing was written: {WHERE}:2: timestamp is earlier than that of line 1 (--on-invalid keep"),
     ("abort, a second session id", MIXED, {"on_invalid": "abort"}, None, StoppedError,
      f"stopped by --on-invalid abort; nothing was written: {WHERE}:2: session_id is '…', but line 1 has '…'"),
     ("abort names the reason and no bad line before it", [BAD, *BACKWARD], {"on_invalid": "abort"}, None, StoppedError,

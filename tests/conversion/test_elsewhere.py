@@ -94,7 +94,7 @@ def test_a_member_of_an_archive_is_a_log_whose_archive_is_not_replaced(logs, com
 
 
 def test_two_options_never_name_one_file(logs):
-    with pytest.raises(UsageError, match="tool_report_path='both': is also the file of write_known"):
+    with pytest.raises(UsageError, match="tool_report_path='both': is also the path of write_known"):
         convert(logs, "out", Options(anonymize=False, write_known="both", tool_report_path="./both"))
     assert not Path("out").exists()
 

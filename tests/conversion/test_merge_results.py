@@ -180,7 +180,7 @@ def test_a_session_that_grew_is_reported(here):
     grown(here, PLAIN)
     assert merge("monday", "tuesday").written == 2
     (met,) = findings("divided-session", out="both")
-    assert met["text"].startswith("has the session_id of logs/a.jsonl: ")
+    assert met["text"].startswith("has the same session_id as logs/a.jsonl: ")
 
 
 def test_duplicates_choose_the_longer_record_of_a_session_that_grew(here):

@@ -124,7 +124,7 @@ def test_the_command_says_it_and_how_to_go_on_and_ends_with_1(here, command, mon
     assert (code, out) == (1, "")
     assert err == (
         f"error: logs/b.jsonl.gz: cannot be expanded into {here}/out/.chatsquash/expanded "
-        f"({os.strerror(errno.EDQUOT)}), which is not the log's fault: free some resources or raise the limit, then run the "
+        f"({os.strerror(errno.EDQUOT)}), for a reason unrelated to the log: free some resources or raise the limit, then run the "
         "same command again; 1 session done, but nothing new was written; run the same command with --resume to continue\n"
     )
     assert command("convert", "logs", "--sessions-by", "id", "--quiet", "--resume").code == 0

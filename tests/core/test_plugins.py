@@ -143,9 +143,9 @@ def test_another_version_of_a_package_converts_everything_again(install, chatsqu
     [
         ("import nowhere\n", "owl", "cannot be imported: ModuleNotFoundError: No module named 'nowhere'"),
         (OWL.replace("def fits", "def other"), "owl", "does not define fits; see chatsquash.formats.base"),
-        (OWL, "codex", "has the name of a built-in format; rename it, or uninstall the package"),
+        (OWL, "codex", "has the same name as a built-in format; rename it, or uninstall the package"),
         (OWL, "eagle", "has a different NAME in its module: 'owl'"),
-        (PARROT.replace("NAME = ", "NAME: str = "), "parrot", "must have a line in its module that begins with NAME ="),
+        (PARROT.replace("NAME = ", "NAME: str = "), "parrot", "must have a line that begins with NAME = in its module"),
     ],
 )
 def test_a_package_that_cannot_be_used_is_an_error_that_names_it(install, chatsquash, text, name, error):

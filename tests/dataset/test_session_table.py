@@ -215,7 +215,7 @@ WRONG = [
     ("turn > 1", "float: reward; bool: truncated; see chatsquash explain columns)"),
     ("foo = 1", "has no column foo; if it is text, write 'foo' ("),
     ("turn > 1", "(for example 'turns >= 2 AND exit = 0'; columns: text: log, session, format"),
-    ("end < '2026'", 'write the column end as "end", since END is a keyword of SQL'),
+    ("end < '2026'", 'write the column end as "end", since END is an SQL keyword'),
     ("last_user = 3", "has 'thanks', 'complaint', 'correction', 'none', 'unknown', as in last_user <> 'complaint'"),
     ("kind > 1", "kind has 'main', 'compacted', 'branch', 'subagent', 'side', as in kind = 'subagent'"),
     ("start > 3", "start has times, such as '2026-01-13T10:00:00Z', as in start >= '2026-01-13'"),

@@ -119,7 +119,7 @@ def test_what_is_not_ours_is_never_overwritten(tmp_path, name, make, force):
     before = tree(tmp_path)
     with pytest.raises(UsageError) as caught:
         run(tmp_path, force=force, a="1", reports__b="2")
-    hint = "move it away, or choose another folder with --output"
+    hint = "move it elsewhere, or choose another folder with --output"
     assert str(caught.value) == f"{tmp_path / name}: not written by chatsquash, but would be overwritten; {hint}"
     assert tree(tmp_path) == before
 
@@ -441,7 +441,7 @@ def test_a_commit_is_not_finished_over_what_is_not_ours(tmp_path, monkeypatch):
     run(tmp_path, a="1")
     failed(tmp_path, monkeypatch, 2, a="2", b="2")
     (tmp_path / "b").mkdir()
-    with pytest.raises(UsageError, match="b: not written by chatsquash, but would be overwritten; move it away"):
+    with pytest.raises(UsageError, match="b: not written by chatsquash, but would be overwritten; move it elsewhere"):
         Output(tmp_path)
     (tmp_path / "b").rmdir()
     Output(tmp_path).discard()

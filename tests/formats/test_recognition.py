@@ -164,7 +164,7 @@ def test_two_formats_at_once_are_a_conflict_that_names_both():
     body = {"candidates": [{"content": {}}], "choices": [{"message": {}}]}
     found = recognise(chat(USER), body, None)
     assert (found.name, found.rank) == (None, 4)
-    assert found.why.startswith("two formats at once: gemini (candidates[].content")
+    assert found.why.startswith("more than one format matches: gemini (candidates[].content")
     assert found.why.endswith(" and openai_chat (choices[].message in the response)")
 
 
@@ -196,7 +196,7 @@ UNMARKED, UNKNOWN, CLASH = line("openai_chat", PLAIN_RANK, PLAIN), line(None, NO
     ("plain lines say nothing against marked ones", [UNMARKED, UNMARKED, line("anthropic")], ("anthropic", "anthropic on 1 of 3 lines (w), plain chat messages on 2", False)),
     ("plain lines count with OpenAI's", [UNMARKED, line("openai_chat", 7)], ("openai_chat", "openai_chat on 2 of 2 lines (w)", False)),
     ("plain lines alone", [UNMARKED, UNKNOWN], ("openai_chat", f"openai_chat on 1 of 2 lines ({PLAIN}), no known format on 1", False)),
-    ("a clash is a mixture", [line("gemini"), CLASH], ("gemini", "gemini on 1 of 2 lines (w), two formats at once on 1", True)),
+    ("a clash is a mixture", [line("gemini"), CLASH], ("gemini", "gemini on 1 of 2 lines (w), several formats on 1", True)),
     ("nothing but clashes", [UNKNOWN, CLASH], (None, "clash", True)),
     ("nothing known", [UNKNOWN], (None, "no", False)),
     ("as many lines of each", [line("anthropic"), line("gemini")], ("gemini", "gemini on 1 of 2 lines (w), anthropic on 1", True)),

@@ -109,7 +109,7 @@ def test_one_value_may_stand_on_many_lines_and_behind_a_byte_order_mark(indent, 
 
 
 def test_two_formats_at_once_are_an_error_that_names_both():
-    with pytest.raises(TurnError, match=r"^two formats at once: claude_code \(.*\) and gemini_cli \(.*\)$"):
+    with pytest.raises(TurnError, match=r"^more than one format matches: claude_code \(.*\) and gemini_cli \(.*\)$"):
         look(CLAUDE, CLAUDE, CLAUDE, EDIT)
 
 
@@ -227,7 +227,7 @@ def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes
     ("an exchange on a line, which is a log", [log_line("hi")], True, 0),
     ("an exchange on several lines, which is one, too", [json.dumps(log_line("hi"), indent=2).encode()], True, 0),
     ("no messages", [{"messages": []}], False, 0),
-    ("two formats at once, which is to be said", [CLAUDE, CLAUDE, CLAUDE, EDIT], True, 0),
+    ("more than one format matches, which is to be said", [CLAUDE, CLAUDE, CLAUDE, EDIT], True, 0),
     ("a broken document, which is to be said", [{"schema_version": "ATIF-v1.6", "steps": 3}], True, 0),
     ("a configuration", [{"compilerOptions": {"strict": True}}], False, 0),
     ("no JSON", [b"// comment\n{}"], False, 0),

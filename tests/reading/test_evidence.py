@@ -205,7 +205,7 @@ def test_two_formats_on_one_object_are_an_error_that_names_both():
     outcome = converted(CLASH)
     assert (outcome.record, outcome.left_out) == (None, "unknown-format")
     (found,) = [each for each in outcome.findings if each.code == "unknown-format"]
-    assert "two formats at once: " in found.text
+    assert "more than one format matches: " in found.text
     assert "gemini (candidates" in found.text
     assert "openai_chat (choices" in found.text
     assert "--from" in found.text

@@ -73,7 +73,7 @@ ANSWERS = (
     ("a redirect that is long", answer("302 x", LONG, Location="/" + "A" * 100_000)),
     ("headers", answer("200 OK", LONG, Content_Type=LINE, ETag=LINE, Last_Modified=LINE)),
     ("a size of many digits", answer("206 x", "{}\n", Content_Range="bytes 0-2/" + "9" * 5000, **PART)),
-    ("a size that no file has", answer("206 x", "{}\n", Content_Range="bytes 0-2/" + "9" * 19, **PART)),
+    ("an impossible file size", answer("206 x", "{}\n", Content_Range="bytes 0-2/" + "9" * 19, **PART)),
     ("a length that is no number", answer("200 x", "{}\n", **{"Content-Length": LINE})),
     ("an encoding that is unknown", answer("200 x", LONG, Content_Encoding=f"gzip{LINE}")),
     ("a challenge", answer("401 x", LONG, WWW_Authenticate=LINE)),

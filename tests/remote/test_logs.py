@@ -69,7 +69,7 @@ def test_the_output_and_that_of_earlier_runs_is_not_read(s3):
     assert convert(f"{s3.url}/logs", f"{s3.url}/logs/out", ONE).others == {}
     summary = convert(f"{s3.url}/logs", "out", ONE)
     assert (summary.sessions, dict(summary.others)) == (1, {"earlier output": 1})
-    with pytest.raises(UsageError, match="is an output of chatsquash, not logs"):
+    with pytest.raises(UsageError, match="is a chatsquash output, not logs"):
         convert(f"{s3.url}/logs/out", "other", ONE)
 
 

@@ -322,7 +322,11 @@ def test_by_default_lines_stay_as_they_stand(here):
 
 @cases(
     "files, text",
-    ("the id", {"a": [first(session="s")], "b": [line(2, NEXT, session="s")]}, "has the session_id of logs/a.jsonl"),
+    (
+        "the id",
+        {"a": [first(session="s")], "b": [line(2, NEXT, session="s")]},
+        "has the same session_id as logs/a.jsonl",
+    ),
     ("the history", {"a": [first(session="s")], "b": [second(session="t")]}, "continues logs/a.jsonl"),
     ("the history, without ids", {"a": [first()], "b": [second()]}, "continues logs/a.jsonl"),
     ("the history of a later file", {"b": [first()], "a": [second()]}, "continues in logs/a.jsonl"),

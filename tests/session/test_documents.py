@@ -213,7 +213,7 @@ def test_the_lines_of_an_array_count_with_its_first_conversation(here, indent, s
         [portable(), [*portable(), {"role": "user", "content": 3}]],
         r"portable: conversation 2: \[4\]: content is a number, expected a string",
     ),
-    ("two formats at once", [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}], r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)"),
+    ("more than one format matches", [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}], r"more than one format matches: claude_code \(.*\) and gemini_cli \(.*\)"),
 )  # fmt: skip
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
 @pytest.mark.parametrize("sessions_by", [None, "file"])

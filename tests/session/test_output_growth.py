@@ -22,7 +22,7 @@ def refused(shape, **options):
 def test_branches_of_a_long_history_are_refused_beyond_the_bound(options):
     records, why = refused("references", max_output_growth=3, **options)
     assert records == 0
-    assert why[0].endswith("times the bytes of the log exceed --max-output-growth 3")
+    assert why[0].endswith("times the size of the log exceed --max-output-growth 3")
 
 
 @pytest.mark.parametrize(

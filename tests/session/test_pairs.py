@@ -127,7 +127,7 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
 
 @cases("arguments, told",
         ("--drop no-tool", "--drop no-tool: unknown finding code"),
-        ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
+        ("--min-turns 3 --max-turns 2", "--min-turns 3 is greater than --max-turns 2"),
         ("--from chat", "--from 'chat': unknown value; did you mean chatgpt? Expected one of gemini, "),
         ("--samples auto", "--samples auto has no effect without --template; add it, as in"),
         ("--samples reply --preset hf --loss training", "--loss training: the prompt and the completion already determine what is trained on"),

@@ -122,5 +122,5 @@ def test_the_findings_say_which_lines_and_what_to_do():
         f"session_id is 's2', but line 1 has 's1': --sessions-by id separates them {keep}"
     ]
     assert texts(found, "timestamp-order") == [
-        "timestamp is earlier than line 1 (--on-invalid keep converts it anyway)"
+        "timestamp is earlier than that of line 1 (--on-invalid keep converts it anyway)"
     ]

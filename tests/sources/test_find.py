@@ -270,7 +270,7 @@ def test_an_earlier_output_is_no_argument_and_the_present_one_is_not_counted(log
     put(*(logs / name / "a.jsonl" for name in ("old", "new")))
     for name in ("old", "new"):
         (logs / name / ".chatsquash").mkdir()
-    with pytest.raises(UsageError, match="logs/old: is an output of chatsquash, not logs: "):
+    with pytest.raises(UsageError, match="logs/old: is a chatsquash output, not logs: "):
         names("logs/old")
     assert names("logs/old/*.jsonl") == names("logs/old/a.jsonl") == ["a.jsonl"]
     assert found("logs", out="logs/new").others == Counter({"earlier output": 1})
@@ -289,13 +289,13 @@ def copied(here):
 
 
 @cases("given, problem",
-    ("a copy of an output", "plain", "plain: is an output of chatsquash, not logs: pass the logs that it was made from"),
-    ("a file of records in it", "plain/2026-01-13.jsonl", "plain/2026-01-13.jsonl: is in plain, an output of chatsquash, not logs"),
-    ("its reports", "plain/reports", "plain/reports: is in plain, an output of chatsquash, not logs"),
-    ("a report", "plain/reports/findings.jsonl", "plain/reports/findings.jsonl: is in plain, an output of chatsquash, not logs"),
-    ("the data of a dataset folder", "packed/data", "packed/data: is in packed, an output of chatsquash, not logs"),
-    ("its run.json", "packed/run.json", "packed/run.json: is in packed, an output of chatsquash, not logs"),
-    ("a glob of its records", "plain/*.jsonl", "1 earlier output; plain is an output of chatsquash, not logs"),
+    ("a copy of an output", "plain", "plain: is a chatsquash output, not logs: pass the logs that it was made from"),
+    ("a file of records in it", "plain/2026-01-13.jsonl", "plain/2026-01-13.jsonl: is in plain, a chatsquash output, not logs"),
+    ("its reports", "plain/reports", "plain/reports: is in plain, a chatsquash output, not logs"),
+    ("a report", "plain/reports/findings.jsonl", "plain/reports/findings.jsonl: is in plain, a chatsquash output, not logs"),
+    ("the data of a dataset folder", "packed/data", "packed/data: is in packed, a chatsquash output, not logs"),
+    ("its run.json", "packed/run.json", "packed/run.json: is in packed, a chatsquash output, not logs"),
+    ("a glob of its records", "plain/*.jsonl", "1 earlier output; plain is a chatsquash output, not logs"),
     ("a folder that has one", ".", None),
     ("other files in it", "plain/logs", None),
 )  # fmt: skip
@@ -311,7 +311,7 @@ def test_what_a_run_wrote_is_never_read_as_logs(copied, given, problem):
 
 def test_outputs_below_the_logs_are_named(copied):
     assert convert(".", "out").others["earlier output"] == 2
-    named = [each["file"] for each in findings("file-not-read") if "an output of chatsquash" in each["text"]]
+    named = [each["file"] for each in findings("file-not-read") if "a chatsquash output" in each["text"]]
     assert named == ["packed", "plain"]
 
 

@@ -67,5 +67,5 @@ def test_a_log_that_is_cut_or_damaged_counts_up_to_its_last_whole_commit(tmp_pat
 
 def test_more_pages_than_may_be_are_refused(tmp_path):
     data, log = log_of(tmp_path)
-    with pytest.raises(ValueError, match="is larger than 4,096 bytes with its changes"):
+    with pytest.raises(ValueError, match="is larger than 4,096 bytes including its changes"):
         wal.apply(bytearray(data), log, 4096)

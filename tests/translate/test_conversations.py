@@ -259,7 +259,7 @@ def test_a_file_without_a_conversation_is_an_error():
 
 def test_nothing_is_guessed_between_two_formats():
     line = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "hi"}}
-    with pytest.raises(UsageError, match=r"two formats at once: claude_code \(.*\) and gemini_cli \(.*--from"):
+    with pytest.raises(UsageError, match=r"more than one format matches: claude_code \(.*\) and gemini_cli \(.*--from"):
         load_all([line, line, {"$set": {}}])
 
 

@@ -27,7 +27,7 @@ def unknown_role(view: View) -> Iterator[Fact]:
     """Reported when a role is not `system`, `developer`, `user`, `assistant`, `tool` or `function`."""
     for at, message in enumerate(view.messages):
         if message["role"] not in ROLES:
-            yield Fact(f"the role {quote(message['role'])} is unknown: check what logged it", at)
+            yield Fact(f"the role {quote(message['role'])} is unknown: check the logger", at)
 
 
 @check("info", kind="record", looks=("no tools",))

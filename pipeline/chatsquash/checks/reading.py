@@ -39,7 +39,7 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
 
     `--on-invalid keep` converts the session in file order, with a warning.
     """
-    seen = f"timestamp is earlier than line {earlier_line}"
+    seen = f"timestamp is earlier than that of line {earlier_line}"
     if keep:
         return Fact(f"{seen}; file order is used", is_kept=True)
     return Fact(f"{seen} (--on-invalid keep converts it anyway)")
@@ -92,7 +92,9 @@ def mixed_formats(most: str, other: str, count: int) -> Fact:
     Each line is read in its own format.
     """
     there = "another envelope" if most == other else f"the format {other}"
-    return Fact(f"{_entries(count)} with {there} in a log of {most}, read as such: check whether logs were mixed up")
+    return Fact(
+        f"{_entries(count)} with {there} in a log of {most}, read in their own format: check whether logs were mixed"
+    )
 
 
 @rule("warning")
@@ -328,7 +330,7 @@ def file_not_read(what: str, count: int) -> Fact:
     }.get(what)
     if what == "earlier output":
         readers = "chatsquash stats, check and translate read its records, and merge joins it with other results"
-        return Fact(f"an output of chatsquash, not logs: {readers}")
+        return Fact(f"a chatsquash output, not logs: {readers}")
     if explanation:
         return Fact(f"{pluralize(count, explanation[0], explanation[1])} not read: {explanation[2]}")
     if what == "part of another file":

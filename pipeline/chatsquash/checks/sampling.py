@@ -60,4 +60,4 @@ def restore_not_applied() -> Fact:
 def output_growth(records: int, size: int, log: int, most: int) -> Fact:
     """Reported when the records of a session would exceed `--max-output-growth`, so none are written."""
     times = size // max(log, 1)
-    return Fact(f"{records:,} records with {times:,} times the bytes of the log exceed --max-output-growth {most}")
+    return Fact(f"{records:,} records with {times:,} times the size of the log exceed --max-output-growth {most}")

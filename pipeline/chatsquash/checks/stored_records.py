@@ -21,7 +21,7 @@ def unreadable_by_trainer(trainer: str, preset: str, why: str) -> Fact:
 @rule("error")
 def empty_dataset() -> Fact:
     """Reported when `chatsquash check` reads a file without records."""
-    return Fact("the file has no records: check what wrote it")
+    return Fact("the file has no records: check the program that wrote it")
 
 
 @rule("warning")

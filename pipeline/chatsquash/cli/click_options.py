@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 PARAMETER_FACTORIES = "makers_of_parameters"
-_RENDERING_HELP = "Give up on records whose rendering takes more {}."
+_RENDERING_HELP = "Give up on records whose rendering takes more than {}."
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
@@ -117,9 +117,9 @@ def rendering(run: _Run) -> _Run:
     """Add the options that limit the time and memory of rendering a record with a chat template."""
     limit = partial(option, show_default=True)
     least = click.IntRange(min=1)
-    time = limit("--render-time", type=least, default=10, metavar="SECONDS", help=_RENDERING_HELP.format("time"))
+    time = limit("--render-time", type=least, default=10, metavar="SECONDS", help=_RENDERING_HELP.format("SECONDS"))
     memory = limit(
-        "--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_RENDERING_HELP.format("memory")
+        "--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_RENDERING_HELP.format("SIZE of memory")
     )
     return time(memory(run))
 

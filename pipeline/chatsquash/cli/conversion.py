@@ -41,14 +41,16 @@ def run_output(run: Any) -> Any:
     """Add the options for the output of a run: summary, progress and exit code."""
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
     quiet = option("--quiet", "-q", is_flag=True, help="Do not print progress or a summary.")
-    verbose = option("--verbose", "-v", is_flag=True, help="List all findings, and the roles of sessions with errors.")
+    verbose = option(
+        "--verbose", "-v", is_flag=True, help="List all findings, and the message roles in sessions with errors."
+    )
     codes = fail_on("instead of for skipped sessions and lines")
     progress = option(
         "--progress",
         type=click.Choice(["auto", "json"]),
         default="auto",
         show_default=True,
-        help="Progress as a bar on a terminal and a line every 30 s elsewhere (auto), or as JSON lines (json).",
+        help="Show progress as a bar on a terminal and a line every 30 s elsewhere (auto), or as JSON lines (json).",
     )
     return as_json(quiet(verbose(progress(codes(run)))))
 

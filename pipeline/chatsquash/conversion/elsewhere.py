@@ -58,7 +58,7 @@ def refuse_misplaced(options: Options, out: Path, logs: Iterable[Log]) -> None:
         except OSError as problem:
             raise OSError(problem.errno, problem.strerror, str(each.path.absolute())) from None
         if (other := options_by_place.setdefault(each.place, each.option)) != each.option:
-            raise each.refusal(f"is also the file of {other}")
+            raise each.refusal(f"is also the path of {other}")
         if each.place.is_relative_to(os.path.realpath(out)):
             raise each.refusal("is in the output folder")
         _refuse_replacing(each, logs)

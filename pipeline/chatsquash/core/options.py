@@ -97,7 +97,7 @@ class Options(RecordOptions):
     )
     shard_size: int | None = _dataset(
         None,
-        "Amount of text per file of a dataset folder.",
+        "Amount of text per file in a dataset folder.",
         least=1,
         metavar="SIZE",
         usually="256MB",
@@ -109,13 +109,13 @@ class Options(RecordOptions):
     """``None`` puts all records into ``train``."""
     split_by: SplitBy = _dataset(
         "prompt",
-        "Records to keep in one split: those with the same first prompts, session, scenario, day, or "
+        "Records to keep in the same split: those with the same first prompt, session, scenario, day, or "
         "cluster of similar conversations.",
         needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
     seed: int = _dataset(
         0,
-        "Seed of --split. A different seed assigns different sessions to each split.",
+        "Seed for --split. A different seed assigns different sessions to each split.",
         needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
     metadata: bool = _dataset(
@@ -142,22 +142,26 @@ class Options(RecordOptions):
     drop_duplicates: bool | None = option(
         None, "Same as --duplicates exact; --no-drop-duplicates is the same as --duplicates keep.", group="alike"
     )
-    max_line: int = _limit(256 << 20, "Skip lines with more bytes.", metavar="SIZE")
+    max_line: int = _limit(256 << 20, "Skip lines longer than SIZE.", metavar="SIZE")
     max_nesting: int = _limit(
         500,
-        "Skip lines whose messages are nested more deeply.",
+        "Skip lines whose messages are nested more than N levels deep.",
         most=800,  # Python allows 1000 levels, some of which the calls that lead to the parser take
         why_most="the limit of Python's JSON parser",
     )
-    max_messages: int = _limit(100_000, "Skip lines whose request has more messages.")
+    max_messages: int = _limit(100_000, "Skip lines whose request has more than N messages.")
     max_rejected: int = _limit(10_000, "Stop reading a log after this many malformed lines.")
     max_expansion: int = _limit(200, "Reject compressed logs that expand to more than N times their size.")
-    max_expanded: int = _limit(16 << 30, "Reject compressed logs that expand to more bytes.", metavar="SIZE")
+    max_expanded: int = _limit(16 << 30, "Reject compressed logs that expand to more than SIZE.", metavar="SIZE")
     max_output_growth: int = _limit(
-        1000, "Reject sessions whose records would take more than N times the bytes of their log."
+        1000, "Reject sessions whose records would be more than N times the size of their log."
     )
-    max_memory: int = _limit(2_000_000_000, "Skip lines, files and databases that need more memory.", metavar="SIZE")
-    max_database_time: int = _limit(60, "Give up on databases that take longer to read.", metavar="SECONDS")
+    max_memory: int = _limit(
+        2_000_000_000, "Skip lines, files and databases that need more memory than SIZE.", metavar="SIZE"
+    )
+    max_database_time: int = _limit(
+        60, "Give up on databases that take longer than SECONDS to read.", metavar="SECONDS"
+    )
     include: tuple[str, ...] = _path((), "Only read logs whose path, or a part of it, matches.")
     exclude: tuple[str, ...] = _path((), "Skip logs whose path, or a part of it, matches.")
     where: str | None = _filter(

@@ -73,11 +73,11 @@ class RecordOptions(ShapeOptions):
         ),
     )
     loss: Loss = _session(
-        "none", "Add a member of this name to each assistant message that states whether to train on it."
+        "none", "Add a member with this name to each assistant message, stating whether to train on it."
     )
     restored_loss: int = _session(
         0,
-        "1 also trains on replies whose requests did not contain the restored parts.",
+        "With 1, also train on replies whose requests did not contain the restored parts.",
         least=0,
         most=1,
         why_most="which means yes",
@@ -102,13 +102,13 @@ class RecordOptions(ShapeOptions):
     )
     sample_shape: SampleShape | None = _sample(
         None,
-        "How samples of a reply mark what to train on: as prompt and completion, or with a member of each message.",
+        "How samples of a reply mark what to train on: as prompt and completion, or with a member in each message.",
         usually="by preset",
         needs=(Need("samples", one_of("session"), "reply"),),
     )
     pairs: Pairs = _sample(
         "none",
-        "Also write preference pairs of replies to one request: those in the logs, or also failed calls "
+        "Also write preference pairs of replies to the same request: those in the logs, or also failed calls "
         "with their corrections (counterfactual).",
     )
     template: bytes | None = _sample(
@@ -157,14 +157,14 @@ class RecordOptions(ShapeOptions):
         None, "File with names, as in --redact names:FILE.", metavar="FILE", content=True
     )
     redact_rules: bytes | None = _privacy(
-        None, "Your own rules that detect secrets, as TOML.", metavar="FILE", content=True
+        None, "Your own rules for detecting secrets, as TOML.", metavar="FILE", content=True
     )
     redact_pattern: tuple[str, ...] = _privacy(
         (), "Also replace matches of this regular expression.", metavar="NAME=REGEX"
     )
     redact_known: bytes | None = _privacy(
         None,
-        "Also replace the values in this file, or those with its hashes, wherever they occur.",
+        "Also replace the values in this file, or values whose hashes it lists, wherever they occur.",
         metavar="FILE",
         content=True,
     )
@@ -182,7 +182,7 @@ class RecordOptions(ShapeOptions):
     )
     phone_region: str | None = _privacy(
         None,
-        "Country of phone numbers without a country code, for example DE.",
+        "Country assumed for phone numbers without a country code, for example DE.",
         metavar="REGION",
         needs=(Need("redact", lambda kinds: "phones" not in (kinds or "").split(","), "phones"),),
     )

@@ -131,7 +131,7 @@ class Room(Generic[T]):
     def _installed(self, plugin: Plugin, module: ModuleType, names: set[str]) -> tuple[int, str, str]:
         """Return the sort key, the name and the import path of a plug-in in an installed package."""
         if plugin.name in names:
-            raise UsageError(f"{plugin} has the name of a built-in format; rename it, or uninstall the package")
+            raise UsageError(f"{plugin} has the same name as a built-in format; rename it, or uninstall the package")
         missing = [
             name for name in _required(self._kind) if name not in ("module", "doc") and not hasattr(module, name)
         ]
@@ -141,5 +141,5 @@ class Room(Generic[T]):
             raise UsageError(f"{plugin} has a different NAME in its module: {vars(module)['NAME']!r}")
         place = self._place(Item(plugin.name, module.__file__ or ""))
         if place is None:
-            raise UsageError(f"{plugin} must have a line in its module that begins with NAME =")
+            raise UsageError(f"{plugin} must have a line that begins with NAME = in its module")
         return place, plugin.name, plugin.module

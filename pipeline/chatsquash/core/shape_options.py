@@ -50,7 +50,7 @@ class ShapeOptions:
     )
     keep_cut: bool = option(
         False,
-        "Write sessions even if the logger truncated their texts. The chat preset always does.",
+        "Write sessions even if the logger truncated their text. The chat preset always does.",
         group="sessions",
     )
     json_tool_calls: bool = option(
@@ -96,7 +96,7 @@ class ShapeOptions:
         "keep",
         "A user message right after a tool result: keep it, or join it to the result.",
     )
-    mark_failed_results: bool = _shape(False, "Begin failed tool results with 'ERROR: '.")
+    mark_failed_results: bool = _shape(False, "Prefix failed tool results with 'ERROR: '.")
     enums: Enums = _shape("keep", "Keep the enum values of tool definitions as logged, or write each as text.")
     tool_ids: ToolIds = _shape(
         "keep",
@@ -110,7 +110,9 @@ class ShapeOptions:
         needs=(Need("preset", one_of("chat"), "hf"),),
         conflicts=(Conflict("preset", none_of("chat", "hf"), only="keep"),),
     )
-    keep: Keep = _shape("none", "Write the logged log probabilities of tokens into messages (with --preset hf).")
+    keep: Keep = _shape(
+        "none", "Write log probabilities of tokens into messages if they were logged (with --preset hf)."
+    )
     unpaired: Unpaired = _shape(
         "refuse",
         "Tool calls without a result: exclude the record, cut it before the call, or close the call with a result.",

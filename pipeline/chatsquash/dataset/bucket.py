@@ -96,7 +96,7 @@ class Bucket:
         for name in names:
             if name in self._others:
                 why = "not written by chatsquash, but would be overwritten"
-                raise UsageError(f"{self.display_path}/{name}: {why}; move it away, {_ANOTHER}")
+                raise UsageError(f"{self.display_path}/{name}: {why}; move it elsewhere, {_ANOTHER}")
 
     def release(self) -> None:
         """Release the lock; if it cannot be removed in time, it remains like the lock of a killed run."""

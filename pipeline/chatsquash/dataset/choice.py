@@ -169,7 +169,7 @@ class Meetings:
             self._ends.put(meeting.end, here)
         if same is None and before is None and after is None:
             return None
-        relations = (("has the session_id of", same), ("continues", before), ("continues in", after))
+        relations = (("has the same session_id as", same), ("continues", before), ("continues in", after))
         others = ((how, file) for how, file in relations if file is not None and file != here)
         return next(
             (dataset.divided_session(how, self._display_path(self._logs[file].display_path)) for how, file in others),

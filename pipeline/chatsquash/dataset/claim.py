@@ -65,7 +65,7 @@ def refuse_links(out: Folder, display_path: Path) -> None:
     if status is None:
         return
     if not stat.S_ISDIR(status.st_mode):
-        raise UsageError(f"{display_path / OURS}: not a folder; move it away, {_ANOTHER}")
+        raise UsageError(f"{display_path / OURS}: not a folder; move it elsewhere, {_ANOTHER}")
     ours = out.folder(OURS)
     for name in ours.unexpected_entries():
         information = ours.status(name)
@@ -104,7 +104,7 @@ class Claim:
             obstacle = self._find_obstacle(name, known)
             if obstacle is not None:
                 why = "not written by chatsquash, but would be overwritten"
-                raise UsageError(f"{self._display_path / obstacle}: {why}; move it away, {_ANOTHER}")
+                raise UsageError(f"{self._display_path / obstacle}: {why}; move it elsewhere, {_ANOTHER}")
 
     def _find_obstacle(self, name: str, known: set[str]) -> str | None:
         for folder in parent_folders(name):

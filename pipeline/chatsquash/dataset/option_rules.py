@@ -240,7 +240,7 @@ def _refuse_filters(options: Options) -> None:
         Where(options.where)
     least, most = options.min_turns, options.max_turns
     if least is not None and most is not None and least > most:
-        raise UsageError(f"--min-turns {least} is more than --max-turns {most}, so no session can match")
+        raise UsageError(f"--min-turns {least} is greater than --max-turns {most}, so no session can match")
 
 
 def _refuse_samples(options: Options) -> None:

@@ -24,7 +24,7 @@ _PIECE = re.compile(
 _QUERY = re.compile("SELECT|EXISTS|VALUES|WITH|(?:READ|SCAN)_\\w*", re.IGNORECASE)
 """The first words of queries and table functions, which no condition needs."""
 _END = re.compile(r"(?<![\"`\w])end(?![\"`\w])", re.IGNORECASE)
-_QUOTE_END = '; write the column end as "end", since END is a keyword of SQL'
+_QUOTE_END = '; write the column end as "end", since END is an SQL keyword'
 _MAX_WORDS = 500
 """Maximum number of words and symbols; polars needs time that grows with the third power of their number."""
 

@@ -57,7 +57,7 @@ class RecognisedFile(NamedTuple):
     why: str
     """The evidence with line counts."""
     is_mixed: bool
-    """Whether some lines are evidence for other formats or for two formats at once."""
+    """Whether some lines are evidence for other formats or for several at once."""
 
 
 def _place(item: Item) -> int | None:
@@ -116,7 +116,7 @@ def _strongest(
     # Weaker evidence for a second format is normal, because formats share some members.
     if other and other.rank <= _DECISIVE:
         both = f"{hits[0].name} ({hits[0].why}) and {other.name} ({other.why})"
-        return Recognised(None, f"two formats at once: {both}", other.rank)
+        return Recognised(None, f"more than one format matches: {both}", other.rank)
     return hits[0]
 
 
@@ -194,7 +194,7 @@ def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
 def _label_of(line: Recognised) -> str:
     """Return the label for a line in the counts of a file of another format."""
     if line.name is None:
-        return "two formats at once" if line.rank <= _DECISIVE else "no known format"
+        return "several formats" if line.rank <= _DECISIVE else "no known format"
     return line.name if line.rank < PLAIN_RANK else "plain chat messages"
 
 

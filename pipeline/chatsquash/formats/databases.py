@@ -144,7 +144,7 @@ def recognise_database(
         (form, key_columns) for form in known if form.tables and (key_columns := form.tables(tables)) is not None
     ]
     if len(candidates) > 1:
-        raise TurnError(f"two formats at once: {candidates[0][0].NAME} and {candidates[1][0].NAME}")
+        raise TurnError(f"more than one format matches: {candidates[0][0].NAME} and {candidates[1][0].NAME}")
     if not candidates:
         return None
     form, key_columns = candidates[0]

@@ -99,7 +99,7 @@ def recognise(objects: list[Json]) -> RecognisedDocument | None:
     ]
     if len(candidates) > 1:
         both = " and ".join(f"{each.name} ({each.why})" for each in candidates[:2])
-        raise TurnError(f"two formats at once: {both}")
+        raise TurnError(f"more than one format matches: {both}")
     return candidates[0] if candidates else None
 
 

@@ -283,7 +283,7 @@ class _ShapeReader(Struct):
         if exchange.reply.message is not None or bytes(exchange.line.response) in (NOTHING, b"null"):
             return
         if other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
-            raise LineError("bad-entry", "call of another endpoint")
+            raise LineError("bad-entry", "call to another endpoint")
 
     def _unwrap(self, line: Line) -> Line:
         """Return the exchange in a line, without the envelope of its logger."""

@@ -178,7 +178,7 @@ def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
 
 
 def _is_non_exchange(line: bytes, envelope: Envelope | None) -> bool:
-    """Return whether a line is a call of another endpoint, or not an exchange according to its envelope."""
+    """Return whether a line is a call to another endpoint, or not an exchange according to its envelope."""
     envelope = envelope or envelopes.PLAIN
     return bool(other_endpoint(line, envelope) or envelopes.describe_non_exchange(line, envelope))
 

@@ -22,7 +22,7 @@ def describe(head: LogHead, path: str) -> LogHead:
 def items(lines: _Items, rest: Iterator[Line], *, is_part: bool) -> _Items:
     """Yield the items of a file that probably has no exchanges, with its unreadable lines combined into one item.
 
-    If a later line is an exchange after all, or a call of another endpoint, each line is reported.
+    If a later line is an exchange after all, or a call to another endpoint, each line is reported.
 
     Args:
         lines: The items of the lines.

@@ -31,7 +31,7 @@ from chatsquash.sources.names import MARK
 from chatsquash.storage import decoders
 
 _NO_COMPRESSION, _DEFLATE, _BZIP2, _ZSTD = 0, 8, 12, 93
-_MISSING_LIBRARY = "a member requires Python with bzip2, or for zstd Python 3.14 or pip install 'chatsquash[zstd]'"
+_MISSING_LIBRARY = "a member requires Python with bzip2, or (for zstd) Python 3.14 or pip install 'chatsquash[zstd]'"
 _LOCAL = struct.Struct("<4s22xHH")
 """The local header of a zip member: its signature, and the lengths of the file name and extra field that follow it."""
 _LOCAL_MARK = b"PK\3\4"

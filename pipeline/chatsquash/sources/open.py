@@ -112,4 +112,4 @@ def shortage(path: str, what: str, problem: OSError) -> ShortageError:
     """Return the error for a log that cannot be read because the machine is out of a resource."""
     why = problem.strerror or type(problem).__name__
     todo = "free some resources or raise the limit, then run the same command again"
-    return ShortageError(f"{path}: cannot be {what} ({why}), which is not the log's fault: {todo}")
+    return ShortageError(f"{path}: cannot be {what} ({why}), for a reason unrelated to the log: {todo}")

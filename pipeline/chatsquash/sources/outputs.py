@@ -46,7 +46,7 @@ def output_of(path: Path) -> Path | None:
 
 def output_error(argument: str, output: Path | None = None) -> UsageError:
     """Return the error for an argument that is, or is inside, an output of chatsquash."""
-    which = f"is in {output}, an output of chatsquash" if output else "is an output of chatsquash"
+    which = f"is in {output}, a chatsquash output" if output else "is a chatsquash output"
     hint = "pass the logs that it was made from; chatsquash stats, check and translate read its records"
     return UsageError(f"{argument}: {which}, not logs: {hint}, and merge joins it with other results")
 

@@ -68,7 +68,7 @@ def apply(data: bytearray, log: bytes, most: int) -> None:
     pages, count = commit
     size = len(next(iter(pages.values())))
     if count * size > most:
-        raise ValueError(f"is larger than {most:,} bytes with its changes")
+        raise ValueError(f"is larger than {most:,} bytes including its changes")
     full_size = count * size
     if len(data) < full_size:
         data.extend(bytes(full_size - len(data)))

@@ -127,9 +127,9 @@ def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
             if isinstance(problem, ReplacedError) or _is_late(viewer, request):
                 return _replacement_page(viewer)
             if isinstance(problem, ChatsquashError):
-                return _problem(404, "This cannot be shown", str(problem))
+                return _problem(404, "This page cannot be shown", str(problem))
             if isinstance(problem, NotARecordError | RecursionError):
-                return _problem(409, "This cannot be shown", f"The record is damaged: {problem}")
+                return _problem(409, "This page cannot be shown", f"The record is damaged: {problem}")
             raise
         return _replacement_page(viewer) if _is_late(viewer, request) else server
 

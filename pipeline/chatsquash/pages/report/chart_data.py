@@ -67,7 +67,7 @@ def _by_day(table: pl.DataFrame) -> Chart:
     why = "" if period.name == "day" else ", because there are too many days for one bar each"
     text = f"By source and {period.name} of the first request{why}."
     if period.gap:
-        text += f" A label such as … {period.label(period.gap)} covers the run of periods without records up to it."
+        text += f" A label such as … {period.label(period.gap)} stands for all periods without records up to it."
     text += f" Without a time: {pluralize(undated, 'record')}." if undated else ""
     bars = [
         Bar(label, source, counts[at, source])

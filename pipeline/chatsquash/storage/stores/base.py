@@ -98,7 +98,7 @@ def stored_object(key: str, size: object, state: int | None, changed: float = 0.
 def valid_size(size: object) -> int:
     """Return a size reported by a service; raise ``OSError`` if no object can have it."""
     if not isinstance(size, int) or not 0 <= size < 1 << 63:
-        raise OSError(EIO, "the store reports a size that no file has")
+        raise OSError(EIO, "the store reports an impossible file size")
     return size
 
 

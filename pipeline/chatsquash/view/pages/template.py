@@ -54,7 +54,7 @@ def _untrue(conversation: Conversation, rendered: Rendering) -> Iterator[Html]:
             tag("a", f"message {number:,}", href=message_url(conversation, number))
             for number in map(conversation.number, rendered.untrue[:_MAX_LINKS])
         )
-        warning = f"{many} not follow the prompt rendered at inference, and need a separate sample:"
+        warning = f"{many} not follow the prompt rendered at inference; each such reply needs a separate sample:"
         yield tag("p", spaced(warning, *links), class_="severity-warning")
     if rendered.unseen:
         warning = (
