@@ -393,7 +393,7 @@ def test_many_logs_are_divided_in_bounded_memory(here):
 def test_a_listing_is_read_by_the_same_code_only(logs, monkeypatch):
     divide("logs", OUT, PLAIN, 1)
     monkeypatch.setattr(listings, "code_digest", lambda: "other")
-    with pytest.raises(UsageError, match=r"was written by another build of chatsquash .*; use that build, or re"):
+    with pytest.raises(UsageError, match=r"written by another build of chatsquash .*; use that build, or re"):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 

@@ -25,7 +25,7 @@ def test_a_file_lists_a_value_a_line():
 
 
 WRONG = [
-    (b"ok\nsha256:12", "--deny, line 2: is not a SHA-256"),
+    (b"ok\nsha256:12", "--deny, line 2: not a SHA-256"),
     (b"\n\nre:(?=a)b", "--deny, line 3: the pattern is invalid"),
     (b"re:", "--deny, line 1: the pattern is empty"),
     (b"re:a)(b", "--deny, line 1: the pattern is invalid"),
