@@ -32,12 +32,14 @@ def google(bucket):
     """The port of a service with an empty bucket."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([sys.executable, "-c", _SERVE, bucket], **pipes) as emulator:
-        server = Service(_Translating)
-        server.behind, server.lock = int(emulator.stdout.readline()), threading.Lock()
-        with serving(server):
-            yield server.server_port
-        emulator.stdin.close()
-        emulator.terminate()
+        try:
+            server = Service(_Translating)
+            server.behind, server.lock = int(emulator.stdout.readline()), threading.Lock()
+            with serving(server):
+                yield server.server_port
+        finally:  # also if the test fails, since the emulator does not end by itself
+            emulator.stdin.close()
+            emulator.terminate()
 
 
 class _Translating(Handler):
