@@ -254,7 +254,7 @@ def with_another_line() -> None:
 @cases("spoil, problem",
     ("a folder of logs", lambda: shutil.copytree("logs", "two", dirs_exist_ok=True) and Path("two/run.json").unlink(), "two: not a result of chatsquash convert; use its output folder"),
     ("a folder that is not there", lambda: shutil.rmtree("two"), "two: not a result of chatsquash convert; use its output folder"),
-    ("a record that was changed", lambda: Path("two/2026-01-14.jsonl").write_text("{}\n"), "two: the output was changed since it was written (two/2026-01-14.jsonl: has 3 bytes"),
+    ("a record that was changed", lambda: Path("two/2026-01-14.jsonl").write_text("{}\n"), "two: the output was changed since it was written (two/2026-01-14.jsonl: 3 bytes with the hash"),
     ("another preset", lambda: convert("logs/two", "two", Options(anonymize=False, preset="openai", replace=True)), "two was written with --preset openai, one with --preset chat: only results with the same options can be merged"),
     ("a flag more", lambda: convert("logs/two", "two", Options(anonymize=False, merge_consecutive=True)), "two was written with --merge-consecutive, one without --merge-consecutive"),
     ("addresses that were replaced", lambda: convert("logs/two", "two", Options(anonymize_key=KEY)), "two was written with --anonymize, one without --anonymize"),

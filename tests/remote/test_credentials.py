@@ -99,7 +99,7 @@ def test_a_library_that_is_not_installed_is_named_with_what_installs_it(monkeypa
     monkeypatch.delitem(sys.modules, f"chatsquash.storage.stores.{home}", raising=False)
     monkeypatch.setitem(sys.modules, module, None)
     scheme = url.partition(":")[0]
-    with pytest.raises(UsageError, match=rf"{scheme}:// needs {module}.*: pip install 'chatsquash\[remote\]'"):
+    with pytest.raises(UsageError, match=rf"{scheme}:// requires {module}.*: pip install 'chatsquash\[remote\]'"):
         stores.locate(url)
 
 

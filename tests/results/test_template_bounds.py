@@ -76,7 +76,7 @@ def test_a_template_that_is_slow_is_given_up_and_the_rest_is_counted(command, he
     assert of_template(ended) == [("slow.jinja", None, f"rendering was {given_up}: 3 records not rendered")]
     lines = ended.err.splitlines()
     assert lines[:2] == ["20 records rendered with slow.jinja: 20 complete", "needs attention: 1 error"]
-    assert lines[3].startswith("not rendered   3  the template is ")
+    assert lines[3].startswith("not rendered   3  rendering was stopped after ")
     assert lines[-5:-3] == ["errors         1  template-error", "notes         23  no-tools"]
     text = command("check", "a.jsonl", "--template", "slow.jinja", "--render-time", "100")
     assert (

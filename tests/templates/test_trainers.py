@@ -109,7 +109,7 @@ WRONG = [
     ),
     (
         lambda: find_trainer("ms-swift"),
-        "--for ms-swift: ms-swift defines its templates in Python, so they cannot",
+        "--for ms-swift: ms-swift defines its templates in Python, so rendering them would require running it",
     ),
     (
         lambda: choose_template("trl", "nope"),
