@@ -184,7 +184,8 @@ class Bucket:
             since = f", since {datetime.fromtimestamp(started, UTC):%Y-%m-%d %H:%M} UTC"  # type: ignore[arg-type]
         who = escape(str(lock.get("owner", "unknown process"))[:200])
         hint = f"wait for it; if it is gone, remove {self.display_path}/{_LOCK}"
-        return UsageError(f"{self.display_path}: another run is writing to this folder ({who}{since}): {hint}, {_ANOTHER}")
+        text = f"another run is writing to this folder ({who}{since})"
+        return UsageError(f"{self.display_path}: {text}: {hint}, {_ANOTHER}")
 
     # The commit
 
