@@ -29,7 +29,7 @@ from tests.outputs import findings, manifest, report
 
 SAMPLES = sorted(path for path in Path("sample_logs").resolve().iterdir() if path.is_dir())
 PLAIN = Options(anonymize=False)
-NAMED = re.compile(rb"that of [^ ]*, which is written")
+NAMED = re.compile(rb"the record of [^ ]*, which is written")
 """A duplicate names the record that was written, which in the run before was another one."""
 
 

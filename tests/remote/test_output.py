@@ -44,7 +44,11 @@ def test_what_is_written_is_verified_there_and_each_log_with_it(s3, out):
     done = verify(out, logs=True)
     assert (done.files, done.logs, done.problems) == (len(ours(s3)) - 1, 1, [])
     s3.put("out/2026-01-02.jsonl", b"{}\n")
-    assert [problem for problem in verify(out).problems if problem.startswith(f"{out}/2026-01-02.jsonl: 3 bytes with the hash")]
+    assert [
+        problem
+        for problem in verify(out).problems
+        if problem.startswith(f"{out}/2026-01-02.jsonl: 3 bytes with the hash")
+    ]
     s3.client.delete_object(Bucket=s3.name, Key="out/2026-01-02.jsonl")
     assert f"{out}/2026-01-02.jsonl: cannot be read (no such object)" in verify(out).problems
 
