@@ -28,8 +28,8 @@ ROWS = [
     ),
     (shapes.unsupported_shape("x", None, "do this; "), "unsupported-shape", "error", "does not support: do this; --preset chat"),
     (shapes.shape_changed({"ids shortened": 2}), "shape-changed", "info", "changed to fit: ids shortened 2"),
-    (shapes.float_rounded(["0.7"], 1), "float-rounded", "warning", "1 number that datasets rounds on loading: 0.7 ("),
-    (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds on"),
+    (shapes.float_rounded(["0.7"], 1), "float-rounded", "warning", "1 number that datasets rounds when loading: 0.7 ("),
+    (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds when loading"),
 ]  # fmt: skip
 
 

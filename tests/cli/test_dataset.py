@@ -35,7 +35,7 @@ def test_sizes_are_read(command, logs, given, size):
 def test_what_is_no_size_is_refused(command, logs, given):
     ended = command("convert", logs, "--format", "jsonl", "--shard-size", given)
     assert ended.code == 2
-    assert f"{given!r} is not a size; write one as 256MB, 64kB or 1000000\n" in ended.err
+    assert f"{given!r} is not a size; use a form such as 256MB, 64kB or 1000000\n" in ended.err
 
 
 def test_a_dataset_folder_is_written_with_all_options(command, logs):

@@ -176,7 +176,7 @@ def test_pseudonyms_need_one_named_key(command, logs, monkeypatch):
     command("shards", "logs", "-n", "2", "--anonymize-key-file", "key")
     for given, error in (
         ([], "replacing e-mail addresses requires a key; pass the same key to all shards with"),
-        (["--anonymize-key-file", "other"], "the key is not the key of the listing"),
+        (["--anonymize-key-file", "other"], "the key does not match the listing's key"),
     ):
         code, _, err = command("convert", "--shard", "1/2", *given)
         assert (code, err.startswith(f"error: --shard 1/2: {error}")) == (2, True)

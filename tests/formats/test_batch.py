@@ -176,7 +176,7 @@ def test_no_request_is_guessed_for_an_id_that_two_requests_have(tmp_path):
     convert([str(logs)], tmp_path / "out", Options(anonymize=False))
     assert texts(tmp_path / "out") == []
     (found,) = findings("unknown-format", out=tmp_path / "out")
-    assert "put each batch into a separate folder" in found["text"]
+    assert "put each batch in a separate folder" in found["text"]
 
 
 def test_a_request_that_was_sent_again_after_its_batch_expired_has_one_record(tmp_path):

@@ -116,7 +116,7 @@ HF = [
     Row("hf", "a call of another type", talk(A, assistant("", {**call(), "type": "custom"})), "unsupported-shape"),
     Row("hf", "calls beside their markup", talk(A, assistant("<tool_call>{}</tool_call>", call())), "unsupported-shape", "<tool_call> is in the text"),
     Row("hf", "parameters that are a text", talk(A, B, tools=[tool(parameters="x")]), "unsupported-shape", "a string"),
-    Row("hf", "floats that datasets rounds", talk(A, assistant("", call(arguments='{"q": [0.7, 0.5]}'))), [A, assistant("", called({"q": [0.7, 0.5]}))], "1 number that datasets rounds on loading: 0.7"),
+    Row("hf", "floats that datasets rounds", talk(A, assistant("", call(arguments='{"q": [0.7, 0.5]}'))), [A, assistant("", called({"q": [0.7, 0.5]}))], "1 number that datasets rounds when loading: 0.7"),
     Row("hf", "floats in objects and in definitions, too", talk(A, assistant("", call(arguments={"q": 0.95})), tools=[tool(parameters={"maximum": 0.7, "properties": {}})]), {"messages": [A, assistant("", called({"q": 0.95}))], "tools": [{"type": "function", "function": tool(parameters={"maximum": 0.7, "properties": {}})}]}, "2 numbers that datasets rounds"),
     Row("hf", "floats with too many digits", talk(A, assistant("", call(arguments='{"q": 0.12345678901234567891}'))), [A, assistant("", called({"q": 0.12345678901234568}))], "1 number lost digits"),
 ]  # fmt: skip

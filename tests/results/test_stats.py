@@ -151,12 +151,12 @@ splits       3  2 train, 1 validation
 messages    10  4 assistant, 3 user, 2 tool, 1 system
 tools           defined in 1, called in 1 record
 
-per record           total  mean  median  90 %  99 %  most  records by size
-messages                10   3.3       2     6     6     6  █▄
-assistant messages       4   1.3       1     2     2     2  █▄
-tool calls               2   0.7       0     2     2     2  █ ▄
-characters              40  13.3       5    30    30    30  █ ▄
-characters of tools    279  93.0       0   279   279   279  █        ▄
+per record           total  mean  median  90%  99%  most  records by size
+messages                10   3.3       2    6    6     6  █▄
+assistant messages       4   1.3       1    2    2     2  █▄
+tool calls               2   0.7       0    2    2     2  █ ▄
+characters              40  13.3       5   30   30    30  █ ▄
+characters of tools    279  93.0       0  279  279   279  █        ▄
 
 tool    defined in  called in  calls
 gr\\x1b           1          1      1

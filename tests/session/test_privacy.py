@@ -291,7 +291,7 @@ def test_a_merge_needs_the_key_where_an_option_holds_what_is_replaced(tmp_path):
     convert_shard(tmp_path / "out", Shard(1, 1), asked)
     with pytest.raises(UsageError, match="--anonymize-key-file"):
         merge(tmp_path / "out")
-    with pytest.raises(UsageError, match="the key is not the key of the shards"):
+    with pytest.raises(UsageError, match="the key does not match the shards' key"):
         merge(tmp_path / "out", key=KEY * 2)
     merge(tmp_path / "out", key=KEY)
     assert holding(tmp_path / "out", "corp.com") == []

@@ -288,7 +288,7 @@ def test_a_staged_file_that_another_takes_the_place_of_is_not_written_to(here, m
     staged = here / "new" / OURS / "staging" / "a"
     staged.unlink()
     os.link(here / "victim" / "file", staged)
-    with pytest.raises(OSError, match="another file replaced it"):
+    with pytest.raises(OSError, match="it was replaced by another file"):
         out.append("a", b"3")
     out.discard()
     assert (here / "victim" / "file").read_text() == "precious"

@@ -71,7 +71,9 @@ def test_what_cannot_be_written_to_is_told_before_anything_changes(here, monkeyp
     before = tree(Path("out"))
     with monkeypatch.context() as patch:
         patch.setattr(os, "access", lambda *_, **__: False)
-        with pytest.raises(UsageError, match=r"^out: cannot be written to \(Permission denied\); allow it, or choose"):
+        with pytest.raises(
+            UsageError, match=r"^out: cannot be written to \(Permission denied\); change its mode, or choose"
+        ):
             convert("logs", "out", Options(full=True))
     assert tree(Path("out")) == before
 

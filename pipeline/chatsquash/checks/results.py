@@ -85,7 +85,7 @@ def tool_result_retried(view: View) -> Iterator[Fact]:
     for trouble in view.once(_problems):
         if trouble.retried:
             advice = "no action is needed if you want retries"
-            yield Fact(f"{trouble.text}, but another call of the tool succeeded: {advice}", trouble.at)
+            yield Fact(f"{trouble.text}, but another call to the tool succeeded: {advice}", trouble.at)
 
 
 @check("warning", looks=("open calls",))

@@ -12,10 +12,10 @@ def no_sample(reply_count: int) -> Fact:
 
     Its replies are incomplete or errors, or its file does not record which messages were written by a model.
     """
-    subject = (
-        "no logged reply" if not reply_count else f"none of {pluralize(reply_count, 'logged reply', 'logged replies')}"
-    )
-    return Fact(f"{subject} of the requested conversations can be trained on")
+    if reply_count == 1:
+        return Fact("the only logged reply in the requested conversations cannot be trained on")
+    subject = f"none of the {reply_count:,} logged replies" if reply_count else "no logged reply"
+    return Fact(f"{subject} in the requested conversations can be trained on")
 
 
 @rule("error", kind="replies")

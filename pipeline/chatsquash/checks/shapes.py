@@ -101,7 +101,7 @@ def shape_changed(kinds: Mapping[str, int]) -> Fact:
 def float_rounded(spellings: Sequence[str], count: int) -> Fact:
     """Reported when Hugging Face datasets would round a number while loading the JSON."""
     some = ", ".join(spellings[:3]) + (", …" if count > 3 else "")
-    return Fact(f"{pluralize(count, 'number')} that datasets rounds on loading: {some} (log them as strings)")
+    return Fact(f"{pluralize(count, 'number')} that datasets rounds when loading: {some} (log them as strings)")
 
 
 def _list_kinds(kinds: Mapping[str, int]) -> str:

@@ -34,7 +34,7 @@ def tool_call_tags(view: View) -> Iterator[Fact]:
 
 @check("error", kind="inlined")
 def tool_calls_with_markup(view: View) -> Iterator[Fact]:
-    """Reported when a message has `tool_calls` in a record whose calls or results are text."""
+    """Reported when a message has `tool_calls` in a record whose calls or results are written as text."""
     places = [at for at, message in enumerate(view.messages) if chat.calls(message)]
     if places and has_markup(view.messages):
         for at in places:

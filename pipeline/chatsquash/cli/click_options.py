@@ -108,7 +108,7 @@ class _Size(click.ParamType):  # type: ignore[type-arg]
         """Return the number of bytes; fail if the text is not a size."""
         match = re.fullmatch(r"([0-9]{1,15})\s*((?:[kmg]i?)?)b?", str(value), re.IGNORECASE)
         if not match:
-            self.fail(f"{value!r} is not a size; write one as 256MB, 64kB or 1000000.", param, ctx)
+            self.fail(f"{value!r} is not a size; use a form such as 256MB, 64kB or 1000000.", param, ctx)
         number, unit = match.groups()
         return int(number) * {each.lower(): many for each, many in _UNITS.items()}[unit.lower()]
 

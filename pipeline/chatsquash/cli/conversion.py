@@ -44,7 +44,7 @@ def run_output(run: Any) -> Any:
     verbose = option(
         "--verbose", "-v", is_flag=True, help="List all findings, and the message roles in sessions with errors."
     )
-    codes = fail_on("instead of for skipped sessions and lines")
+    codes = fail_on("and not for skipped sessions and lines")
     progress = option(
         "--progress",
         type=click.Choice(["auto", "json"]),

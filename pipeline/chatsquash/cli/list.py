@@ -35,7 +35,7 @@ def list(  # noqa: A001 - the name of the command
     """List the sessions of an output folder, or of session logs: one per line, with the beginning of its id.
 
     The outcome is the reward, the exit code of the last test or build, or how the last reply ended; for a session
-    without a record, the reason. LOGS are read as by convert; nothing is written.
+    without a record, the reason. LOGS are read as convert reads them; nothing is written.
     """
     from chatsquash.conversion.session_list import list_sessions
     from chatsquash.core.options import Options

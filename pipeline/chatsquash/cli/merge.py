@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--anonymize-key-file",
     "key_file",
     metavar="FILE",
-    help="File with the key of the shards, if they replaced paths.",
+    help="File with the key of the shards, if paths were replaced.",
 )
 @run_output
 def merge(folders: tuple[str, ...], **values: Any) -> int:

@@ -41,7 +41,7 @@ def _written_formats() -> tuple[str, ...]:
     "-o",
     required=True,
     metavar="OUT",
-    help="Folder for the output, or one file if it ends in .jsonl; - prints.",
+    help="Folder for the output, or one file if it ends in .jsonl; - is standard output.",
 )
 @option("--all-branches", is_flag=True, help="Also write branches that another branch continues.")
 @option("--jsonl", is_flag=True, help="Write one file with one conversation per line.")

@@ -35,7 +35,7 @@ class ShapeOptions:
     )
     cleanup: tuple[str, ...] = option(
         (),
-        "Also remove the text that this agent adds in the user's name, such as reminders. Can be repeated.",
+        "Also remove the text that this agent writes as the user, such as reminders. Can be repeated.",
         group="cleaning",
         choices_of=("chatsquash.session.cleaning",),
         metavar="AGENT",
@@ -43,7 +43,7 @@ class ShapeOptions:
     on_invalid: OnInvalid | None = option(
         None,
         "What to do with a session whose timestamps go backwards or whose session id changes: skip it, "
-        "keep it (with two ids only under --sessions-by file), or abort the run.",
+        "keep it (two ids also require --sessions-by file), or abort the run.",
         group="sessions",
         usually="skip",
         conflicts=(Conflict("strict", one_of(True), only="abort"),),

@@ -242,7 +242,7 @@ def _size_table(statistics: Statistics, records: int) -> Iterator[str]:
         "tokens (tokenizer)": statistics.tokenizer_tokens,
     }
     rows = [(what, *_distribution(values)) for what, values in kinds.items() if values]
-    yield from _table(("per record", "least", "median", "90 %", "most", "sum"), rows)
+    yield from _table(("per record", "least", "median", "90%", "most", "sum"), rows)
     yield ""
     if statistics.tokens:
         known = len(statistics.tokens)

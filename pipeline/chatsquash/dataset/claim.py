@@ -137,7 +137,7 @@ class Claim:
                 why = "is on a different file system than the output folder, so files cannot be moved there in one step"
                 raise UsageError(f"{where}: {why}; unmount it, {_ANOTHER}")
             if not os.access(".", os.W_OK | os.X_OK, dir_fd=folder.descriptor):
-                raise UsageError(f"{path}: cannot be written to (Permission denied); allow it, {_ANOTHER}")
+                raise UsageError(f"{path}: cannot be written to (Permission denied); change its mode, {_ANOTHER}")
         finally:
             if name:
                 folder.close()

@@ -85,7 +85,7 @@ def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymize
     yield "rai:personalSensitiveInformation", [*_private(counts, anonymized=anonymized)]
     if statistics.trained:
         models = {escape(name) or "unnamed": length for name, length in statistics.trained.most_common()}
-        yield "rai:dataBiases", [f"Models that wrote the messages trained on, by {statistics.unit}: {_parts(models)}."]
+        yield "rai:dataBiases", [f"Models that wrote the messages to train on, by {statistics.unit}: {_parts(models)}."]
     yield "rai:dataLimitations", [*_limits(statistics)]
     yield "rai:dataUseCases", ["Fine-tuning of language models on conversations."]
 

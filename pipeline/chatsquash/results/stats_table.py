@@ -123,7 +123,7 @@ def _members(table: SessionStats) -> dict[str, Any]:
 def _lines(stats: Stats) -> Iterator[str]:
     yield _overview(stats).as_text()
     if stats.spreads:
-        head = ("per record", "total", "mean", "median", "90 %", "99 %", "most")
+        head = ("per record", "total", "mean", "median", "90%", "99%", "most")
         table = _table(head, [(name, *_numbers(*spread[:-1])) for name, spread in stats.spreads.items()])
         bars = ["records by size", *(sparkline(spread.histogram) for spread in stats.spreads.values())]
         yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(table, bars, strict=True)))

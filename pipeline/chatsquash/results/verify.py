@@ -229,7 +229,7 @@ class KnownLogs(NamedTuple):
             return {}
         if fingerprint(self.key) != fingerprint_of_run:
             raise UsageError(
-                f"the key is not the key of the run, {fingerprint_of_run}; pass that key with --anonymize-key-file"
+                f"the key does not match the run's key, {fingerprint_of_run}; pass that key with --anonymize-key-file"
             )
         discovery = discover(list(self.logs), Options(anonymize=False), is_readable)
         return {path_digest(self.key, printable(log.display_path)): log.display_path for log in discovery.logs}

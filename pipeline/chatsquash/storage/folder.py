@@ -176,7 +176,7 @@ class Folder:
             os.lseek(descriptor, 0, os.SEEK_END)
             return descriptor
         os.close(descriptor)
-        raise OSError(ESTALE, f"{self.path / name}: another file replaced it")
+        raise OSError(ESTALE, f"{self.path / name}: it was replaced by another file")
 
     def replace(self, name: str, data: bytes, mode: int = 0o666) -> None:
         """Replace a file atomically."""

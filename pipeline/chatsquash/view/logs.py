@@ -177,7 +177,7 @@ class SessionLogs:
     def raw(self, session_log: LoggedSession, line: int) -> bytes:
         """Return a line of the log unchanged; raise ``NoLogError`` if it cannot be read."""
         if not session_log.is_in_lines:
-            raise NoLogError("the log is not a file of lines")
+            raise NoLogError("the log is not line-based")
         try:
             with open_log(session_log.log, self._options) as file:
                 for each in lines(file, RAW):

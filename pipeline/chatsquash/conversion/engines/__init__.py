@@ -25,7 +25,7 @@ class EngineSettings:
 
     engine: Literal["local", "ray"] = _engine(
         "local",
-        "Run the conversion on this machine (local), or as tasks of a Ray cluster.",
+        "Run the conversion on this machine (local), or as tasks on a Ray cluster.",
     )
     address: str | None = _engine(
         None,

@@ -140,7 +140,9 @@ def _request(listing: Listing, shard: Shard, run_options: Options) -> tuple[Opti
     key_fingerprint = fingerprint(key) if key else None
     if listing.key_fingerprint not in (None, key_fingerprint):
         hint = "pass that key with --anonymize-key-file"
-        raise UsageError(f"--shard {shard}: the key is not the key of the listing, {listing.key_fingerprint}; {hint}")
+        raise UsageError(
+            f"--shard {shard}: the key does not match the listing's key, {listing.key_fingerprint}; {hint}"
+        )
     options = replace(listing_options, anonymize_key=key, workers=run_options.workers, full=run_options.full)
     return options, markers.expectation(listing, shard, key_fingerprint)
 

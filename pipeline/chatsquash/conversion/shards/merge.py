@@ -56,7 +56,7 @@ class _Key(NamedTuple):
             if key_fingerprint is None:
                 raise UsageError(_NO_KEY)
             hint = "pass that key with --anonymize-key-file"
-            raise UsageError(f"the key is not the key of the shards, {key_fingerprint}; {hint}")
+            raise UsageError(f"the key does not match the shards' key, {key_fingerprint}; {hint}")
         return None
 
 

@@ -92,7 +92,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
             converted += _conversation(name, requests.bodies[name], answer, line, unread)
     if not converted and unread.counts[_AMBIGUOUS]:
         raise TurnError(
-            "several requests in the folder have the same ids as the results; put each batch into a separate folder"
+            "several requests in the folder have the same ids as the results; put each batch in a separate folder"
         )
     if not converted and unread.counts[_WITHOUT]:
         raise TurnError("no file in the same folder contains the requests of the results")
@@ -141,7 +141,7 @@ def _answer(row: Object) -> Object:
 def _conversation(name: str, request: Object, answer: Object, line: int, unread: Unread) -> list[Conversation]:
     form = formats.recognise(request, answer, None).name
     if form is None:
-        unread.count("result of another endpoint")
+        unread.count("result from another endpoint")
         return []
     own = formats.get_format(form)
     try:

@@ -151,7 +151,7 @@ def read_pair(result: ViewerResult, number: int) -> Pair | None:
     try:
         value = jsonio.loads(row.data)
     except (ValueError, RecursionError):
-        raise UsageError(f"{name}:{row.number}: is not valid JSON") from None
+        raise UsageError(f"{name}:{row.number}: not valid JSON") from None
     return Pair(
         value if isinstance(value, dict) else {},
         number,
