@@ -15,7 +15,7 @@ from bench.commands import BASE
 from bench.generate import PROFILES
 from bench.goals import Results, middle
 
-_HOW = """Times are medians of {rounds} rounds (fewer for long runs), peaks are maxima. CPU seconds are user and system
+_HOW = """Times are medians of {rounds} rounds (fewer for long runs); peaks are maxima. CPU seconds are user and system
 time of all processes of a run. *wc* is `wc -l` over the same files: the cost of reading. Logs are in the page
 cache. 1 MB is a million bytes."""
 _HEAD = (

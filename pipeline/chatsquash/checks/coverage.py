@@ -144,7 +144,7 @@ def reasoning_withheld(count: int) -> Fact:
 def side_request_selected(kind: str) -> Fact:
     """Reported when the selected request is a side request or belongs to a sub-agent.
 
-    The last longest request is selected, even if it is for a title, a summary or a sub-agent.
+    The last of the longest requests is selected, even if it is for a title, a summary or a sub-agent.
     """
     what = "a sub-agent's request" if kind == "subagent" else "a side request"
     return Fact(f"the record was made from {what}: --conversations main selects the user's conversation")

@@ -238,5 +238,5 @@ class RecordOptions(ShapeOptions):
 
     @property
     def writes_last(self) -> bool:
-        """Whether the record of a log is made from its last longest request."""
+        """Whether the record of a log is made from the last of its longest requests."""
         return self.conversations in (None, "last")

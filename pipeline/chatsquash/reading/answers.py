@@ -190,7 +190,7 @@ def _own_id(exchange: Exchange) -> str:
 
 
 def _line_key(exchange: Exchange, turns: list[Any]) -> str:
-    """Return a key that detects repeated lines of a conversation without response ids; empty without a time."""
+    """Return a key that detects repeated lines of a conversation without response ids; empty if there is no time."""
     if exchange.timestamp == NOTHING:
         return ""
     digest = xxh3_128_hexdigest(jsonio.dumps([turns, exchange.reply.body]))

@@ -85,7 +85,7 @@ def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tup
 
 
 def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -> Iterator[DatasetRow]:
-    """Yield the rows of a file; of Parquet, some columns or all of them (``None``). Raises ``UsageError``."""
+    """Yield the rows of a file; for Parquet, only some columns, or all of them (``None``). Raises ``UsageError``."""
     path = folder.path / name
     with _naming_errors(name):
         if _is_parquet(name):

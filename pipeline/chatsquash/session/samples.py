@@ -56,7 +56,7 @@ class TrainedReply(Struct, frozen=True):
 
 
 class Sample(Struct):
-    """A logged reply with its context, and the replies that are trained on in it, including itself."""
+    """A logged reply with its context, and the replies in it to train on, including the logged one."""
 
     key: int
     conversation: str

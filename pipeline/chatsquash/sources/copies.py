@@ -1,4 +1,4 @@
-"""Logs that exist twice, compressed and uncompressed or in two compression formats, of which the first is converted."""
+"""Logs that exist twice, compressed and uncompressed or in two compression formats; only the first is converted."""
 
 from __future__ import annotations
 

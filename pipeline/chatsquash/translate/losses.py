@@ -184,7 +184,7 @@ def _texts(blocks: Iterable[Block]) -> list[Any]:
 def _prompt_differences(
     before: Sequence[Turn], leading: Sequence[int], after: Sequence[Turn], calls: _CallIndexes
 ) -> Iterator[str]:
-    """Yield the differences of system prompts that were joined to fewer turns."""
+    """Yield the differences of system prompts that were joined into fewer turns."""
     for number, at in enumerate(leading):
         turn = before[at]
         if turn.role not in {each.role for each in after}:

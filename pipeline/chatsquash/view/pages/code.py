@@ -53,7 +53,7 @@ _JSON = re.compile(
 
 
 def body(kind: str, said: str) -> Html:
-    """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
+    """Text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
     inside = together(_inside(kind, said)) if len(said) <= _MAX_COLOURED else text(said)
     return tag("pre", Html("\n"), inside, class_=kind, dir="auto")
 

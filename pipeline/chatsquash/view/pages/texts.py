@@ -31,7 +31,7 @@ class PageTexts:
         self._remaining = _RENDERED if renders else 0
 
     def body(self, kind: str, said: str) -> Html:
-        """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
+        """Text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
         if kind in ("said", "thought") and len(said) <= self._remaining:
             self._remaining -= len(said)
             return rendered(said) or code.body(kind, said)
