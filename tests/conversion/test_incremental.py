@@ -284,6 +284,32 @@ def test_a_run_that_stopped_by_itself_leaves_nothing_to_go_on_with(here):
     assert not Path("out").exists()
 
 
+KILLED = """
+import os, signal
+from chatsquash import Options, convert
+from chatsquash.conversion import workers
+
+workers._WORTH_A_PROCESS = 1
+reported = []
+
+def observe(*_):
+    reported.append(1)
+    if len(reported) == 150:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+convert("logs", "out", Options(anonymize_key=b"k" * 16, workers={workers}), observe)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_run_loses_no_reported_session(here, workers):
+    for number in range(200):
+        write_log(here / "logs" / f"many-{number:03}.jsonl", log_line(f"say {number}"))
+    ended = subprocess.run([sys.executable, "-c", KILLED.format(workers=workers)], check=False, timeout=60)
+    assert ended.returncode == -9
+    assert convert("logs", "out", Options(anonymize_key=b"k" * 16, resume=True)).reused >= 150
+
+
 # What a killed run expanded of a compressed log
 
 

@@ -12,6 +12,7 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
@@ -44,6 +45,8 @@ _MANY = 32
 _OPEN_FILES = 16
 _BATCH = 1 << 20
 """Bytes of frames that are written together."""
+_SECOND = 1.0
+"""Time after which waiting frames are written, so that a killed run of slow sessions loses no more."""
 _PIECES = 1000
 """The maximum number of pieces that are written together, since the system writes at most 1024 at once."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -100,6 +103,8 @@ class JournalWriter(Struct):
     _waiting: list[bytes] = field(default_factory=list)
     """Pieces of frames that are not written yet."""
     _waiting_bytes: int = 0
+    _flushed: float = field(default_factory=monotonic)
+    """The time of the last write."""
 
     def key(self, log: Log, seen: bytes) -> bytes:
         """Return the key of a session, given the result of ``identify`` for its log."""
@@ -143,14 +148,14 @@ class JournalWriter(Struct):
         offset = self.size + len(frame) + size
         self._waiting_bytes += offset + line_bytes - self.size
         self.size = offset + line_bytes
-        if self._waiting_bytes >= _BATCH:
+        if self._waiting_bytes >= _BATCH or monotonic() - self._flushed > _SECOND:
             self.flush()
         return offset
 
     def flush(self) -> bool:
         """Write the waiting frames; return whether all frames so far were written."""
         pieces, count = self._waiting, self._waiting_bytes
-        self._waiting, self._waiting_bytes = [], 0
+        self._waiting, self._waiting_bytes, self._flushed = [], 0, monotonic()
         if pieces and not self.failed:
             try:
                 if self.descriptor is None:
