@@ -68,8 +68,8 @@ def taken(tmp_path: Path, job: Log, options: Options = OPTIONS) -> Outcome | Non
     """What a later run takes of it."""
     later = journals(tmp_path, "2", options)
     later.load(later.names())
-    place = later.find(job)
-    outcome = later.get(place) if place else None
+    known = later.find(job)
+    outcome = later.get(known[0]) if known else None
     close_folders()
     return outcome
 
@@ -260,7 +260,7 @@ def test_journals_stay_as_they_are_where_there_is_no_room_to_join_them(tmp_path,
     kept(tmp_path, *logs)
     later = journals(tmp_path, "2")
     later.load(later.names())
-    later.get(later.find(logs[0]))
+    later.get(later.find(logs[0])[0])
     monkeypatch.setattr(journal, "_read", full)
     assert later.settle() == [f"1-{os.getpid()}"]
 
@@ -270,7 +270,7 @@ def test_journals_of_little_use_are_joined(tmp_path):
     outcomes = kept(tmp_path, *logs)
     later = journals(tmp_path, "2")
     later.load(later.names())
-    assert [later.get(later.find(job)) for job in logs[:2]] == outcomes[:2]
+    assert [later.get(later.find(job)[0]) for job in logs[:2]] == outcomes[:2]
     names = later.settle()
     assert names == ["2-joined"]
     later.forget(set(later.names()) - set(names))
@@ -288,7 +288,7 @@ def test_journals_of_use_stay_as_they_are_until_they_are_many(tmp_path, monkeypa
         later = journals(tmp_path, "2")
         later.load(later.names())
         for job in logs:
-            later.get(later.find(job))
+            later.get(later.find(job)[0])
         assert later.settle() == names
 
 

@@ -184,7 +184,7 @@ class Journals(Struct):
     _reused_frames: dict[str, dict[int, int]] = field(default_factory=dict)
     """The offsets and sizes of reused frames, by journal."""
     _open: dict[str, int] = field(default_factory=dict)
-    """Descriptors of open journals with lines of this run."""
+    """Descriptors of open journals, by name."""
 
     @property
     def folder(self) -> Folder:
@@ -207,16 +207,18 @@ class Journals(Struct):
             with suppress(OSError):
                 self._frames.update(_frames(self.folder, name))
 
-    def find(self, log: Log) -> Frame | None:
-        """Return the frame of a session, or ``None`` if it is unknown."""
+    def find(self, log: Log) -> tuple[Frame, bytes] | None:
+        """Return the frame of a session and the result of ``identify`` for its log, or ``None`` if it is unknown."""
         with suppress(OSError):
-            return self._frames.get(self.writer.key(log, identify(log)))
+            seen = identify(log)
+            if frame := self._frames.get(self.writer.key(log, seen)):
+                return frame, seen
         return None
 
     def get(self, frame: Frame, is_current: Callable[[Outcome], bool] | None = None) -> Outcome | None:
         """Read an outcome; return ``None`` if it is damaged or another file on which it depends has changed."""
         try:
-            data = _read(self.folder, frame)
+            data = os.pread(self._descriptor(frame.journal), frame.size, frame.offset)
             size, line_bytes, key, digest = _FRAME.unpack_from(data)
             begin = _FRAME.size + size
             if digest != _digest(key, size, line_bytes, memoryview(data)[_FRAME.size :]):
@@ -237,11 +239,15 @@ class Journals(Struct):
 
     def descriptor(self, place: LinePlace) -> int:
         """Return the descriptor of the journal that contains a line."""
-        if place.journal not in self._open:
+        return self._descriptor(place.journal)
+
+    def _descriptor(self, name: str) -> int:
+        """Return the descriptor of a journal; the number of open journals is limited."""
+        if name not in self._open:
             if len(self._open) >= _OPEN_FILES:
                 os.close(self._open.pop(next(iter(self._open))))
-            self._open[place.journal] = self.folder.open(place.journal)
-        return self._open[place.journal]
+            self._open[name] = self.folder.open(name)
+        return self._open[name]
 
     def fill(self, outcome: Outcome) -> Outcome:
         """Read the lines of records that another process wrote."""

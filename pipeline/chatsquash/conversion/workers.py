@@ -135,14 +135,14 @@ def _reuse_or_convert(
     convert: Callable[[Iterable[Log]], Iterator[Done]], logs: Iterable[Log], journals: Journals, converter: Converter
 ) -> Iterator[Done]:
     """Yield outcomes in order, reused from journals or converted."""
-    waiting: deque[tuple[Log, Frame]] = deque()
+    waiting: deque[tuple[Log, Frame, bytes]] = deque()
     ahead: deque[int] = deque()  # number of known sessions before each unknown one
 
     def unknown() -> Iterator[Log]:
         before = 0
         for log in logs:
-            if frame := journals.find(log):
-                waiting.append((log, frame))
+            if known := journals.find(log):
+                waiting.append((log, *known))
                 before += 1
             else:
                 ahead.append(before)
@@ -150,7 +150,9 @@ def _reuse_or_convert(
                 yield log
 
     def reuse(count: int) -> Iterator[Done]:
-        for log, frame in (waiting.popleft() for _ in range(count)):
+        for _ in range(count):
+            log, frame, seen = waiting.popleft()
+            journals.writer.seen[log.display_path] = seen
             outcome = journals.get(frame, partial(converter.is_current, log))
             if outcome is None:  # a damaged outcome is converted again
                 outcome = attempt(converter, journals.writer, log)[0]
