@@ -151,35 +151,31 @@ class FileReplies:
 
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """Combine the metadata in the lines of a reply."""
-        bodies = [row.value["message"] for row in turn.rows]
         usage: Object = {}
         most = -1
-        for body in bodies:  # each line repeats the usage at its time; the largest usage is final
+        model = ident = stop_reason = ""
+        for row in turn.rows:
+            body = row.value["message"]
+            model = model or string(body, "model")
+            ident = ident or string(body, "id")
+            stop_reason = string(body, "stop_reason") or stop_reason
+            # Each line repeats the usage at its time; the largest usage is final.
             each = members(body.get("usage"))
             if (tokens := count(each.get("output_tokens")) or 0) > most:
                 usage, most = each, tokens
-        stop_reason = _first(bodies[::-1], "stop_reason")
         moments = self.moments(turn.rows[:1])
         finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
             at=index,
             line=turn.rows[0].line,
             time=moments[0][1].at if moments else None,
-            model=_first(bodies, "model"),
+            model=model or None,
             prompt_tokens=total(usage, *_PROMPT),
             completion_tokens=count(usage.get("output_tokens")),
             finish_reason=TRUNCATED if turn.rows[0].message in self._truncated else finished,
-            response_id=_first(bodies, "id"),
+            response_id=ident or None,
             logged_id=string(turn.rows[0].value, "uuid") or None,
         )
-
-
-def _first(bodies: list[Object], name: str) -> str | None:
-    """Return the first non-empty string with a name."""
-    for body in bodies:
-        if value := string(body, name):
-            return value
-    return None
 
 
 _FEW = 8
