@@ -32,8 +32,8 @@ def merge(folders: tuple[str, ...], **values: Any) -> int:
     """Join finished results into a new one, or the shards of one output folder.
 
     Several RESULT folders, written with the same options, are joined into one dataset in --output. With one folder, the
-    shards that convert --shard wrote there become its dataset, identical to that of a run on one machine. Exits as
-    convert does.
+    shards that convert --shard wrote there become its dataset, identical to that of a run on one machine. Exit codes
+    are those of convert.
     """
     from chatsquash.core.platform import collect_less
 
