@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from chatsquash.checks.registry import RULES
+from chatsquash.core.lazy import lazy_compile
 
-_SENTENCE = re.compile(r"[.:] (?=[A-Z`])")
+_SENTENCE = lazy_compile(r"[.:] (?=[A-Z`])")
 _TO_DO = "## What to do"
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.chat import PRIVATE
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Message
 from chatsquash.core.text import quote
 
@@ -24,7 +25,7 @@ _CODES = frozenset({"exit_code", "exitcode", "returncode"})
 _FLAGS = frozenset({"timeout", "missing", "incomplete"})
 _NO_ERROR = frozenset({"", "none", "null"})
 
-_STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
+_STATUS = lazy_compile(r"[45]\d\d|error|failure", re.IGNORECASE)
 """A status that indicates failure: an HTTP status or a word."""
 
 _SHORT = 1 << 16

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core import chat, jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Violation
 from chatsquash.core.text import pluralize, quote
 
-_PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
+_PLAIN = lazy_compile(r"[ !#-;=-\[\]-~]*")
 """Characters that JSON and markup never escape: printable ASCII other than ``"``, ``<`` and ``\\``."""
 
 

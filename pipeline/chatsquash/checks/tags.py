@@ -5,7 +5,6 @@ All functions take linear time: text is split at closing tags, and each piece is
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +12,12 @@ from typing import Any
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.core import chat, jsonio
 from chatsquash.core.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Message
 
 TAGS = (CALL_OPEN, CALL_CLOSE, RESULT_OPEN, RESULT_CLOSE)
-CALL_TAG = re.compile(r"</?tool_call>")
-RESULT_START = re.compile(r'<tool_result tool_call_id="([^"<]*)">')
+CALL_TAG = lazy_compile(r"</?tool_call>")
+RESULT_START = lazy_compile(r'<tool_result tool_call_id="([^"<]*)">')
 
 
 @check("error", kind="inlined")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import sys
 from functools import cached_property
@@ -169,7 +168,9 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the typed command; if it is a path, the error suggests ``convert``."""
         if args[0] not in COMMANDS and Path(args[0]).exists():
-            ctx.fail(f"{args[0]!r} is not a command. To convert it: chatsquash convert {shlex.quote(args[0])}")
+            from shlex import quote  # which only an error needs
+
+            ctx.fail(f"{args[0]!r} is not a command. To convert it: chatsquash convert {quote(args[0])}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -6,19 +6,24 @@ in the frame, so that they never pass through another process.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator
 from errno import EIO
 from itertools import accumulate
 from struct import Struct
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import LinePlace, Outcome
+
+if TYPE_CHECKING:
+    import pickle
+else:
+    pickle = LazyModule("pickle")
 
 T = TypeVar("T")
 _MANY = 1000
@@ -113,4 +118,4 @@ class Spool:
         self._file.seek(0)
         while sizes := self._file.read(_SIZES.size):
             log, outcome = map(self._file.read, _SIZES.unpack(sizes))
-            yield pickle.loads(log), unpack(outcome, Outcome)  # noqa: S301 - only this process can write the file
+            yield pickle.loads(log), unpack(outcome, Outcome)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from chatsquash.core import platform
+from chatsquash.core.lazy import lazy_compile
 
 MOST = 2_000_000_000
 """The default memory limit for one parsed value, in bytes."""
@@ -14,7 +13,7 @@ _LIST, _NON_EMPTY_LIST, _OBJECT, _NON_EMPTY_OBJECT = 72, 32, 76, 128
 _SCALAR, _KEY, _TEXT, _ROUNDED = 40, 40, 64, 450
 """Bytes per value in CPython 3.11 to 3.14, including its slot in the enclosing list or object, rounded up."""
 _WINDOW = 1 << 18
-_LONG_NUMBER = re.compile(rb"[-+.0-9Ee]{17,}")
+_LONG_NUMBER = lazy_compile(rb"[-+.0-9Ee]{17,}")
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 """The UTF-8 bytes that continue a character."""
 _SPARE = 4

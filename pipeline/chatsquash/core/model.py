@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 from msgspec import Struct
 
 from chatsquash.core.blocks import Native, Turn
+from chatsquash.core.lazy import lazy_compile
 
 Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
@@ -21,7 +22,7 @@ Severity = Literal["error", "warning", "info"]
 
 OURS = ".chatsquash"
 """The name of the journal folder, which marks its parent as an output folder."""
-STAGING_FOLDER = re.compile(rf"{re.escape(OURS)}-[0-9a-f]{{16}}")
+STAGING_FOLDER = lazy_compile(rf"{re.escape(OURS)}-[0-9a-f]{{16}}")
 """The names of folders in which translations stage their files."""
 
 

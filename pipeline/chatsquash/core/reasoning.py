@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from chatsquash.core.chat import part_text
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Message
 
 MEMBER = "reasoning_content"
@@ -21,7 +21,7 @@ OPEN, CLOSE = "<think>", "</think>"
 """The tags around reasoning within text."""
 
 _CLOSING_LINE = f"\n{CLOSE}"
-_SPACE = re.compile(r"\s*")
+_SPACE = lazy_compile(r"\s*")
 
 _TEXT_MEMBERS = ("text", "content", "summary", "thinking", "reasoning")
 """The members of a block that may contain its text, in order of precedence."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, date, datetime
 from decimal import Decimal, DecimalException
 from functools import lru_cache
@@ -10,11 +9,12 @@ from functools import lru_cache
 from msgspec import Struct
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the epoch for times without an offset
-_FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
+_FINER = lazy_compile(r"[.,]\d{6}(\d{1,3})")
 """The digits of a fraction, down to nanoseconds, that ``fromisoformat`` ignores."""
 _USUAL = len("2026-01-05T08:00:00.000Z")
 FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9

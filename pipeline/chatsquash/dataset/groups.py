@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from hashlib import sha256
 
@@ -36,7 +35,11 @@ def _without_count(stem: str) -> str:
 
 def sanitise(label: str) -> str:
     """Return a label as a file name valid on any system: no separators, device names or leading dots, 120 bytes."""
-    name = _UNSAFE.sub("_", unicodedata.normalize("NFC", label)).lstrip(".")
+    if not label.isascii():
+        from unicodedata import normalize  # most labels are dates
+
+        label = normalize("NFC", label)
+    name = _UNSAFE.sub("_", label).lstrip(".")
     if not name or _RESERVED.match(name):
         name = f"_{name}"
     if len(name.encode()) > _MAX_BYTES:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from chatsquash.core.lazy import lazy_compile
 
 
 class Terms(NamedTuple):
@@ -91,7 +92,7 @@ FAMILIES = (
 )
 
 
-_NO_WORD = re.compile(r"[^a-z0-9]+")
+_NO_WORD = lazy_compile(r"[^a-z0-9]+")
 
 
 def terms_of(model: str) -> list[Terms]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, TypeVar
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
 from chatsquash.core.text import json_type
 
@@ -15,7 +15,7 @@ _MOST = 1 << 36
 """The limit for plausible token counts; their sums over a session still fit into 64 bits."""
 kind = json_type
 """Describe the type of a value in words."""
-_PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
+_PLAIN_NAME = lazy_compile(r"[0-9A-Za-z_-]{1,100}")
 
 
 def compact(value: Json) -> str:

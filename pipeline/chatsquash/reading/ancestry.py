@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.formats.agents import opencode
 from chatsquash.formats.ancestry import Ancestry, of_objects
 from chatsquash.reading import envelopes, sidecars
 from chatsquash.sources.beginnings import complete, read
 from chatsquash.sources.open import open_file, raw
+
+if TYPE_CHECKING:
+    from chatsquash.formats.agents import opencode
+else:
+    opencode = LazyModule("chatsquash.formats.agents.opencode")
 
 _GLANCES = (1 << 15, 1 << 20)
 """The numbers of bytes in which the first message is searched; the second one is used only if the first fails."""

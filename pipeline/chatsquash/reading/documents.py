@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec import Struct
 
 from chatsquash import formats
-from chatsquash.core.model import Conversation, Entry, Json, LogHead, Origin, RejectedLine, Violation
+from chatsquash.core.model import Conversation, Json, LogHead, Origin, RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
 from chatsquash.formats import bodies, documents
@@ -148,13 +148,3 @@ def first_line(origin: Origin) -> int | None:
     """Return the first known line number of a conversation."""
     known = [*origin.lines, *(reply.line for reply in origin.replies)]
     return next((line for line in known if line is not None), None)
-
-
-def line_of(entry: Entry, violation: Violation) -> int:
-    """Return the line of the message that a violation refers to, or else the line of the entry."""
-    message = violation.at if violation.log_index is None else violation.log_index
-    if message is None or entry.origin is None:
-        return entry.line
-    lines, replies = entry.origin.lines, entry.origin.replies
-    line = lines[message] if message < len(lines) else None
-    return line or next((reply.line for reply in replies if reply.at == message and reply.line), entry.line)

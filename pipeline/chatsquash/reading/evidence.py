@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
 from chatsquash.core import footprint, jsonio
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Json, LogHead
 from chatsquash.formats import (
     PLAIN,
@@ -23,13 +24,17 @@ from chatsquash.formats import (
 from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
-from chatsquash.reading.appearance import of_lines
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import Exchange, LineError, exchange_of, has_foreign_members, is_blank, raw_members
 from chatsquash.reading.members import NOTHING, PARSE_ERRORS
 from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.lines import LONGEST
+
+if TYPE_CHECKING:
+    from chatsquash.reading import appearance
+else:
+    appearance = LazyModule("chatsquash.reading.appearance")
 
 _RESPONSE_RANK = 4
 """The highest rank that evidence in a response can have; lower ranks are stronger."""
@@ -143,8 +148,8 @@ def describe(head: LogHead, file: BinaryIO, memory: int) -> LogHead:
     lines = _first_lines(file, beginning(file, _GLANCE), memory)
     if any(_is_non_exchange(line, envelopes.recognise(line)) for line in lines):
         return head
-    appearance = of_lines(lines, list(map(_value, lines)))
-    return head._replace(why=appearance) if appearance else head
+    shown = appearance.of_lines(lines, list(map(_value, lines)))
+    return head._replace(why=shown) if shown else head
 
 
 def _head(shape: Shape, why: str) -> LogHead:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cache, partial
 from typing import Any
 
@@ -12,6 +11,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format
@@ -19,11 +19,11 @@ from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.formats.providers.openai_chat.response import FIELDS, has_service_fields
 from chatsquash.reading import usage
 
-_LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines also splits at other characters, which may occur in the text
-_GAP = re.compile(r"[\s,]*")
-_CODE = re.compile(rb"\d{3}(?!\d)")
-_STARTS = re.compile(r"\s*(data:|event:|id:|retry:|:|\{)")
-_FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
+_LINE = lazy_compile(r"\r\n|\n|\r")  # str.splitlines also splits at other characters, which may occur in the text
+_GAP = lazy_compile(r"[\s,]*")
+_CODE = lazy_compile(rb"\d{3}(?!\d)")
+_STARTS = lazy_compile(r"\s*(data:|event:|id:|retry:|:|\{)")
+_FIELD = lazy_compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
 _DONE = "[DONE]"
 _RAW, _BODY = "body_raw", "body"
 REQUESTED_MODEL = "model"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-_space = re.compile(r"[ \t\n\r]*")
+from chatsquash.core.lazy import lazy_compile
+
+_space = lazy_compile(r"[ \t\n\r]*")
 # Skipped values are not checked, so numbers of any size are accepted.
 _scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 

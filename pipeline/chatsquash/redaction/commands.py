@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction.rules import Rule, words
 
 _REACH = 200
@@ -13,7 +13,7 @@ _NEARBY = 16
 """The number of characters before a flag that contain most of the commands without passwords."""
 _BEFORE = frozenset(" \t\n\"'")
 """The characters before a flag, including those in argument lists."""
-_PIECE = re.compile(r"[\w.@:=+-]+|[|;&\"']")
+_PIECE = lazy_compile(r"[\w.@:=+-]+|[|;&\"']")
 """A word of a command, a separator or a quote."""
 _VALUED = frozenset(("-u", "-U", "-h", "-H", "-D", "-d", "-n", "-a", "--user", "--username", "--host", "--name"))
 """Flags whose values may equal the name of a command: ``-u mysql``."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 
 from chatsquash.core.errors import UsageError
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction.hits import Finder, Hit
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
+_NAME = lazy_compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 # Patterns are applied to each text separately, so no match spans two.
 _BETWEEN = "\n\0\n"
 """The separator of joined texts."""

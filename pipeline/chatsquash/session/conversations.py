@@ -19,11 +19,11 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import AddedRun, Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.reading.documents import line_of
 from chatsquash.records import presets
 from chatsquash.session.log_findings import (
     SessionCoverage,
     find_unrelated,
+    line_of,
     loss_findings,
     options_keeping,
     with_side_requests,

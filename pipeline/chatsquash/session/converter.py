@@ -14,7 +14,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import coverage, reading
-from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
@@ -42,6 +41,7 @@ from chatsquash.session.log_findings import (
     convert_grown,
     cut_rejection,
     in_files,
+    line_of,
     log_rejection,
     logger_cuts,
     split_findings,
@@ -68,11 +68,8 @@ from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
-    from chatsquash.reading import documents
     from chatsquash.reading.documents import LogDocument
     from chatsquash.session.samples import Make, Reread
-else:
-    documents = LazyModule("chatsquash.reading.documents")
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
 """The records of a session or the reason for its rejection, findings, and the coverage of the session."""
@@ -310,7 +307,7 @@ class Converter:
                 return Rejection(rejection)
             assert snapshot
             record, more = make(snapshot, marks)
-            findings.extend([(documents.line_of(snapshot.entry, each), each) for each in more])
+            findings.extend([(line_of(snapshot.entry, each), each) for each in more])
             return record
 
         def reread_lines(lines: set[int]) -> Iterator[Entry]:

@@ -15,8 +15,9 @@ from chatsquash.checks import reading
 from chatsquash.checks.coverage import NEVER
 from chatsquash.core import chat, jsonio, mcp
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.log import Log
-from chatsquash.core.model import Finding, LogHead, Message, Violation
+from chatsquash.core.model import Entry, Finding, LogHead, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Outcome, Record, Rejection, Relative, SessionFindings
 from chatsquash.core.text import printable
@@ -35,7 +36,7 @@ _MARKS = ("[truncated]", "[TRUNCATED]", "(truncated)", "<truncated>")
 _CODE = "truncated-by-logger"
 _WITH_LINES = ("role-sequence", "short-tail", "session-id-mismatch", "timestamp-order", "tool-conflict")
 """The codes of findings whose text refers to other lines."""
-_LINE = re.compile(r"\bline ([\d,]+)")
+_LINE = lazy_compile(r"\bline ([\d,]+)")
 
 
 def logger_cuts(session: Session) -> Iterator[LineFinding]:
@@ -282,3 +283,13 @@ def convert_grown(
         return [], record.why, findings, SessionCoverage(coverage.without_record("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
     return [record], None, findings, SessionCoverage(coverage, [], loss_findings(coverage, line))
+
+
+def line_of(entry: Entry, violation: Violation) -> int:
+    """Return the line of the message that a violation refers to, or else the line of the entry."""
+    message = violation.at if violation.log_index is None else violation.log_index
+    if message is None or entry.origin is None:
+        return entry.line
+    lines, replies = entry.origin.lines, entry.origin.replies
+    line = lines[message] if message < len(lines) else None
+    return line or next((reply.line for reply in replies if reply.at == message and reply.line), entry.line)

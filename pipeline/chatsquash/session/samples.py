@@ -16,8 +16,8 @@ from chatsquash.core.accounting import model_of
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Record, Rejection
-from chatsquash.reading.documents import line_of
 from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_sample, reply_marks
+from chatsquash.session.log_findings import line_of
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import place_replies
 from chatsquash.trees.canonical import Canon

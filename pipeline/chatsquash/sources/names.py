@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import glob
 import re
 from datetime import date
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.lazy import lazy_compile
+from chatsquash.core.lazy import LazyModule, lazy_compile
 from chatsquash.sources.compression import KINDS, uncompressed
+
+if TYPE_CHECKING:
+    import glob
+else:
+    glob = LazyModule("glob")
 
 LOGS = (".jsonl", ".ndjson")
 """The suffixes of logs, which are always read."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from chatsquash.core import chat
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Message
 
 SET = "goose"
 PLACE = 1
 OPENS = "<"
 ROLES = ("user",)
-_OPEN = re.compile(r"\s*<info-msg>")
+_OPEN = lazy_compile(r"\s*<info-msg>")
 _CLOSE = "</info-msg>"
 
 

@@ -6,16 +6,17 @@ import re
 from functools import lru_cache
 
 from chatsquash.core import chat
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Message
 
 SET = "goose"
 PLACE = 2
 ROLES = ("system",)
 SYSTEM_PROMPT = "You are a general-purpose AI agent"
-_GOOSE = re.compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNORECASE)
+_GOOSE = lazy_compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNORECASE)
 # Every Goose prompt contains this. A pattern that begins with a literal character is matched many times as fast as
 # others, so this one is searched for first.
-_PURPOSE = re.compile("-[Pp][Uu][Rr][Pp][Oo]")
+_PURPOSE = lazy_compile("-[Pp][Uu][Rr][Pp][Oo]")
 _BEFORE = len("general")
 _SMALL = 1 << 16
 """Prompts of at most this many characters are cached."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from chatsquash.core import chat
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Message, Response
 
 SET = "goose"
 PLACE = 4
-_SYSTEM = re.compile(r"\s*Reply with only a description in four words or less")
-_USER = re.compile(r"\s*Here are the first few user messages:")
+_SYSTEM = lazy_compile(r"\s*Reply with only a description in four words or less")
+_USER = lazy_compile(r"\s*Here are the first few user messages:")
 _WORDS = range(1, 7)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.registry import Item, Room, items
 from chatsquash.sources.arrays import Readable
 from chatsquash.sources.compression import uncompressed
@@ -60,7 +61,7 @@ def recognise(head: bytes) -> Unfolding | None:
     return None
 
 
-_BEGINS_LINE = re.compile(r"^BEGINS = (rb.+)$", re.MULTILINE)
+_BEGINS_LINE = lazy_compile(r"^BEGINS = (rb.+)$", re.MULTILINE)
 
 
 @cache
@@ -78,7 +79,7 @@ def _begins(item: Item) -> bytes:
     return bytes(literal_eval(line[1]))
 
 
-_CAPTURED = re.compile(rb'"(?:startedDateTime|queryString|httpVersion|redirectURL)"|(?:client|server)_conn\b')
+_CAPTURED = lazy_compile(rb'"(?:startedDateTime|queryString|httpVersion|redirectURL)"|(?:client|server)_conn\b')
 """Keys in HTTP captures that never occur in logs."""
 _AROUND = (b'"log"', b'"creator"', b'"entries"', b'"pages"', b'"browser"')
 
