@@ -150,7 +150,7 @@ def test_another_version_of_a_package_converts_everything_again(install, chatsqu
 )
 def test_a_package_that_cannot_be_used_is_an_error_that_names_it(install, chatsquash, text, name, error):
     install("owl-logs", text, name)
-    assert f"error: the format {name!r} of the package owl-logs 1.0 {error}\n" in chatsquash("formats", code=2)
+    assert f"error: the format {name!r} from the package owl-logs 1.0 {error}\n" in chatsquash("formats", code=2)
 
 
 def test_two_packages_with_formats_of_one_name_are_an_error(install, chatsquash):

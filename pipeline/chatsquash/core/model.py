@@ -91,7 +91,7 @@ class Response(Struct, frozen=True, gc=False):
     model: str | None = None
     """The model given in the response."""
     id: str | None = None
-    """The id of the response; empty without an id, ``None`` if it was not read."""
+    """The id of the response; empty if it has none, ``None`` if it was not read."""
     body: Json = None
     """The parsed response, if later requests may refer to it."""
     raw: bytes = b""
@@ -354,7 +354,7 @@ class LogHead(NamedTuple):
     """The format; ``None`` if none was recognized."""
     envelope: str
     why: str
-    """The evidence for the format, or a description of the actual content; empty without evidence."""
+    """The evidence for the format, or a description of the actual content; empty if there is no evidence."""
     conflict: bool = False
     """Whether the lines contradict each other, so that the log cannot be read."""
     version: str | None = None

@@ -80,7 +80,7 @@ class Likeness(Struct, frozen=True, array_like=True):
     sketch: bytes = b""
     """The sketch of its words; see ``records.sketch``."""
     prompt: bytes = b""
-    """A digest of the first user message, ignoring case, digits and white space; empty without such a message."""
+    """A digest of the first user message, ignoring case, digits and white space; empty if there is no such message."""
 
 
 LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
@@ -162,7 +162,7 @@ class Record(Struct, frozen=True, array_like=True):
     size: int = 0
     """The size of that entry's line in bytes; 0 for the default record."""
     unflagged: bytes = b""
-    """A digest of the line without its flags, because equal records may have different flags; empty without flags."""
+    """A digest of the line without its flags, because equal records may have different flags; empty if it has none."""
     marks: list[Mark] = []
     """The marks of its assistant messages, until they are matched with replies."""
     addresses: int = 0
@@ -198,7 +198,7 @@ class Record(Struct, frozen=True, array_like=True):
 
 
 class PreferencePair(NamedTuple):
-    """Two replies to one request, of which one is preferred."""
+    """Two replies to the same request, one of which is preferred."""
 
     kind: str
     """The evidence of the preference."""

@@ -21,7 +21,7 @@ class Plugin(NamedTuple):
     """The name and version of the package: ``acme-logs 1.2``."""
 
     def __str__(self) -> str:
-        return f"the format {self.name!r} of the package {self.package}"
+        return f"the format {self.name!r} from the package {self.package}"
 
 
 @cache

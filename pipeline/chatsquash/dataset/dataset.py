@@ -114,7 +114,7 @@ class Dataset:
         return record_files
 
     def shares(self) -> dict[str, tuple[int, float]]:
-        """Return the number of records and the requested share of each split; empty without ``--split``."""
+        """Return the number of records and the requested share of each split; empty unless ``--split`` is used."""
         if self._options.split is None:
             return {}
         return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}

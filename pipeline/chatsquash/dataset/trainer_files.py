@@ -282,7 +282,7 @@ def _fireworks(training: Training) -> dict[str, str]:
 
 
 def _upload_and_train(training: Training, upload: str, job: str, argument: str) -> dict[str, str]:
-    """Return a script that uploads the records, joined to one file, and a script that starts the training."""
+    """Return a script that uploads the records, joined into one file, and a script that starts the training."""
     # Two scripts, because the service chooses the name of the uploaded file, which the training job needs.
     begin = '#!/bin/sh\n{}cd "$(dirname "$0")" || exit\n'
     file, join = training.files[0], ""

@@ -14,7 +14,7 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 
 
 def members(raw: bytes) -> dict[str, bytes]:
-    """Return the raw members of a JSON object; of equal keys, the last one counts."""
+    """Return the raw members of a JSON object; if a key is repeated, the last one counts."""
     text = raw.decode("latin-1")  # one character per byte; the syntax of JSON is ASCII, so it is not affected
     return {key: text[start:stop].encode("latin-1") for key, start, stop in _walk(text, "{")}
 

@@ -48,7 +48,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
     kind: str
     """The kind in the placeholder, if the shape identifies the value."""
     literals: tuple[str, ...]
-    """The words of which one must be near; built-in shapes start with one, unless ``anywhere`` is set."""
+    """The words, one of which must be near; built-in shapes start with one, unless ``anywhere`` is set."""
     shape: str
     """A pattern; its first group named ``secret...`` or ``bare`` is the value, otherwise the entire match."""
     entropy: float = 0.0

@@ -35,7 +35,7 @@ class RecordView(NamedTuple):
     row: DatasetRow
     record: StoredRecord
     facts: dict[str, Any]
-    """The row of the session table; empty without a table."""
+    """The row of the session table; empty if there is no table."""
     others: list[str]
     """The places of the session's other records."""
 

@@ -63,7 +63,7 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
 
     @property
     def ends(self) -> tuple[int, int, int]:
-        """A sort key for the end of a conversation; of conversations that end together, the first one ranks highest."""
+        """A sort key for the end of a conversation; if several end together, the first one ranks highest."""
         last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)
         return last.time or self.origin.ended_at or 0, last.line or 0, -self.number
 

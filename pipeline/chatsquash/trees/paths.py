@@ -152,7 +152,7 @@ def end_loops(paths: list[P]) -> None:
 
 
 def longest_chain(paths: list[P]) -> list[P]:
-    """Return the chain of main and compacted conversations with the most replies; of equal chains, the latest."""
+    """Return the chain of main and compacted conversations with the most replies; in a tie, the latest."""
     earlier = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}
     chains = [chain for path in paths if id(path) not in earlier and (chain := path.chain())]
     return max(chains, key=lambda chain: (sum(path.length for path in chain), chain[0].ends), default=[])

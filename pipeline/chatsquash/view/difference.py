@@ -25,7 +25,7 @@ class DiffStep(NamedTuple):
 
     kind: Literal["kept", "added", "removed", "changed"]
     begin: int
-    """The index of the first message in the later request; of removed messages, in the earlier one."""
+    """The index of the first message in the later request, or for removed messages, in the earlier one."""
     before: list[Message]
     now: list[Message]
 

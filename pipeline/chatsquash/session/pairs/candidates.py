@@ -96,7 +96,7 @@ def _answer(reply: Reply) -> LoggedAnswer:
 
 
 def _sampled_again(replies: list[Reply], all_replies: list[Reply]) -> Iterator[_ReplyPair]:
-    """Yield pairs of replies to the same request of which one was continued last."""
+    """Yield pairs of replies to the same request, one of which was continued last."""
     # The last reply that continues each reply.
     ends = {reply.number: reply.number for reply in all_replies}
     for reply in reversed(all_replies):

@@ -28,7 +28,7 @@ from chatsquash.view.pages.texts import PageTexts, in_red, secrets_in
 from chatsquash.view.watching import OUTCOMES, EntryRow, LoggedRequest, MessageRow
 
 _TEXT = 4_000
-"""Bytes shown of a text of a request."""
+"""Maximum number of bytes shown of a text in a request."""
 ENTRIES = 300
 """Entries per page."""
 _MOST = 3_000_000

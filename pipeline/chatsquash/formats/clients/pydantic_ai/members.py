@@ -18,7 +18,7 @@ PROVIDER = "pydantic_ai"
 MESSAGE = "message."
 """The prefix for native members of a message, which are stored in its first turn."""
 PART = "part"
-"""The native member for a part that models see in another wording."""
+"""The native member for a part that models see with different wording."""
 _USUAL = {"force_download": False, "outcome": "success", "scope": "conversation", "state": "complete"}
 _COMMON_MEMBERS = (
     ("openai", "id", "id"),
