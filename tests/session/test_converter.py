@@ -4,12 +4,12 @@ import io
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given
+from msgspec.structs import replace
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
