@@ -20,6 +20,8 @@ _SPACE = b" \t\r\n"
 _NONE = object()
 _PARTIAL_CHARACTER = lazy_compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
 """An escape sequence or a UTF-8 character that may be truncated."""
+_LONGEST_ESCAPE = len(rb"\u00e")
+"""The length of the longest truncated escape sequence."""
 
 
 def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
@@ -153,5 +155,7 @@ def _close(data: bytes) -> bytes:
     if is_string and closing_brackets[-1:] == [b"}"] and not before.endswith(b":"):  # a name without its value
         return before.removesuffix(b",") + closing
     if is_string and not is_terminated:
-        return _PARTIAL_CHARACTER.sub(rb"\1", data[:stop]) + b'"' + closing
+        text = data[:stop]
+        end = len(text[:-_LONGEST_ESCAPE].rstrip(b"\\"))  # the pattern would be tried at each byte
+        return text[:end] + _PARTIAL_CHARACTER.sub(rb"\1", text[end:]) + b'"' + closing
     return data[:stop] + closing
