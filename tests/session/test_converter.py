@@ -291,7 +291,7 @@ ROWS = [
     Row("shape-changed", "a modifier of the specified record", [line(A, C)], [("shape-changed", "info", 1)], "joined to the preceding one 1", Options(anonymize=False, merge_consecutive=True)),
     Row("shape-changed", "at the line of the entry that becomes the record", [line(A), line(A, C, second=1), line(A, second=2)], [("short-tail", "warning", 2), ("shape-changed", "info", 2)], "joined to the preceding one 1", Options(anonymize=False, merge_consecutive=True)),
     Row("float-rounded", "a number that comes back", [line(A, tools=[tool(parameters={"properties": {}, "maximum": 0.5})])], [], "", HF),
-    Row("float-rounded", "one that does not", [line(A, tools=[tool(parameters={"properties": {}, "maximum": 0.7})])], [("float-rounded", "warning", 1)], "on loading: 0.7", HF),
+    Row("float-rounded", "one that does not", [line(A, tools=[tool(parameters={"properties": {}, "maximum": 0.7})])], [("float-rounded", "warning", 1)], "when loading: 0.7", HF),
     Row("float-rounded", "in the text of arguments it stays", [line(A, assistant("", call(arguments='{"q": 0.7}')), result(), tools=[tool()])], [], "", Options(anonymize=False, preset="openai")),
     # Whole sessions
     Row("empty-session", "one entry is enough", [line()]),
