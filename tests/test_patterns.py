@@ -10,14 +10,17 @@ from functools import cache
 
 import pytest
 
+from chatsquash.core.registry import items
 from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.reading import replies
 from chatsquash.records.presets import text
 from chatsquash.redaction import addresses, encodings, ips, joints, lists, names, phones, rules, secrets, userinfo
+from chatsquash.redaction import shapes as shapes_of_rules
 from chatsquash.session import ending, private_texts
 from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.sources import compression as compressed
+from chatsquash.sources import unfold
 from chatsquash.storage.stores import _HOSTS
 from chatsquash.storage.stores.objects import _WHY
 from tests.conftest import cases
@@ -39,6 +42,7 @@ FORMS = [*held([encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN,
 IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
 PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
 SECRETS = secrets.Secrets()
+WORDS = [*SECRETS._rules_by_word]
 WORDS_OF_USERS = [*held([ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH])]
 RUNNING = {
     (
@@ -66,10 +70,8 @@ RUNNING = {
     ("chatsquash.redaction.lists", "quote"): [("split", pattern) for pattern in lists._JSON_QUOTES],
     ("chatsquash.redaction.rules", "self.full_shape"): PACK,
     ("chatsquash.redaction.shapes", "f\"{pivot}{gate}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
-        ("finditer", pattern) for pattern, _ in SECRETS._words._pivots
-    ],
-    ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, by_length)) or '(?!)').encode()"): [
-        (method, SECRETS._words._at_once) for method in ("search", "finditer")
+        ("finditer", shapes_of_rules._around(pivot, [word for word in WORDS if pivot in word])[0])
+        for pivot in shapes_of_rules._PIVOTS
     ],
     ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, with_space)) or '(?!)').encode()"): [("search", SECRETS._words._any)],
     ("chatsquash.redaction.secrets", "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()"): [("finditer", SECRETS._telling)],
@@ -78,6 +80,9 @@ RUNNING = {
         ("finditer", re.compile(userinfo._USERINFO)),
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
         ("fullmatch", re.compile(userinfo._NOT_A_PASSWORD)),
+    ],
+    ("chatsquash.sources.unfold", "_begins(item)"): [
+        ("match", re.compile(unfold._begins(item))) for item in items(unfold.__path__)
     ],
     ("chatsquash.session.private_texts", "pattern"): [("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS],
 }  # fmt: skip
