@@ -49,19 +49,19 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
         raise UsageError(f"{code_text}: unknown finding code; {suggestion(code, known, advice)}")
 
 
-def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
-    """Yield the violations in a record of the rules of some kinds."""
+def examine(view: View, *kinds: Kind, skipped: frozenset[str] = frozenset()) -> Iterator[Violation]:
+    """Yield the violations in a record of the rules of some kinds, except the rules whose codes are ``skipped``."""
     features = [FEATURES[kind](view) for kind in kinds if kind in FEATURES]
     has = [name for each in features for name, is_there in each.items() if is_there]
-    for rule in _rules_for(kinds, tuple(has)):
+    for rule in _rules_for(kinds, tuple(has), skipped):
         for fact in rule.function(view):
             yield rule.violation(fact)
 
 
 @cache
-def _rules_for(kinds: tuple[Kind, ...], has: tuple[Feature, ...]) -> list[Rule]:
+def _rules_for(kinds: tuple[Kind, ...], has: tuple[Feature, ...], skipped: frozenset[str]) -> list[Rule]:
     """Return the rules of some kinds that apply to a record with these features, in order."""
-    known = [rule for rule in rules().values() if rule.kind in kinds]
+    known = [rule for rule in rules().values() if rule.kind in kinds and rule.code not in skipped]
     return [rule for rule in known if not rule.features or not set(has).isdisjoint(rule.features)]
 
 

@@ -35,11 +35,10 @@ def check_conversation(
     Findings about missing definitions are skipped if the log's format never contains any. Plain logs are also searched
     for vendor extensions.
     """
-    skipped = OF_TOOLS if format_without_tools(conversation) else ()
+    skipped = OF_TOOLS if format_without_tools(conversation) else frozenset()
     kinds: tuple[Kind, ...] = ("record", "native", "arguments") if checks_arguments else ("record", "native")
-    for finding in (*check_definitions(view.tools), *examine(view, *kinds)):
-        if finding.code not in skipped:
-            yield finding
+    yield from check_definitions(view.tools)
+    yield from examine(view, *kinds, skipped=skipped)
     if conversation.source == PLAIN and not _is_ordinary(view):
         ignored = () if keeps_reasoning else MEMBERS
         forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in ignored]
