@@ -4,7 +4,6 @@ import io
 import json
 import math
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 from unittest import mock
@@ -12,6 +11,7 @@ from unittest import mock
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from chatsquash.core.edits import replay
 from chatsquash.core.jsonio import leaves
@@ -148,7 +148,7 @@ def test_a_log_that_only_grows_is_parsed_once_and_its_turns_are_loaded_once(name
     data, needed = format_logs.growing(name, 40, write)
     form, effort = formats()[name], Effort()
     load = mock.Mock(wraps=form.load)
-    counting = replace(form, load=load)
+    counting = structs.replace(form, load=load)
     with mock.patch("chatsquash.reading.entries.get_format", return_value=counting):
         found, _ = read(data, Shape.of(name, envelope), effort)
     request = json.loads(data.split(b"\n")[-2])["request"]

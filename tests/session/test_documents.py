@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from msgspec import structs
 from xxhash import xxh3_128
 
 from chatsquash import Options, convert, convert_session
@@ -578,7 +579,7 @@ def parses(monkeypatch):
             counts["conversations"] += 1
             return real(objects)
 
-        counting[name] = replace(named(name), conversations=counted)
+        counting[name] = structs.replace(named(name), conversations=counted)
     monkeypatch.setattr(documents, "get_format", lambda name: counting.get(name) or named(name))
     parsed = contents.parse
 
