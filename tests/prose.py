@@ -63,7 +63,7 @@ PATTERNS = {
     "lie": _pattern(r"\b(?:lies?|lying|lay)\b", "is, is located"),
     "leave out": _pattern(r"\b(?:leaves?|left|leaving)(?: \w+)? out\b", "skip, exclude, omit"),
     "is none": _pattern(
-        r"(?<!there )\b(?:is|are|was|were) none\b(?! of)|\b(?:with|gives?|for|but|by) none\b(?! of)|\bnone to\b"
+        r"(?<!there )(?<!if it )\b(?:is|are|was|were|has|have|had|with|gives?|for|but|by) none\b(?! of)|\bnone to\b"
         r"|(?<!there )\b(?:is|are|was|were) no (?!longer|more\b|less|need|different|better|worse|way|match|such)\w+",
         "is not a, is not, has no",
     ),

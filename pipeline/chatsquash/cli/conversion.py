@@ -29,7 +29,7 @@ output_option = option(
     metavar="DIR",
     help="Folder or URL for records and reports.",
 )
-single_file = option("--single-file", is_flag=True, help="Write one file, as with --group-by none.")
+single_file = option("--single-file", is_flag=True, help="Write a single file (same as --group-by none).")
 DECIDING = (
     *("cleaning", "sessions", "sampling", "shape", "supplied", "reading"),
     *("addresses", "privacy", "checks", "grouping"),

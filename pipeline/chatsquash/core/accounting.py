@@ -144,7 +144,7 @@ def of_entry(entry: Entry) -> LoggedUsage:
 
 
 def of_reply(reply: Response) -> LoggedUsage:
-    """Return the usage reported by a response; the model is that of the request if the response has none."""
+    """Return the usage reported by a response; the model is that of the request if the response has no model."""
     return LoggedUsage(model_of(reply), *reply.tokens)
 
 

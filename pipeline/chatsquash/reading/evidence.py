@@ -148,8 +148,8 @@ def describe(head: LogHead, file: BinaryIO, memory: int) -> LogHead:
     lines = _first_lines(file, beginning(file, _GLANCE), memory)
     if any(_is_non_exchange(line, envelopes.recognise(line)) for line in lines):
         return head
-    shown = appearance.of_lines(lines, list(map(_value, lines)))
-    return head._replace(why=shown) if shown else head
+    fitting = appearance.of_lines(lines, list(map(_value, lines)))
+    return head._replace(why=fitting) if fitting else head
 
 
 def _head(shape: Shape, why: str) -> LogHead:

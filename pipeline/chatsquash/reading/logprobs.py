@@ -18,7 +18,7 @@ def of_raw(raw: bytes) -> bytes:
     The result is an object with ``content`` and ``refusal`` as in OpenAI's format, ``token_ids`` if the server returns
     them, and Gemini's ``logprobsResult``. Values from the chunks of a stream are concatenated.
     """
-    # Most responses have none, and searching the bytes is faster than parsing.
+    # Few responses have log probabilities, and searching the bytes is faster than parsing.
     if b"logprobs" not in raw and b"token_ids" not in raw:
         return b""
     try:

@@ -80,7 +80,7 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
                     yield call_id
 
     def chain(self) -> list[FilePath]:
-        """Return the chain as for any path, but none if a sub-agent or the client began the summarized conversation."""
+        """Return the chain as for any path, or nothing if a sub-agent or the client began the conversation."""
         chain = super().chain()
         root = chain[-1].parent if chain and chain[-1].kind == "compacted" else None
         return [] if root and root.kind in ("subagent", "side") else chain

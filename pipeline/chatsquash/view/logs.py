@@ -140,7 +140,7 @@ class SessionLogs:
         return session_log
 
     def records(self, at: int, session_log: LoggedSession) -> Rows:
-        """Return the rows of the records of a session, by the index of the record; omitted records have none."""
+        """Return the rows of the records of a session, by the index of the record; none for omitted records."""
         rows_by_conversation: dict[str | None, int] = {}
         for each in next(rows for rows in self._namesakes(at) if at in rows):
             rows_by_conversation.setdefault(self._result.session_lines[each].get("conversation"), each)
