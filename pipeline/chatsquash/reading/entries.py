@@ -246,15 +246,14 @@ class _ShapeReader(Struct):
             if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
                 _raise_other(original, other)
             when, loaded_request = moment(exchange.timestamp), loader.load(exchange, request) if loader else None
-            # Tools are last because they are remembered, which must not happen for a rejected line.
-            request_tools = self._tools_of(exchange)
+            request_tools = self._tools_of(exchange)  # last, since they are remembered unless the line is rejected
             if other and request_tools.is_foreign and loader is None:
                 _raise_other(original, other)
         except (RecursionError, ValueError) as problem:
             raise _bad_line(problem) from None
         self.history.remember(request)
-        messages, edits, tools, reply = request.messages, request.edits, request_tools.tools, exchange.reply
-        findings = _losses(exchange, is_hosted=bool(request_tools.hosted))
+        messages, edits, tools = request.messages, request.edits, request_tools.tools
+        reply, findings = exchange.reply, _losses(exchange, is_hosted=bool(request_tools.hosted))
         if loader and loaded_request:
             messages, edits = loaded_request.turns.messages, loaded_request.turns.edits
             tools = bodies.merge_tools(tools, loaded_request.turn_tools)

@@ -40,7 +40,7 @@ from chatsquash.core.accounting import Usage
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Conversation, Entry, LogHead, Mark, Message, SkippedLine, StageResult, Tool, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Rejection
+from chatsquash.core.outcome import Ending, Record, Rejection
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redaction.pseudonyms import Anonymizer
@@ -141,10 +141,17 @@ class Plan(NamedTuple):
             findings = with_logged_positions(findings, logged_messages, conversation.messages)
         if why:
             return Rejection(why), findings
+        result, more = self._encode(conversation, usage, session_ending)
+        return result, [*findings, *more]
+
+    def _encode(
+        self, conversation: Conversation, usage: Usage, session_ending: Ending
+    ) -> tuple[Record | Rejection, list[Violation]]:
+        """Run the record stages over a logged conversation and encode the result."""
         without_tools = format_without_tools(conversation) if self.checks else ""
-        conversation, more = run_stages(self.record_stages, conversation)
+        conversation, findings = run_stages(self.record_stages, conversation)
         line = self.encode(conversation)
-        findings += [*more, *line.findings]
+        findings += line.findings
         if line.data is None:
             assert line.refusal
             return Rejection(line.refusal), findings
