@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from chatsquash.core import footprint, platform
-from chatsquash.core.model import AddedRun, Tool
+from chatsquash.core.model import AddedRun, Response, Tool
 from chatsquash.core.options import Options
-from chatsquash.reading.exchange import Exchange, LineError
+from chatsquash.reading.exchange import LineError
 
 if TYPE_CHECKING:
     from chatsquash.reading.deltas import Request
@@ -72,16 +72,16 @@ class Bounds(NamedTuple):
         # Each level takes at least two bytes, so short definitions cannot be too deep.
         self.check_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
 
-    def check(self, request: Request, exchange: Exchange) -> None:
+    def check(self, request: Request, reply: Response) -> None:
         """Raise ``LineError`` for a line with too many messages or too deep nesting."""
         if len(request.messages) > self.messages:
             observed = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{observed}, more than the {self.messages:,} that are read (--max-messages)")
-        message, turns = exchange.reply.message, exchange.turns
+        message = reply.message
         new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
-        # Each level takes a bracket, so turns with few of them cannot be too deep.
-        if not turns or turns.count(b"{") + turns.count(b"[") > self.nesting:
-            new += [each for run in request.edits if type(run) is AddedRun for each in run.messages]
+        for run in request.edits:
+            if type(run) is AddedRun:
+                new += run.messages
         if new and not _are_within(new, self.nesting):
             raise self.too_deep()
 

@@ -242,7 +242,7 @@ class _ShapeReader(Struct):
         try:
             exchange, request = self.history.read(line)
             self._reject_other_endpoint(exchange, original)
-            self.bounds.check(request, exchange)
+            self.bounds.check(request, exchange.reply)
             if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
                 _raise_other(original, other)
             when, loaded_request = moment(exchange.timestamp), loader.load(exchange, request) if loader else None
