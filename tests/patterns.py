@@ -39,7 +39,7 @@ def modules() -> list[ModuleType]:
 def held(value: Any, depth: int = 3) -> Iterator[re.Pattern[Any]]:
     """The compiled patterns in a value, and in what it holds."""
     if isinstance(value, LazyPattern):
-        yield value.compiled()
+        yield value.compile()
     elif isinstance(value, re.Pattern):
         yield value
     elif depth:
@@ -116,7 +116,7 @@ def _evaluated(node: ast.expr, module: ModuleType) -> Any:
         value = vars(module).get(node.id)
     elif isinstance(node, ast.Attribute) and isinstance(base := _evaluated(node.value, module), ModuleType):
         value = getattr(base, node.attr, None)
-    return value.compiled() if isinstance(value, LazyPattern) else value
+    return value.compile() if isinstance(value, LazyPattern) else value
 
 
 def _given(call: ast.Call, module: ModuleType) -> re.Pattern[Any] | None:

@@ -16,13 +16,13 @@ class LazyPattern:
         self._text, self._flags = text, flags
         self._compiled: re.Pattern[Any] | None = None
 
-    def compiled(self) -> re.Pattern[Any]:
-        """Return the compiled pattern."""
+    def compile(self) -> re.Pattern[Any]:
+        """Compile the pattern on the first call, and return it."""
         self._compiled = self._compiled or re.compile(self._text, self._flags)
         return self._compiled
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self.compiled(), name)
+        value = getattr(self.compile(), name)
         setattr(self, name, value)  # later uses take as long as with a compiled pattern
         return value
 
