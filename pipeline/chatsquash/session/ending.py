@@ -311,7 +311,7 @@ def _typed_text(text: str) -> str:
 
 def judge_text(text: str) -> tuple[LastUser, str]:
     """Classify a message as a reaction to the reply; return *unknown* if it is not English, and the deciding words."""
-    plain = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    plain = text.lower().replace("\u2019", "'")
     is_english = _ENGLISH.search(plain) is not None and _is_mostly_ascii(plain)
     for kind, pattern in _RULES:
         for match in pattern.finditer(plain):

@@ -149,5 +149,5 @@ def _has_failed(result: Message) -> bool:
 def _is_denied(result: Message) -> bool:
     if chat.outcome(result) == "denied":
         return True
-    text = (chat.text(result) or "")[:_RESULT_START].lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    text = (chat.text(result) or "")[:_RESULT_START].lower().replace("\u2019", "'")
     return any(map(text.__contains__, _DENIED))
