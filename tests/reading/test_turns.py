@@ -125,17 +125,17 @@ def test_messages_still_open_behind_the_last_turn_are_added_anew(form):
 def test_a_turn_that_is_none_is_named_by_its_place(form, turns, place):
     with pytest.raises(LineError) as raised:
         request(form, no_turns(form), (AddedRun(turns),), *turns)
-    assert (raised.value.code, str(raised.value)) == ("bad-entry", f"request.turns[{place}] is none")
+    assert (raised.value.code, str(raised.value)) == ("bad-entry", f"request.turns[{place}]: is none")
 
 
 def test_a_bad_turn_behind_kept_ones_is_named_by_its_place(form):
     first = request(form, no_turns(form), (AddedRun((1, 2)),), 1, 2)
-    with pytest.raises(LineError, match=r"^request\.turns\[2\] is none$"):
+    with pytest.raises(LineError, match=r"^request\.turns\[2\]: is none$"):
         request(form, first, (KeptRun(0, 2), AddedRun(("bad",))), 1, 2, "bad")
 
 
 def test_a_system_prompt_that_is_none_is_named(form):
-    with pytest.raises(LineError, match=r"^request\.system is bad$"):
+    with pytest.raises(LineError, match=r"^request\.system: is bad$"):
         request(form, no_turns(form), (), system="bad")
 
 

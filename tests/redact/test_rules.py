@@ -77,7 +77,7 @@ def test_an_own_rule_finds_nothing_that_is_far_from_its_literals():
     ("a kind of small letters", OWN + 'kind = "badge"', "kind must consist of capital letters"),
     ("an unknown check", OWN + 'value = "number"', "value must be one of"),
     ("a reach that is too far", OWN + "reach = 1000000", "reach must be a number"),
-    ("an entropy that is none", OWN + 'entropy = "high"', "entropy is not a number"),
+    ("an entropy that is none", OWN + 'entropy = "high"', "entropy must be a number"),
     ("an unknown member", OWN + 'colour = "red"', "unknown key 'colour'"),
     ("a member that only the pack has", OWN + "anywhere = true", "unknown key 'anywhere'"),
 )

@@ -429,7 +429,7 @@ def test_records_without_weights_that_repeat_replies_are_reported(here):
     put("parent", opening(0), *SHARED)
     put("a-fork", opening(19), *SHARED, *FORK)
     run(replace(WEIGHTS, loss="none"))
-    assert [(each["file"], each["text"][:33]) for each in findings("replies-repeated")] == [
+    assert [(each["file"], each["text"][:32]) for each in findings("replies-repeated")] == [
         ("logs/a-fork.jsonl", "1 reply in more than one record ")
     ]
     run()

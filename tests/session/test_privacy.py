@@ -225,7 +225,7 @@ def test_a_path_with_something_private_is_told_by_a_digest_that_verify_and_later
     assert holding(tmp_path / "out", "corp.com") == []
     (given,) = json.loads((tmp_path / "out/run.json").read_text())["inputs"]
     assert given["path"].endswith(".example/logs/" + given["path"].rpartition("/")[2])
-    assert "replaced: give LOGS" in verify(tmp_path / "out", logs=True).problems[0]
+    assert "replaced: pass LOGS" in verify(tmp_path / "out", logs=True).problems[0]
     done = verify(tmp_path / "out", logs=True, known=KnownLogs([str(logs)], KEY))
     assert (done.logs, done.problems) == (1, [])
     with pytest.raises(UsageError, match="the key is not that of the run"):

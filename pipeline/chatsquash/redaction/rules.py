@@ -158,7 +158,7 @@ def _rule(members: Any, place: str, group: str) -> Rule:
         raise UsageError(f"{place}: unknown key {quote(unknown[0])}; expected one of {', '.join(sorted(known))}")
     name = members.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(f"{place}: name must consist of lower-case letters, digits and hyphens")
+        raise UsageError(f"{place}: name is missing or does not consist of lower-case letters, digits and hyphens")
     members = _with_flags(members) if "flags" in members else members
     _validate(members, f"{place} ({name})")
     value = members.get("value", "shape")
