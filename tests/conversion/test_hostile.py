@@ -242,9 +242,9 @@ FILES = [
     (a_pipe, ["1 special file not read: only regular files are read"]),
     (a_device, ["1 special file not read: only regular files are read"]),
     (a_socket, ["1 special file not read: only regular files are read"]),
-    (a_loop, ["1 broken link not read: its target does not exist", "1 linked folder not read: --follow-links includes it"]),
-    (a_way_out, ["1 linked folder not read: --follow-links includes it"]),
-    (nothing_there, ["1 broken link not read: its target does not exist"]),
+    (a_loop, ["1 broken link not read: the target does not exist", "1 linked folder not read: --follow-links includes them"]),
+    (a_way_out, ["1 linked folder not read: --follow-links includes them"]),
+    (nothing_there, ["1 broken link not read: the target does not exist"]),
 ]  # fmt: skip
 
 

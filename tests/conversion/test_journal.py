@@ -295,7 +295,7 @@ def test_journals_of_use_stay_as_they_are_until_they_are_many(tmp_path, monkeypa
 def test_the_page_names_the_options_that_convert_nothing_again():
     page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text()
     text = " ".join(page.split())
-    named = text.partition("may change without converting again:")[2].partition("and those that do not affect")[0]
+    named = text.partition("may change without a new conversion:")[2].partition("and those that do not affect")[0]
     assert set(re.findall(r"`(--[a-z-]+)`", named)) == {
         each.flag for each in list_options() if each.decides == "output"
     }

@@ -71,7 +71,7 @@ WRONG = [
     ({"shard_size": 0, "format": "jsonl"}, "shard_size 0: expected a whole number of at least 1"),
     ({"min_turns": -1}, "min_turns -1: expected a whole number of at least 0"),
     ({"max_chars": "9"}, "max_chars '9': expected a whole number of at least 1"),
-    ({"min_turns": 3, "max_turns": 2}, "min_turns=3 is more than max_turns=2, so no session can match"),
+    ({"min_turns": 3, "max_turns": 2}, "min_turns=3 is greater than max_turns=2, so no session can match"),
     ({"drop": "no-tools"}, "drop='no-tools': expected a tuple, not a string; write drop=('no-tools',)"),
     ({"drop": ("no-tool",)}, "drop=('no-tool',): unknown finding code; did you mean no-tools?"),
     ({"drop": ("nothing",)}, "drop=('nothing',): unknown finding code; chatsquash explain lists all codes, errors stands for any error"),

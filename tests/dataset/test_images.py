@@ -311,7 +311,7 @@ def test_a_later_system_message_with_an_image_joins_the_users():
 
 @cases(
     "part, why",
-    ("an address", ELSEWHERE, "nothing is fetched"),
+    ("an address", ELSEWHERE, "URLs are not fetched"),
     ("no base64", {"type": "image_url", "image_url": {"url": "data:image/png;base64,?"}}, "is not valid base64"),
     (
         "a data URL without base64",
@@ -331,7 +331,7 @@ def test_what_cannot_be_kept_is_refused(part, why):
 
 def test_images_that_are_too_large_are_refused(monkeypatch):
     monkeypatch.setattr("chatsquash.records.media._MAX_IMAGE", 10)
-    assert "more than" in session(image()).findings[-1].text
+    assert "larger than" in session(image()).findings[-1].text
 
 
 def test_an_image_in_a_result_is_refused():

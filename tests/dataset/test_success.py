@@ -11,7 +11,7 @@ from tests.conftest import assistant, cases, log_line, user, write_log
 
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs/how-to/filters.md"
-OWN, NAMED = "Claude Code, also in a gateway's log", "Codex, Factory Droid, mini-SWE-agent, OpenHands, Qwen Code"
+OWN, NAMED = "Claude Code, including gateway logs", "Codex, Factory Droid, mini-SWE-agent, OpenHands, Qwen Code"
 REWARDED, OTHERS = "ATIF, verifiers, Inspect AI", "all others"
 SUCCESS = with_shorthands(Options(anonymize=False, replace=True), "success")
 

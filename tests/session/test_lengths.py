@@ -170,7 +170,7 @@ def test_tokens_are_those_of_the_whole_text_whatever_was_seen_before(added, sche
 
 
 def test_what_is_no_tokenizer_is_told():
-    with pytest.raises(UsageError, match=r"is not a tokenizer\.json"):
+    with pytest.raises(UsageError, match=r"not a tokenizer\.json"):
         convert_session([json.dumps(log_line("a"))], Options(anonymize=False, tokenizer=b"{}", max_tokens=1))
 
 

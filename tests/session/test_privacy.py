@@ -228,7 +228,7 @@ def test_a_path_with_something_private_is_told_by_a_digest_that_verify_and_later
     assert "replaced: pass LOGS" in verify(tmp_path / "out", logs=True).problems[0]
     done = verify(tmp_path / "out", logs=True, known=KnownLogs([str(logs)], KEY))
     assert (done.logs, done.problems) == (1, [])
-    with pytest.raises(UsageError, match="the key is not that of the run"):
+    with pytest.raises(UsageError, match="the key does not match the run's key"):
         verify(tmp_path / "out", logs=True, known=KnownLogs([str(logs)], KEY * 2))
     assert convert(logs, tmp_path / "out", options()).unchanged
     written(logs, "jane@corp.com.jsonl", log_line("hello", at=1))

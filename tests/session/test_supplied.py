@@ -80,13 +80,13 @@ BOTH = [
 ]  # fmt: skip
 WRONG_TOOLS = [
     ("neither", "agent = 'x'", "f: neither a JSON list of definitions nor tables that begin with [[for]]"),
-    ("an empty file", "", "f: is neither"),
+    ("an empty file", "", "f: neither"),
     ("an object", "{}", "f is an object; write a list of definitions as in a request"),
-    ("brackets without end", "[" * 100_000, "f: is neither"),
+    ("brackets without end", "[" * 100_000, "f: neither"),
     ("tables without definitions", FOR + "system = 'x'", "f: no [[for]] has tools; add it, or omit the option"),
 ]
 WRONG_SYSTEM = [
-    ("an empty file", " \n", "f: is empty; write a system prompt, or tables"),
+    ("an empty file", " \n", "f: file is empty; write a system prompt, or tables"),
     ("no UTF-8", b"a\n\xff", "f:2: not valid UTF-8; save it as UTF-8"),
     ("tables without one", FOR + f"tools = '{SPELLED}'", "f: no [[for]] has system; add it, or omit the option"),
 ]

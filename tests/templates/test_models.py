@@ -92,7 +92,7 @@ def test_a_model_that_is_not_there_is_told_with_what_gets_it(cache, model, told)
 @cases("revision", "../../../other", "main", "", "\udcff")
 def test_a_cache_without_a_revision_has_no_model(cache, revision):
     (cache / "models--org--model/refs/main").write_bytes(revision.encode("utf-8", "surrogateescape"))
-    with pytest.raises(UsageError, match="no model of this name"):
+    with pytest.raises(UsageError, match="no such model in"):
         locate("org/model")
 
 

@@ -302,7 +302,7 @@ def test_a_line_of_a_document_that_cannot_be_read_costs_that_line(here):
         "Hello",
         "Bye",
     ]
-    with pytest.raises(LossError, match="a: ignored: lines that cannot be read; without"):
+    with pytest.raises(LossError, match="a: ignored: lines that cannot be read; remove --lossless"):
         written(["a.jsonl"], to="openai_chat", output="all", lossless=True)
 
 

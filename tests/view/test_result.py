@@ -10,7 +10,7 @@ from tests.conftest import log_line, user, write_log
 
 def test_a_folder_without_a_result_is_an_error(here):
     (here / "empty").mkdir()
-    with pytest.raises(UsageError, match=r"run\.json: cannot be read, No such file"):
+    with pytest.raises(UsageError, match=r"run\.json: cannot be read \(No such file"):
         ViewerResult(here / "empty")
 
 

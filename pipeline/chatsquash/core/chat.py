@@ -207,7 +207,7 @@ def other_parts(message: Message) -> list[Json]:
 def calls(message: Message) -> list[dict[str, Any]]:
     """Return the tool calls of an assistant message in order, without any that are not objects."""
     entries = message.get("tool_calls")
-    if message.get("role") != "assistant" or not isinstance(entries, list):
+    if type(entries) is not list or message.get("role") != "assistant":
         return []
     return [call for call in entries if isinstance(call, dict)]
 

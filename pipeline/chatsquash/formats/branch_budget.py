@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.formats.threads import BRANCH_BEYOND
@@ -16,6 +17,8 @@ def without_repeats(conversations: list[Conversation], objects: list[Json]) -> l
     """Drop and count the branches beyond the limit; the first conversation is always kept."""
     if len(conversations) <= _MOST:
         return conversations  # no conversation is longer than its file, so there is no need to measure
+    if len(conversations) * len(jsonio.dumps(objects)) <= _LEAST:
+        return conversations  # encoding takes less time than counting, and a character takes at least one byte
     characters = _count_characters(objects)
     # Small files may repeat their text more often, because the total stays small.
     remaining = max(_LEAST, _MOST * characters)

@@ -34,7 +34,7 @@ def record(value: Json) -> StoredRecord:
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
     for at, message in enumerate(messages):
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        if type(message) is not dict or type(message.get("role")) is not str:
             raise NotARecordError(f"messages[{at}] is not an object with a role")
     return StoredRecord(messages, value.get("tools"))
 

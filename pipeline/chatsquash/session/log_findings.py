@@ -54,9 +54,9 @@ def logger_cuts(session: Session) -> Iterator[LineFinding]:
 
 def _is_cut(message: Message) -> bool:
     text = message.get("content")
-    if isinstance(text, list):
+    if type(text) is list:
         text = chat.text(message)
-    return isinstance(text, str) and text.rstrip().endswith(_MARKS)
+    return type(text) is str and text.rstrip().endswith(_MARKS)
 
 
 def cut_rejection(session: Session, findings: list[LineFinding], options: Options) -> Violation | None:

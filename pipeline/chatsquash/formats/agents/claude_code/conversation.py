@@ -79,7 +79,7 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
     system = view.messages(anthropic.system(snapshot.system))
     messages = [*system, *(message for message, _ in turns)]
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in turns)]
-    replies = (each for each in enumerate(turns, len(system)) if each[1][0]["role"] == "assistant")
+    replies = [(at, turn) for at, (message, turn) in enumerate(turns, len(system)) if message["role"] == "assistant"]
     own_rows = [row for row in path.rows if row.key not in path.kept_ids] if path.kept_ids else path.rows
     moments = known.moments(own_rows)
     times = [time.at for _, time in moments]
@@ -92,7 +92,7 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
         began=place.subagents,
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
-        replies=tuple(known.replies(((at, turn) for at, (_, turn) in replies), path.kept_ids)),
+        replies=tuple(known.replies(replies, path.kept_ids)),
         findings=_findings(messages, lines, moments),
         lines=tuple(lines),
     )

@@ -128,20 +128,17 @@ class _PathLines:
         if row.message is not None:
             self._messages.add(row.message)
             blocks = self._tree.blocks(row)
+        answers: list[LogLine] = []
         for block in blocks:
-            self._add_block(block, anchor)
             for call_id in block.calls:
                 if call_id not in self._answered_calls:  # no line of the path answers it
                     self._answered_calls.add(call_id)
                     if answer := self._tree.answer(block, call_id):
-                        self._add_block(answer, anchor)
-
-    def _add_block(self, block: LogLine, anchor: LogLine | None) -> None:
-        place = (anchor.place, 1, block.place) if anchor else (block.place, 0, 0)
-        self.places_by_key.setdefault(block.key, (place, block))
-        for queued in self._tree.queued_prompts.get(block.key, ()):
-            place = (anchor.place, 1, queued.place) if anchor else (queued.place, 0, 0)
-            self.places_by_key.setdefault(queued.key, (place, queued))
+                        answers.append(answer)
+        for block in (*blocks, *answers):
+            for each in (block, *self._tree.queued_prompts.get(block.key, ())):
+                place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
+                self.places_by_key.setdefault(each.key, (place, each))
 
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=itemgetter(0))]

@@ -127,12 +127,12 @@ class LineTree:
 
     def upward(self, row: LogLine) -> Iterator[LogLine]:
         """Yield a line and all lines before it, last first."""
-        visited: set[str] = set()
+        path: dict[str, LogLine] = {}
         above: LogLine | None = row
         # The lines of a malformed file may form a cycle.
-        while above and above.key not in visited:
+        while above and above.key not in path:
+            path[above.key] = above
             yield above
-            visited.add(above.key)
             above = self.above(above)
 
     # Compactions
