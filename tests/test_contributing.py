@@ -62,3 +62,7 @@ def test_a_wrong_expectation_fails(tmp_path, wrong):
     name = next(name for name, text in reversed(FILES.items()) if wrong in text)
     done = run(tmp_path, {**FILES, name: FILES[name].replace(wrong, "changed")})
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_the_page_is_short():
+    assert len(PAGE.split()) <= 1_200

@@ -126,17 +126,15 @@ class OutcomePrivacy:
                 line = _line(outcome, record)
                 for fact, value in _findings_of(counts, pieces):
                     facts.append((fact._replace(conversation=record.conversation), value, line))
-        lines = (
-            secret_lines.first_lines((value for _, value, line in facts if line is not None), log, file)
-            if facts
-            else {}
-        )
+        if unsearched != outcome.privacy.unsearched_texts:
+            outcome = replace(outcome, privacy=replace(outcome.privacy, unsearched_texts=unsearched))
+        if not facts:
+            return outcome
+        lines = secret_lines.first_lines((value for _, value, line in facts if line is not None), log, file)
         secret_findings = [
             finding(fact, outcome.session, log.display_path, lines.get(value, line)) for fact, value, line in facts
         ]
-        findings = in_files(secret_findings, log)
-        privacy = replace(outcome.privacy, unsearched_texts=unsearched)
-        return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
+        return outcome.with_records(records).with_finding(*in_files(secret_findings, log))
 
     def _with_counts(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
         """Add the counts of detected values to a record."""
