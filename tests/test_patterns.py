@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from chatsquash.core.registry import items
+from chatsquash.core.registry import declaration, items
 from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.reading import replies
@@ -81,8 +81,8 @@ RUNNING = {
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
         ("fullmatch", re.compile(userinfo._NOT_A_PASSWORD)),
     ],
-    ("chatsquash.sources.unfold", "_begins(item)"): [
-        ("match", re.compile(unfold._begins(item))) for item in items(unfold.__path__)
+    ("chatsquash.sources.unfold", "literal_eval(pattern)"): [
+        ("match", re.compile(ast.literal_eval(declaration(item, "BEGINS")))) for item in items(unfold.__path__)
     ],
     ("chatsquash.session.private_texts", "pattern"): [("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS],
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.plugins import Plugin, plugins
 
 T = TypeVar("T")
+_ASSIGNMENT = re.compile(r"^([A-Z]+) = (.*\n(?:[ )].*\n)*+)", re.MULTILINE)
 
 
 class Item(NamedTuple):
@@ -33,6 +35,15 @@ def items(folders: Iterable[str]) -> list[Item]:
     files = ((item.name, f"{item.path}/__init__.py" if item.is_dir() else item.path) for item in entries)
     known = (Item(name.removesuffix(".py"), path) for name, path in files if path.endswith(".py"))
     return [item for item in known if Path(item.path).is_file()]
+
+
+def declaration(item: Item, name: str) -> str:
+    """Return the value of a top-level assignment in the source text of a module, or an empty string without one.
+
+    Importing all modules of a folder takes longer than converting a small log, and most runs need few of them.
+    """
+    values: dict[str, str] = dict(_ASSIGNMENT.findall(Path(item.path).read_text(encoding="utf-8")))
+    return values.get(name, "")
 
 
 def declare(kind: type[T], module: ModuleType) -> T:

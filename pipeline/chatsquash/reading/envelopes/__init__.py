@@ -10,12 +10,11 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.registry import Room, items
+from chatsquash.core.registry import Room, declaration, items
 from chatsquash.reading.members import Members, first_present, join_members, members, object_members
 
 
@@ -57,15 +56,12 @@ def envelopes() -> list[Envelope]:
     return list(_ROOM.all().values())
 
 
-_NEEDS = re.compile(r"^NEEDS = .*\n(?:[ )].*\n)*", re.MULTILINE)
 _MEMBER = re.compile(r'"([^"]+)"')
 
 
 def required_members(folders: tuple[str, ...]) -> frozenset[str]:
     """Return all members in ``NEEDS`` of the envelopes in some folders, from the source texts of their modules."""
-    # Importing all envelopes takes longer than converting a small log, and most logs need only one.
-    texts = (Path(item.path).read_text(encoding="utf-8") for item in items(folders))
-    return frozenset(name for text in texts for needs in _NEEDS.findall(text) for name in _MEMBER.findall(needs))
+    return frozenset(name for item in items(folders) for name in _MEMBER.findall(declaration(item, "NEEDS")))
 
 
 @cache

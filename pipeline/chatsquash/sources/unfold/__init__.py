@@ -10,12 +10,11 @@ import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 
 from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
-from chatsquash.core.registry import Item, Room, items
+from chatsquash.core.registry import Room, declaration, items
 from chatsquash.sources.arrays import Readable
 from chatsquash.sources.compression import uncompressed
 
@@ -34,7 +33,7 @@ class Unfolding(Struct, frozen=True, eq=False, kw_only=True):
     COPIES: bool
     """Whether unreadable lines may be kept; false if files may contain headers, cookies and keys."""
     BEGINS: bytes
-    """A pattern that all files begin with, as a raw literal on one line; without it, ``fits`` is not called."""
+    """A pattern that all files begin with, as a literal; without it, ``fits`` is not called."""
     fits: Callable[[bytes], str | None]
     """Returns the evidence that a file is an export in this format, or ``None``; must never match log lines."""
     lines: Callable[[Readable], Iterator[bytes]]
@@ -61,22 +60,13 @@ def recognise(head: bytes) -> Unfolding | None:
     return None
 
 
-_BEGINS_LINE = lazy_compile(r"^BEGINS = (rb.+)$", re.MULTILINE)
-
-
 @cache
 def _beginnings(folders: tuple[str, ...]) -> list[tuple[Callable[[bytes], object], str]]:
     """Return a function that matches ``BEGINS`` and the name of the module, for all modules in order."""
     del folders  # a folder with more modules may be added
-    # Importing all modules to read the pattern would take longer than converting a small log.
-    return [(re.compile(_begins(item)).match, item.name) for item in sorted(items(__path__))]
-
-
-def _begins(item: Item) -> bytes:
-    """Return the pattern in the source text of a module."""
-    line = _BEGINS_LINE.search(Path(item.path).read_text(encoding="utf-8"))
-    assert line, f"{item.path} has no line that begins with BEGINS ="
-    return bytes(literal_eval(line[1]))
+    patterns = [(declaration(item, "BEGINS"), item.name) for item in sorted(items(__path__))]
+    assert all(pattern for pattern, _ in patterns), "a module declares no BEGINS"
+    return [(re.compile(literal_eval(pattern)).match, name) for pattern, name in patterns]
 
 
 _CAPTURED = lazy_compile(rb'"(?:startedDateTime|queryString|httpVersion|redirectURL)"|(?:client|server)_conn\b')
