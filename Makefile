@@ -179,8 +179,8 @@ release: $(VENV)/release ## Build wheel and sdist into dist, twice, and test the
 # Both revisions use the packages of .venv, so only the code differs. Needs an idle machine, and reports rows that it could
 # not measure. Other converters are installed from PyPI below bench/.data. Examples: make bench BASE=main,
 # BENCH='--quick --profile real --part options' (writes no page), BENCH='--beside OTHER/.venv/bin/chatsquash'.
-bench: $(VENV)/installed ## Compare the speed with BASE (7bffabf), a naive converter and others; writes docs/performance.md and bench/goals.md
-	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
+bench: $(VENV)/installed ## Compare the speed with BASE (182959f8), a naive converter and others; writes docs/performance.md and bench/goals.md
+	@$(BIN)/python -m bench.run --base $(or $(BASE),182959f8) $(BENCH)
 
 compare: $(VENV)/installed ## Compare with other converters on the same logs; writes docs/comparison.md; COMPARE for options
 	@$(BIN)/python -m bench.comparison $(COMPARE)

@@ -33,8 +33,6 @@ FILES: dict[str, Callable[[int, Random, datetime, Iterable[Step]], Iterator[byte
     "codex": codex,
     "pi": pi,
 }
-NEWER = ("pi",)
-"""Those that the older version does not read."""
 
 
 class _Clock:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import subprocess
+import sys
 import sysconfig
 import tarfile
 import tomllib
@@ -16,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _SOURCES = ("pipeline", "pyproject.toml")
+_ACCELERATOR = "accelerator"
+"""The folder of the compiled module that some revisions had."""
 _SCRIPT = """#!{python}
 import sys
 from {module} import {function}
@@ -40,6 +43,8 @@ def build(revision: str, folder: Path) -> str:
     for item in Path(sysconfig.get_path("purelib")).iterdir():
         if "chatsquash" not in item.name:
             (packages / item.name).symlink_to(item)
+    if (sources / _ACCELERATOR).is_dir():
+        _compile(sources / _ACCELERATOR, packages)
     command = environment / "bin" / "chatsquash"
     command.write_text(_SCRIPT.format(python=command.with_name("python"), module=module, function=function))
     command.chmod(0o755)
@@ -50,12 +55,26 @@ def build(revision: str, folder: Path) -> str:
 def _archive(revision: str) -> bytes:
     """The sources of a revision, as a tar."""
     try:
-        done = subprocess.run(["git", "archive", revision, *_SOURCES], cwd=ROOT, capture_output=True, check=False)
+        tree = _git("ls-tree", "--name-only", revision, _ACCELERATOR)
+        paths = [*_SOURCES, *tree.stdout.decode().split()]
+        done = _git("archive", revision, *paths)
     except OSError as error:
         raise NoBaseError(f"{revision}: git is needed for it ({error})") from error
     if done.returncode:
         raise NoBaseError(f"{revision}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout
+
+
+def _git(*words: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=False)
+
+
+def _compile(accelerator: Path, packages: Path) -> None:
+    """Build the compiled module of a revision into its environment."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", packages, accelerator]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NoBaseError(f"{accelerator.name} does not build here: {done.stderr.strip()}")
 
 
 def _entry(sources: Path) -> tuple[str, str]:

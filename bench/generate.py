@@ -11,11 +11,14 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from bench import agents, bodies, content, pi, styles
+import orjson
+
+from bench import agents, bodies, content, documents, pi, styles
 from bench.bodies import BODIES
 from bench.content import Shape
+from bench.documents import DOCUMENTS
 from bench.styles import STYLES, Bytes, Envelope
 
 _BROKEN_EVERY, _FIRST_BROKEN = 5_000, 700  # lines
@@ -41,18 +44,21 @@ class Profile:
     shape: Shape = field(default_factory=Shape)
     repeats: int = 1
     """How often each session is there; if more than once, half of them in each of two folders."""
+    document: str = ""
+    """The kind of the only file, if it contains all sessions."""
 
 
 _STANDARD = Profile(200, spread=0.62)
 _LONG = Profile(6, requests=250)
 _CHAT = replace(_STANDARD, sessions=60)
+_TINY = Profile(20_000, requests=2, shape=_SMALL)
 _AGENT = Profile(60, requests=260, spread=0.55, shape=Shape(result=1_100))
 PROFILES = {
     "standard": _STANDARD,
     "long": _LONG,
     "real": replace(_STANDARD, client="goose"),
-    "tiny": Profile(20_000, requests=2, shape=_SMALL),
-    "small": Profile(20_000, requests=2, shape=replace(_SMALL, shares_tools=True)),
+    "tiny": _TINY,
+    "small": replace(_TINY, shape=replace(_SMALL, shares_tools=True)),
     "code": Profile(1_500, requests=4, shape=_CODE),
     "code_growing": Profile(100, spread=0.62, shape=_CODE),
     "spaced": replace(_STANDARD, style="spaced"),
@@ -61,6 +67,7 @@ PROFILES = {
     "chat": _CHAT,
     **{name: replace(_CHAT, style=name) for name in BODIES},
     **{name: replace(_AGENT, style=name) for name in agents.FILES},
+    **{name: replace(_TINY, document=name) for name in DOCUMENTS},
     "giant": Profile(1, requests=1_000, shape=Shape(result=780)),
     "giant_rewritten": Profile(1, requests=1_000, style="worst", shape=Shape(result=780)),
     "standard10": replace(_STANDARD, repeats=10),
@@ -85,8 +92,9 @@ def generate(name: str, chosen: Profile, root: Path) -> Path:
     home = root / name
     stamp = home / "stamp"
     version = sha256(repr(chosen).encode())
-    for source in (agents.__file__, bodies.__file__, content.__file__, pi.__file__, styles.__file__, __file__):
-        version.update(Path(str(source)).read_bytes())
+    for module in (agents, bodies, content, documents, pi, styles):
+        version.update(Path(str(module.__file__)).read_bytes())
+    version.update(Path(__file__).read_bytes())
     if not stamp.exists() or stamp.read_text() != version.hexdigest():
         print(f"generating {name} ...", flush=True)
         shutil.rmtree(home, ignore_errors=True)
@@ -96,6 +104,12 @@ def generate(name: str, chosen: Profile, root: Path) -> Path:
 
 
 def _write(folder: Path, chosen: Profile) -> None:
+    if chosen.document:
+        name, write = DOCUMENTS[chosen.document]
+        folder.mkdir(parents=True)
+        with (folder / name).open("wb") as file:
+            file.writelines(write(_entries(chosen)))
+        return
     count = 0
     for number in range(chosen.sessions):
         path, *others = (
@@ -109,6 +123,14 @@ def _write(folder: Path, chosen: Profile) -> None:
         for other in others:
             other.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, other)
+
+
+def _entries(chosen: Profile) -> Iterator[dict[str, Any]]:
+    """Yield the entries of all sessions, without those that are malformed in the files of single sessions."""
+    lines = (line for number in range(chosen.sessions) for line in _lines(number, chosen))
+    for count, line in enumerate(lines):
+        if count % _BROKEN_EVERY != _FIRST_BROKEN:
+            yield orjson.loads(b"".join(line))
 
 
 def _half(chosen: Profile, again: int) -> str:

@@ -16,24 +16,31 @@ from bench.generate import PROFILES
 from bench.goals import Results, middle
 
 _HOW = """Times are medians of {rounds} rounds (fewer for long runs); peaks are maxima. CPU seconds are user and system
-time of all processes of a run. *wc* is `wc -l` over the same files: the cost of reading. Logs are in the page
-cache. 1 MB is a million bytes."""
-_HEAD = (
-    """# Performance
+time of all processes of a run, from the start of the program to its end. Logs are in the page cache. 1 MB is a million
+bytes."""
+_HEAD = """# Performance
 
-Speed and memory of chatsquash, compared with other converters and with the shortest equivalent program.
+How long a conversion takes, how much memory it needs, and how both grow with the logs. The numbers are from complete
+runs of `chatsquash convert` with default options, over generated logs with the contents and sizes of real ones. `make
+bench` measures them again on your machine and writes this page.
+"""
+_EXPECT = """
+CPU time depends on what is new in a log rather than on its size. Every request of a gateway's log repeats the
+conversation so far; repeated bytes are compared, not parsed, so long sessions are read at several hundred MB per
+second. What remains is a cost per session and per new message: checks, the search for secrets, and writing the record.
+Agents' files repeat nothing, so each of their bytes is parsed.
 
-`make bench` writes this page. It generates logs from fixed seeds, checks that the records are byte-for-byte those of a
-naive converter, and times complete processes with default options.
+One worker, default options:
+"""
+_COSTS = """
+CPU time relative to the same run without the option:
+"""
+_MEASURED = """
+The logs come from fixed seeds. Before anything is timed, the records are compared byte for byte with those of
+`bench/naive.py`, the shortest equivalent program: one process that parses every line with orjson, without checks,
+cleaning or pseudonyms. It is *naive* in the table of all runs.
 
 """
-    + _HOW
-    + """
-
-*naive* is `bench/naive.py` (`bench/naive_files.py` for agent files): one process that parses every line with orjson,
-without checks, cleaning or pseudonyms.
-"""
-)
 _GOALS = (
     """# Internal goals
 
@@ -41,7 +48,7 @@ _GOALS = (
 
 """
     + _HOW
-    + """ Ratios are the median over the rounds.
+    + """ *wc* is `wc -l` over the same files, the cost of reading. Ratios are the median over the rounds.
 """
 )
 _LOGS = {
@@ -56,6 +63,9 @@ _LOGS = {
     "chat": "fewer sessions of standard",
     **dict.fromkeys(BODIES, "chat, in the bodies of that format"),
     **dict.fromkeys(FILES, "sessions of about 260 requests, in the files of that agent"),
+    "array": "the sessions of tiny in one file, as a JSON array of entries",
+    "litellm": "the sessions of tiny in one file, as rows of LiteLLM's proxy",
+    "langfuse": "the sessions of tiny in one file, as an export of Langfuse",
     "giant": "one session of 1,000 requests, the last of 2 MB",
     "giant_rewritten": "giant, written like worst",
     "standard10": "standard, ten times",
@@ -102,10 +112,12 @@ def drawn(results: Results) -> str:
 
 
 _SECTIONS = (
-    ("peers", "Other converters", table.peers),
+    ("times", "What to expect", table.expectations),
+    ("times", "Cost of options", table.option_costs),
     ("division", "Several cores", table.division),
     ("lengths", "Long sessions", lengths),
 )
+_PEERS = (("peers", "Other converters", table.peers),)
 _INTERNAL = (
     ("times", "CPU time", table.ratios),
     ("options", "Options", table.costs),
@@ -115,7 +127,14 @@ _SHAPES = """How many times the CPU seconds each doubling of input and output ta
 linear.
 *Many options* are `{many}`.
 """
-_TEXTS = {"options": _OPTIONS, "division": _DIVISION, "shapes": _SHAPES}
+_TEXTS = {
+    "What to expect": _EXPECT,
+    "Cost of options": _COSTS,
+    "Several cores": _DIVISION,
+    "Options": _OPTIONS,
+    "Hard shapes": _SHAPES,
+}
+"""The introductions of sections, by title."""
 
 
 def sections(results: Results, chosen: Iterable[tuple[str, str, Callable[[Results], str]]], drawing: str = "") -> str:
@@ -124,7 +143,7 @@ def sections(results: Results, chosen: Iterable[tuple[str, str, Callable[[Result
     for key, title, shown in chosen:
         if results.get(key) and (text := shown(results)):
             known = {"logs": options.LOGS, "noise": options.NOISE, "many": " ".join(shapes.MANY)}
-            intro = _TEXTS.get(key, "").format(base=results["base"], **known)
+            intro = _TEXTS.get(title, "").format(base=results["base"], **known)
             parts += [f"## {title}", intro.strip(), text.strip()]
     if drawing and results.get("lengths"):
         parts.append(f"![CPU seconds by added text]({drawing})")
@@ -143,8 +162,9 @@ def write(results: Results, target: Path, goals: Path) -> None:
 def page(results: Results, drawing: str) -> str:
     """The page for readers; ``drawing`` is the path of the chart."""
     logs = _describe(name for name in PROFILES if name in results["times"])
-    head = _HEAD.format(rounds=results["rounds"], base=results["base"])
-    parts = [head, sections(results, _SECTIONS, drawing), "## Machine", _machine(results)]
+    how = (_MEASURED + _HOW).format(rounds=results["rounds"])
+    parts = [_HEAD, sections(results, _SECTIONS, drawing), sections(results, _PEERS)]
+    parts += ["## How it is measured", how, _machine(results)]
     parts += ["## All runs", table.details(results), "The logs:", logs + _reduced(results)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 

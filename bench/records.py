@@ -13,6 +13,7 @@ import orjson
 from bench.agents import FILES
 from bench.bodies import BODIES
 from bench.commands import FINISHED, Bench, Command, Fresh
+from bench.documents import DOCUMENTS
 
 SIMPLE = ["--no-cleanup-goose", "--no-anonymize", "--single-file", "--on-invalid", "keep", "--workers", "1", "--quiet"]
 """The options with which the records are those of ``naive.py``."""
@@ -25,7 +26,22 @@ def are_right(bench: Bench, name: str, logs: dict[str, Path]) -> bool:
     """
     if name in FILES:
         return True
+    if name in DOCUMENTS:
+        return _has_same_records(bench, name, logs)
     return _says_the_same(bench, name, logs) if name in BODIES else _same(bench, name, logs[name])
+
+
+def _has_same_records(bench: Bench, name: str, logs: dict[str, Path]) -> bool:
+    """Return whether a file of many sessions has the records of the same sessions in files of their own."""
+    with Fresh(bench.out):
+        by_id = ["--sessions-by", "id"]
+        _run(bench, name, *(bench.convert(logs[each], *SIMPLE, *by_id, to=each) for each in ("tiny", name)))
+        theirs, ours = (
+            sorted((bench.out / each / "conversations.jsonl").read_bytes().splitlines()) for each in ("tiny", name)
+        )
+    if theirs != ours:
+        print(f"{name}: {len(set(theirs) ^ set(ours))} records differ from those of tiny")
+    return theirs == ours
 
 
 def _same(bench: Bench, name: str, logs: Path) -> bool:

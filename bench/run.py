@@ -15,11 +15,13 @@ from typing import Any
 import click
 
 from bench import options, page, peers, scaling, shapes, table
-from bench.agents import FILES, NEWER
+from bench.agents import FILES
 from bench.base import NoBaseError, build
 from bench.bodies import BODIES
 from bench.commands import CHATSQUASH, HERE, Bench, Commands, Run, in_turns, measured
+from bench.documents import DOCUMENTS
 from bench.generate import PROFILES, generate, profile
+from bench.goals import OPTIONS, WITH_OPTIONS
 from bench.records import are_right
 
 DATA = HERE / ".data"
@@ -27,15 +29,9 @@ DOCS = HERE.parent / "docs" / "performance.md"
 GOALS = HERE / "goals.md"
 LARGE = 4.5e9  # bytes of a set that has to stay in the page cache
 EVERYTHING = 18e9  # bytes of all sets
-BESIDE = {"standard10": "standard", **dict.fromkeys(BODIES, "chat")}
+BESIDE = {"standard10": "standard", **dict.fromkeys(BODIES, "chat"), **dict.fromkeys(DOCUMENTS, "tiny")}
 """Logs that are timed beside others, and those others."""
 
-DATASETS = {
-    "parquet": ["--format", "parquet", "--no-drop-duplicates"],
-    "hf": ["--preset", "hf", "--no-drop-duplicates"],
-    "hf_parquet": ["--preset", "hf", "--format", "parquet", "--no-drop-duplicates"],
-}
-"""Dataset folders; every session is there ten times, and all are written."""
 PARTS = {
     "options": (options.LOGS,),
     "peers": ("standard", "claude_code", "codex"),
@@ -148,7 +144,7 @@ def _share() -> float:
 
 
 def _size(folder: Path) -> dict[str, int]:
-    files = list(folder.rglob("*.jsonl"))
+    files = list(folder.rglob("*.json*"))
     return {"bytes": sum(path.stat().st_size for path in files), "sessions": len(files)}
 
 
@@ -161,11 +157,13 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
         folder = logs[name]
         one = [bench.convert(folder, "--workers", "1")]
         two = [bench.convert(folder, "--workers", "2")]
-        read = [[str(shutil.which("find")), str(folder), "-name", "*.jsonl", "-exec", "wc", "-l", "{}", "+"]]
+        read = [[str(shutil.which("find")), str(folder), "-name", "*.json*", "-exec", "wc", "-l", "{}", "+"]]
         if name == "one":
             yield name, {"help": [[CHATSQUASH, "--help"]], "session": [bench.convert(folder)]}
         elif name in BODIES:
             yield name, {"one": one, "chat": [bench.convert(logs[BESIDE[name]], "--workers", "1")], "wc": read}
+        elif name in DOCUMENTS:
+            yield name, {"one": one, "tiny": [bench.convert(logs[BESIDE[name]], "--workers", "1")], "wc": read}
         elif name in FILES:
             yield name, {"one": one, "naive": [bench.naive(folder, "naive_files.py")], "wc": read}
         elif name.startswith("giant"):
@@ -173,15 +171,22 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
         elif PROFILES[name].repeats > 1:
             yield name, _repeated(bench, name, logs, {"one": one, "two": two, "wc": read})
         else:
-            yield name, {"one": one, "naive": [bench.naive(folder)], "wc": read, "two": two}
+            yield (
+                name,
+                {"one": one, "naive": [bench.naive(folder)], "wc": read, "two": two} | _optional(bench, name, logs),
+            )
+
+
+def _optional(bench: Bench, name: str, logs: dict[str, Path]) -> dict[str, Commands]:
+    """Return the runs with the options whose cost is limited."""
+    chosen = OPTIONS.items() if name in WITH_OPTIONS else ()
+    return {key: [bench.convert(logs[name], "--workers", "1", *words.split())] for key, (words, _, _) in chosen}
 
 
 def _repeated(bench: Bench, name: str, logs: dict[str, Path], variants: dict[str, Commands]) -> dict[str, Commands]:
     """What is timed of logs that are there ten times, each half of them in a folder of its own."""
     variants["halves"] = [bench.convert(logs[name] / half, "--workers", "1", to=half) for half in ("a", "b")]
     if name == "standard10":
-        for variant, given in DATASETS.items():
-            variants[variant] = [bench.convert(logs[name], "--workers", "1", *given)]
         variants["tenth"] = [bench.convert(logs["standard"], "--workers", "1")]
         variants["tenth_two"] = [bench.convert(logs["standard"], "--workers", "2")]
     return variants
@@ -192,7 +197,7 @@ def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, 
     _say(f"timing {name}")
     if "wc" in variants:
         measured(bench, variants["wc"])
-    compared = () if PROFILES[name].repeats > 1 or name in NEWER else ("one", "session")
+    compared = () if PROFILES[name].repeats > 1 else ("one", "session")
     return in_turns(bench, bench.with_versions(variants, compared), bench.rounds * (3 if name == "one" else 1))
 
 

@@ -6,7 +6,20 @@ from statistics import median
 
 from bench import options
 from bench.commands import BASE, OTHER
-from bench.goals import MB, ROWS, NotMeasuredError, Results, gain, middle, peak, seconds, verdict
+from bench.generate import PROFILES
+from bench.goals import (
+    MB,
+    OPTIONS,
+    ROWS,
+    WITH_OPTIONS,
+    NotMeasuredError,
+    Results,
+    gain,
+    middle,
+    peak,
+    seconds,
+    verdict,
+)
 
 
 def summary(results: Results) -> str:
@@ -37,6 +50,32 @@ def ratios(results: Results) -> str:
             naive = f"{middle(times['naive'], 'cpu') / now:.2f}x" if "naive" in times else ""
             shown = [f"{middle(times['one' + BASE], 'cpu'):.3f}", f"{now:.3f}", f"{gain(results, name, 'one'):.2f}x"]
             lines.append([name, *shown, naive])
+    return markdown(lines) if len(lines) > 1 else ""
+
+
+def expectations(results: Results) -> str:
+    """Return the speed and memory of one worker for each kind of logs."""
+    lines = [["logs", "sessions", "MB", "MB per CPU second", "sessions per CPU second", "peak MB"]]
+    for name, variants in results["times"].items():
+        if "one" not in variants:
+            continue
+        size, cpu = results["sizes"][name], middle(variants["one"], "cpu")
+        sessions = PROFILES[name].sessions * PROFILES[name].repeats if PROFILES[name].document else size["sessions"]
+        speeds = [f"{size['bytes'] / MB / cpu:,.0f}", f"{sessions / cpu:,.0f}"]
+        lines.append(
+            [name, f"{sessions:,}", f"{size['bytes'] / MB:,.0f}", *speeds, f"{peak(results, name, 'one'):.0f}"]
+        )
+    return markdown(lines)
+
+
+def option_costs(results: Results) -> str:
+    """Return the CPU time of the options whose cost is limited, relative to that of the default; empty if untimed."""
+    lines = [["option", *WITH_OPTIONS]]
+    for key, (words, _, _) in OPTIONS.items():
+        times = [results["times"].get(name, {}) for name in WITH_OPTIONS]
+        if all(key in each for each in times):
+            ratios = [middle(each[key], "cpu") / middle(each["one"], "cpu") for each in times]
+            lines.append([f"`{words}`", *(f"{ratio:.2f}x" for ratio in ratios)])
     return markdown(lines) if len(lines) > 1 else ""
 
 
@@ -111,9 +150,8 @@ _RUNS = {
     "two": "2 workers",
     "chat": "1 worker, chat",
     "halves": "1 worker per half",
-    "parquet": "1 worker, Parquet",
-    "hf": "1 worker, hf",
-    "hf_parquet": "1 worker, hf, Parquet",
+    **{key: f"1 worker, `{words}`" for key, (words, _, _) in OPTIONS.items()},
+    "tiny": "1 worker, tiny",
     "tenth": "1 worker, standard",
     "tenth_two": "2 workers, standard",
     "session": "chatsquash",
@@ -123,7 +161,7 @@ _RUNS = {
 }
 
 
-_LOGS_OF = {"tenth": "standard", "tenth_two": "standard", "chat": "chat"}
+_LOGS_OF = {"tenth": "standard", "tenth_two": "standard", "chat": "chat", "tiny": "tiny"}
 """The logs of variants that are timed on others than their profile's."""
 
 

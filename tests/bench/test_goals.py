@@ -109,7 +109,11 @@ def test_the_page_has_a_section_for_all_that_was_measured():
     ]
     text = page.internal(results({"standard": times}, peers=peers))
     assert "| standard | 4.000    | 2.000    | 2.00x" in text
-    text = page.page(results({"standard": times}, peers=peers), "chart.svg")
+    options_times = {**times, **{key: [run(3)] for key in goals.OPTIONS}}
+    optional = {"tiny": options_times, "standard": options_times}
+    text = page.page(results(optional, peers=peers), "chart.svg")
+    assert re.search(r"\| standard \| +5 +\| 10 +\| 5 +\| 2 +\|", text)
+    assert re.search(r"\| `--complete` +\| 1\.50x \| 1\.50x +\|", text)
     assert "| other     | 1.2     | standard | 5.000       | 4                 | 5 " in text
     assert re.search(r"\| it cannot +\|", text)
     assert re.search(r"\| 1 worker +\| 1\.000 +\| 10 +\| 2\.000 ", text)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from bench.documents import DOCUMENTS
 from bench.generate import PROFILES, generate
 from chatsquash import Options, convert
 
@@ -40,3 +41,15 @@ def test_sessions_grow_as_those_of_others_do(counts):
     """All but what ends a session is what the last line repeats."""
     assert counts["real"]["lines"]["superseded"] == counts["standard"]["lines"]["superseded"]
     assert counts["real"]["sessions"]["written"] == SESSIONS
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_file_of_many_sessions_has_the_records_of_the_same_sessions_in_files_of_their_own(name, tmp_path):
+    few = {each: replace(PROFILES[each], sessions=5) for each in ("tiny", name)}
+    records = {}
+    for each, profile in few.items():
+        options = Options(sessions_by="id", group_by="none", anonymize=False)
+        convert(generate(each, profile, tmp_path), tmp_path / f"out-{each}", options)
+        records[each] = sorted((tmp_path / f"out-{each}/conversations.jsonl").read_bytes().splitlines())
+    assert len(records["tiny"]) == 5
+    assert records[name] == records["tiny"]
