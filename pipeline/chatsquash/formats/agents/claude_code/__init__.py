@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from glob import escape
+from operator import itemgetter
 
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.claude_code import stream
@@ -193,18 +195,29 @@ def _name(value: Object) -> str:
 
 def _count_members(values: list[Object]) -> Counter[str]:
     """Count the unread members that are not null, computed together for values with the same members."""
-    shapes: dict[tuple[str, str, tuple[str, ...]], list[Object]] = {}
-    for value in values:
-        line_type = string(value, "type")
-        shapes.setdefault((line_type, "", tuple(value)), []).append(value)
-        for inner in _INSIDE:
-            if isinstance(body := value.get(inner), dict):
-                shapes.setdefault((line_type, inner, tuple(body)), []).append(body)
     names: Counter[str] = Counter()
-    for (line_type, inner, members), same in shapes.items():
-        where = member_path(line_type, inner) if inner else line_type
-        read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(line_type, ()))
-        for name in members:
-            if name not in read:
-                names[member_path(where, name)] += sum([each[name] is not None for each in same])
+    # Nearly all lines have one of a few shapes: a type and the names of the members, which are not examined one by one.
+    shapes: dict[tuple[str, ...], list[Object]] = {}
+    for value in values:
+        shape = (string(value, "type"), *value)
+        shapes.setdefault(shape, []).append(value)
+    for (line_type, *names_of_members), same in shapes.items():
+        _count_unread_members(names, line_type, names_of_members, same, (*_LINE, *_READ.get(line_type, ())))
+        for inner, read in _INSIDE.items():
+            bodies: dict[tuple[str, ...], list[Object]] = {}
+            for value in same if inner in names_of_members else ():
+                if isinstance(body := value[inner], dict):
+                    bodies.setdefault(tuple(body), []).append(body)
+            for members, alike in bodies.items():
+                _count_unread_members(names, member_path(line_type, inner), members, alike, read)
     return +names
+
+
+def _count_unread_members(
+    names: Counter[str], where: str, members: Iterable[str], same: list[Object], read: tuple[str, ...]
+) -> None:
+    """Count the unread members of values with the same members."""
+    for name in members:
+        if name not in read:
+            nulls = list(map(itemgetter(name), same)).count(None)
+            names[member_path(where, name)] += len(same) - nulls

@@ -14,7 +14,7 @@ from chatsquash.core.times import Moment
 from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.paths import ConversationPath, Origins
 from chatsquash.formats.agents.claude_code.rows import LogLine
-from chatsquash.formats.agents.claude_code.texts import CLIENT_ROLES, kinds
+from chatsquash.formats.agents.claude_code.texts import CLIENT_ROLES, kinds, may_be_client_text
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State, named_calls
@@ -106,7 +106,7 @@ def _findings(
     texts = [
         (line, RepeatedViolation("client-text", (kind,)))
         for message, line in zip(messages, lines, strict=True)
-        if message["role"] in CLIENT_ROLES
+        if message["role"] in CLIENT_ROLES and may_be_client_text(message)
         for kind in kinds(message)
     ]
     naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
@@ -195,7 +195,7 @@ class MessageTurns:
     """The turns of a file; turns that several conversations share are built only once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], MessageTurn] = {}
+        self._known: dict[int | tuple[int, ...], MessageTurn] = {}
 
     def messages(self, rows: list[LogLine]) -> list[tuple[Message, MessageTurn]]:
         """Return the messages of lines, each with its turn; ``TurnError`` includes the place."""
@@ -212,7 +212,7 @@ class MessageTurns:
         return messages
 
     def _turn(self, rows: list[LogLine]) -> MessageTurn:
-        key = tuple([row.place for row in rows])
+        key = rows[0].place if len(rows) == 1 else tuple([row.place for row in rows])
         turn = self._known.get(key)
         if turn is None:
             value = _join_rows(rows)
@@ -225,13 +225,14 @@ def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
     groups: list[list[LogLine]] = []
     messages: dict[object, list[LogLine]] = {}
     for row in rows:
-        if row.message is None:
+        message = row.message
+        if message is None:
             groups.append([row])
-        elif row.message in messages:
-            messages[row.message].append(row)
+        elif (group := messages.get(message)) is not None:
+            group.append(row)
         else:
-            messages[row.message] = [row]
-            groups.append(messages[row.message])
+            messages[message] = group = [row]
+            groups.append(group)
     return groups
 
 
@@ -283,10 +284,12 @@ class _Blocks:
 
 def _has_grown(before: Json, after: Json) -> bool:
     """Return whether a block equals an earlier block or extends its text."""
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return bool(before == after)
+    if before.get("type") != after.get("type"):
+        return False
     if before == after:
         return True
-    if not (isinstance(before, dict) and isinstance(after, dict)) or before.get("type") != after.get("type"):
-        return False
     members = [name for name in ("text", "thinking") if isinstance(before.get(name), str)]
     return bool(members) and all(string(after, name).startswith(before[name]) for name in members)
 

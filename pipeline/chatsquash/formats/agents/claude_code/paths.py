@@ -15,7 +15,7 @@ from chatsquash.formats.agents.claude_code.rows import LogLine
 from chatsquash.formats.agents.claude_code.tree import Compaction, LineTree
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.threads import BRANCH_BEYOND, EntryBudget
-from chatsquash.formats.values import at, objects, string
+from chatsquash.formats.values import objects, string
 
 _Place = tuple[int, int, int]
 
@@ -55,7 +55,7 @@ def paths(
     # The main chain precedes sidechains, and later leaves precede earlier leaves.
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
     for leaf in leaves:
-        fresh, fork = _fresh_lines(tree, leaf, depths)
+        fresh, fork = tree.fresh_lines(leaf, depths)
         repeated_lines = depths[fork.key] + 1 if fork else 0
         for depth, row in enumerate(reversed(fresh), repeated_lines):
             depths[row.key] = depth
@@ -72,16 +72,6 @@ def paths(
             if row.key not in path.kept_ids:
                 depths.setdefault(row.key, depth)
     return selected or [_path(tree, list(tree.upward(leaf))[::-1], first_keys, unsent) for leaf in leaves[:1]]
-
-
-def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
-    """Return a leaf with the new lines above it, and the next line, which is already part of a path (or ``None``)."""
-    fresh: list[LogLine] = []
-    for row in tree.upward(leaf):
-        if row.key in visited:
-            return fresh, row
-        fresh.append(row)
-    return fresh, None
 
 
 def _adds_reply(fresh: list[LogLine], early: Container[object], *, is_fork: bool) -> bool:
@@ -135,10 +125,12 @@ class _PathLines:
                     self._answered_calls.add(call_id)
                     if answer := self._tree.answer(block, call_id):
                         answers.append(answer)
-        for block in (*blocks, *answers):
-            for each in (block, *self._tree.queued_prompts.get(block.key, ())):
-                place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
-                self.places_by_key.setdefault(each.key, (place, each))
+        added = [*blocks, *answers] if answers else blocks
+        if queued := self._tree.queued_prompts:
+            added = [each for block in added for each in (block, *queued.get(block.key, ()))]
+        for each in added:
+            place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
+            self.places_by_key.setdefault(each.key, (place, each))
 
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=itemgetter(0))]
@@ -282,8 +274,11 @@ class _OriginLinks:
         """The conversations and the calls by prompt, last first."""
         by_prompt: dict[str, list[tuple[str | None, str]]] = {}
         for row in reversed(self._tree.replies):
-            for block in objects(at(row.turn, "content")):
-                prompt, call_id = string(block.get("input"), "prompt"), string(block, "id")
+            content = row.turn.get("content") if row.turn else None
+            for block in content if type(content) is list else ():
+                if type(block) is not dict or "input" not in block:
+                    continue
+                prompt, call_id = string(block["input"], "prompt"), string(block, "id")
                 if prompt and call_id:
                     by_prompt.setdefault(prompt, []).append((self.owners.get(row.key), call_id))
         return by_prompt

@@ -144,7 +144,7 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
     missing, is_in_order = set[str](), True
     for place, line, value in entries(values, lines):
         turn, is_reply, is_queued = _turn(value, place, queued)
-        key, parent = string(value, "uuid"), string(value, "parentUuid") or _logical_parent(value)
+        key, parent = string(value, "uuid"), _parent(value)
         if not key and turn is not None:
             key, parent = f"entry {place}", "" if is_queued else before
         if not key or key in tree:
@@ -177,20 +177,22 @@ _NO_BLOCKS: tuple[Sequence[str], Sequence[str], bool] = (), (), False
 def _blocks(turn: Object) -> tuple[Sequence[str], Sequence[str], bool]:
     """Return the ids of the calls and of the results in a turn, and whether it contains only reasoning."""
     content = turn.get("content")
-    if not isinstance(content, list):
+    if type(content) is not list:
         return _NO_BLOCKS
     calls, results = list[str](), list[str]()
     is_thought = bool(content)
     for block in content:
-        block_type = block.get("type") if isinstance(block, dict) else None
-        if block_type in _THOUGHTS:
+        block_type = block.get("type") if type(block) is dict else None
+        if block_type == "tool_use":
+            if call_id := string(block, "id"):
+                calls.append(call_id)
+        elif block_type == "tool_result":
+            if call_id := string(block, "tool_use_id"):
+                results.append(call_id)
+        elif block_type in _THOUGHTS:
             continue
         is_thought = False
-        if block_type == "tool_use" and (call_id := string(block, "id")):
-            calls.append(call_id)
-        elif block_type == "tool_result" and (call_id := string(block, "tool_use_id")):
-            results.append(call_id)
-    return calls, results, is_thought
+    return calls or (), results or (), is_thought
 
 
 class _EraCounts:
@@ -203,7 +205,7 @@ class _EraCounts:
 
     def of(self, chain: Chain, value: Object, *, has_turn: bool) -> tuple[int, bool]:
         """Return the era of a line, and whether the line starts it (a boundary, or a summary without a boundary)."""
-        is_summary = value.get("isCompactSummary") is True
+        is_summary = "isCompactSummary" in value and value["isCompactSummary"] is True
         starts_era = (not has_turn and is_boundary(value)) or (is_summary and chain not in self._at_start)
         if starts_era:
             self._counts[chain] = self._counts.get(chain, 0) + 1
@@ -277,8 +279,11 @@ def message_id(row: LogLine) -> str:
     return string(row.value.get("message"), "id")
 
 
-def _logical_parent(value: Object) -> str:
-    """Return the key of the previous line for a line without a parent."""
+def _parent(value: Object) -> str:
+    """Return the key of the previous line."""
+    parent = value.get("parentUuid")
+    if type(parent) is str and parent:
+        return parent
     # The logical parent of a compaction may come later in the file.
     return "" if is_boundary(value) else string(value, "logicalParentUuid")
 

@@ -66,6 +66,14 @@ _KINDS: tuple[tuple[str, tuple[str, ...], Callable[[str], bool]], ...] = (
 )
 
 
+def may_be_client_text(message: Message) -> bool:
+    """Return whether a message with one of ``CLIENT_ROLES`` may contain client text."""
+    content = message.get("content")
+    if type(content) is str:  # the usual case
+        return OPEN in content or _START.match(content) is not None
+    return any(OPEN in text or _START.match(text) for text in texts_of(message))
+
+
 def kinds(message: Message) -> Iterator[str]:
     """Yield the kinds of client text that a message with one of ``CLIENT_ROLES`` contains."""
     texts = [text for text in texts_of(message) if OPEN in text or _START.match(text)]  # others cannot be the client's

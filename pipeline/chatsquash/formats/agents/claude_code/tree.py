@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from msgspec import Struct
 
@@ -53,37 +53,45 @@ class LineTree:
 
     def __init__(self, contents: FileContents) -> None:
         self.rows = contents.tree
-        self.turn_lines = [row for row in contents.tree.values() if row.turn is not None]
-        self.replies = [row for row in self.turn_lines if row.message is not None]
+        self.turn_lines: list[LogLine] = []
+        self.replies: list[LogLine] = []
         self.findings: list[tuple[int, RepeatedViolation]] = []
         """The findings for lines whose parents are missing."""
         self.joined: set[str] = set()
         """The keys of the lines whose missing parents were replaced."""
         self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
+        self._above = self._resolve_above()
         self._messages: dict[ReplyKey, list[LogLine]] = {}
         self._results: dict[tuple[_Era, str], LogLine] = {}
         self._reply_lines: dict[Chain, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
         """The lines that contain a system prompt or tool definitions, by chain."""
-        for row in contents.tree.values():
-            if row.message is not None:
-                self._messages.setdefault(row.message, []).append(row)
-                self._reply_lines.setdefault(row.chain, []).append(row)
-            if "attachment" in row.value and at(row.value, "attachment", "type") == "prompt_snapshot":
-                self.snapshots.setdefault(row.chain, []).append(row)
-            for call_id in row.results:
-                self._results.setdefault(((row.chain, row.era), call_id), row)
+        self._index_rows()
         self._before = self._nearest()
         self.leaves, self.queued_prompts = self._ends()
         """The last lines of conversations, and the queued prompts that no line follows, by the line before them."""
+
+    def _index_rows(self) -> None:
+        for row in self.rows.values():
+            if "attachment" in row.value and at(row.value, "attachment", "type") == "prompt_snapshot":
+                self.snapshots.setdefault(row.chain, []).append(row)
+            if row.turn is None:
+                continue
+            self.turn_lines.append(row)
+            if row.message is not None:
+                self.replies.append(row)
+                self._messages.setdefault(row.message, []).append(row)
+                self._reply_lines.setdefault(row.chain, []).append(row)
+            for call_id in row.results:
+                self._results.setdefault(((row.chain, row.era), call_id), row)
 
     # Parents
 
     def _resolve_parents(self, gaps: list[Gap]) -> dict[str, LogLine | None]:
         rows = self.rows
         parents = {key: rows.get(row.parent) for key, row in rows.items()}
-        missing = {row.parent for row in rows.values() if row.parent} - rows.keys()
+        missing = {rows[key].parent for key, parent in parents.items() if parent is None} - {""}
         substitutes: dict[str, LogLine | None] = {}
         earlier: dict[Chain, list[LogLine]] = {}
         ahead, gaps_before = gaps[::-1], list[Gap]()
@@ -114,26 +122,42 @@ class LineTree:
         self.findings.append((row.line, RepeatedViolation("missing-parent", (how,))))
         return parent
 
-    def above(self, row: LogLine) -> LogLine | None:
-        """Return the previous line of the chain, or the anchor of the compaction if it kept the previous line."""
-        parent = self._parents[row.key]
-        if parent is None or parent.chain != row.chain:
-            return None
-        if parent.era < row.era:
-            compaction = self.compactions.get((row.chain, row.era))
-            if compaction and parent.key in compaction.kept_rows:
-                return compaction.anchor
-        return parent
+    def _resolve_above(self) -> dict[str, LogLine | None]:
+        """Return the previous line of each line's chain, or the anchor of the compaction that kept this line."""
+        above = dict(self._parents)
+        for key, row in self.rows.items():
+            parent = above[key]
+            if parent is None:
+                continue
+            if parent.chain != row.chain:
+                above[key] = None
+            elif parent.era < row.era:
+                compaction = self.compactions.get((row.chain, row.era))
+                if compaction and parent.key in compaction.kept_rows:
+                    above[key] = compaction.anchor
+        return above
 
     def upward(self, row: LogLine) -> Iterator[LogLine]:
         """Yield a line and all lines before it, last first."""
-        path: dict[str, LogLine] = {}
+        path: set[str] = set()
         above: LogLine | None = row
         # The lines of a malformed file may form a cycle.
         while above and above.key not in path:
-            path[above.key] = above
+            path.add(above.key)
             yield above
-            above = self.above(above)
+            above = self._above[above.key]
+
+    def fresh_lines(self, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
+        """Return a leaf with the lines above it that were not visited, and the next line, which was (or ``None``)."""
+        fresh: list[LogLine] = []
+        above: LogLine | None = leaf
+        while above is not None and len(fresh) <= len(self.rows):
+            if above.key in visited:
+                return fresh, above
+            fresh.append(above)
+            above = self._above[above.key]
+        # More lines than the file has are a cycle.
+        return (fresh if above is None else list(self.upward(leaf))), None
 
     # Compactions
 
@@ -192,6 +216,8 @@ class LineTree:
     def _queued_prompts(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:
         """Return the queued prompts that no line follows, by the key of the line that they follow."""
         riders: dict[str, list[LogLine]] = {}
+        if not meanwhile:
+            return riders
         anchors: dict[str, LogLine] = {}
         last: dict[Chain | None, LogLine] = {}
         for row in self.turn_lines:
@@ -209,11 +235,14 @@ class LineTree:
         """Return, for each line with a turn, the nearest line with a turn above it."""
         known: dict[str, LogLine | None] = {}
         for row in self.turn_lines:
-            above = self.above(row)
+            above = self._above[row.key]
+            if above is None or above.turn is not None:  # the usual case
+                known[row.key] = above if above is not row else None
+                continue
             between = [row.key]
             while above and above.turn is None and above.key not in known and len(between) <= len(self.rows):
                 between.append(above.key)
-                above = self.above(above)
+                above = self._above[above.key]
             nearest = above if above is None or above.turn is not None else known.get(above.key)
             for key in between:
                 known[key] = nearest if nearest is not row else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
 from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
@@ -70,42 +71,52 @@ def _result_message(block: Object) -> Message | None:
 
 def _assistant_message(content: list[Json]) -> Message | None:
     """Convert an assistant's blocks if they contain at most one text block, before all calls."""
-    blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
+    thoughts, calls = list[str](), list[Object]()
     text: str | None = None
     for each in content:
-        block = _block(each) if type(each) is dict else None
-        if type(block) is Call:
-            calls.append(view.call(block))
-        elif type(block) is Reasoning:
-            thoughts.append(block.text)
-        elif type(block) is Text and text is None and not calls:
-            text = block.text
+        of = each.get("type") if type(each) is dict else None
+        if of == "tool_use":
+            call = _call(each)
+            if call is None:
+                return None
+            calls.append(call)
+        elif of == "thinking":
+            thought, signature = each.get("thinking"), each.get("signature", "")
+            if type(thought) is not str or type(signature) is not str or len(each) != 2 + ("signature" in each):
+                return None
+            thoughts.append(thought)
+        elif of == "text" and text is None and not calls and (text := _text(each)):
+            continue
         else:
             return None
-        blocks.append(block)
     message: Object = {"role": "assistant", "content": text or (None if calls else "")}
     if thought := "\n\n".join(filter(None, thoughts)):
         message["reasoning_content"] = thought
     if calls:
         message["tool_calls"] = calls
     if thoughts:
-        message[PRIVATE] = Turn("assistant", tuple(blocks))
+        message[PRIVATE] = Turn("assistant", tuple(_blocks(content, calls)))
     return cast("Message", message)
 
 
-def _block(block: Object) -> Text | Call | Reasoning | None:
-    """Load a block of the assistant if it has only the usual members."""
-    of = block.get("type")
-    if of == "text":
-        text = _text(block)
-        return Text(text) if text else None
-    if of == "tool_use":
-        own, name = block.get("id"), block.get("name")
-        if len(block) == 4 and "input" in block and own and type(own) is str and type(name) is str:
-            return Call(own, name, arguments(block["input"]))
-        return None
-    thought, signature = block.get("thinking"), block.get("signature", "")
-    if of != "thinking" or type(thought) is not str or type(signature) is not str:
-        return None
-    is_usual = len(block) == 2 + ("signature" in block)
-    return Reasoning(thought, PROVIDER if signature else "", signature) if is_usual else None
+def _call(block: Object) -> Object | None:
+    """Convert a call with only the usual members; return ``None`` for other calls."""
+    own, name = block.get("id"), block.get("name")
+    if len(block) == 4 and "input" in block and own and type(own) is str and type(name) is str:
+        return {"id": own, "type": "function", "function": {"name": name, "arguments": arguments(block["input"])}}
+    return None
+
+
+def _blocks(content: list[Json], calls: list[Object]) -> Iterator[Block]:
+    """Load the blocks of an assistant that have only the usual members, given its calls as converted."""
+    rest = iter(calls)
+    for each in content:
+        of = each["type"]
+        if of == "text":
+            yield Text(each["text"])
+        elif of == "tool_use":
+            call = next(rest)
+            yield Call(call["id"], call["function"]["name"], call["function"]["arguments"])
+        else:
+            signature = each.get("signature", "")
+            yield Reasoning(each["thinking"], PROVIDER if signature else "", signature)
