@@ -11,7 +11,8 @@ from chatsquash import checks
 from chatsquash.checks import FEATURES, examine, rules
 from chatsquash.checks.registry import View
 from chatsquash.core import jsonio
-from chatsquash.core.model import Conversation
+from chatsquash.core.model import Conversation, Response
+from chatsquash.session.ending import detect_ending
 from chatsquash.session.record_filters import measure
 from chatsquash.session.stages.checking import check_conversation
 from tests import strategies
@@ -19,8 +20,28 @@ from tests import strategies
 from .rows import assistant, call, result, talk, tool, user
 
 KINDS = ("record", "native")
-SAID = ["done", "", " ", "error: no such file", '{"ok": false}', '{"a": {"exit_code": 1}, "b": [1]}', '{"rows": []}']
-ARGUMENTS = ["{}", '{"a": 1}', '{"a": 1e999}', "[1]", '{"a": ', '{},{"b": 1}']
+SAID = [
+    "done",
+    "exit code: 1",
+    "",
+    " ",
+    "error: no such file",
+    '{"ok": false}',
+    '{"a": {"exit_code": 1}, "b": [1]}',
+    '{"rows": []}',
+]
+ARGUMENTS = [
+    "{}",
+    '{"command": "pytest"}',
+    '"make test"',
+    "npm test",
+    '{"a": "pytest", "command": 5}',
+    '{"a": 1}',
+    '{"a": 1e999}',
+    "[1]",
+    '{"a": ',
+    '{},{"b": 1}',
+]
 ODDITIES = ["missing", "marked", "stray", "used before", "nameless", "late", "open"]
 
 WELL = talk(user(), assistant("", call()), result(), assistant())
@@ -62,7 +83,7 @@ def looking(has):
 
 
 def test_every_feature_has_a_row_and_a_check_that_looks_at_it():
-    named = {feature for features in FEATURES.values() for feature in features(View(WELL))}
+    named = {feature for row in ROWS.values() for features in FEATURES.values() for feature in features(View(row))}
     assert named == set(ROWS) == {feature for rule in rules().values() for feature in rule.features}
 
 
@@ -74,7 +95,7 @@ def test_a_record_without_anything_that_checks_look_at_is_shown_to_none_of_them(
 def test_a_check_is_called_where_there_is_what_it_looks_at(feature, monkeypatch):
     conversation = ROWS[feature]
     view = View(conversation)
-    has = {name for features in FEATURES.values() for name, is_there in features(view).items() if is_there}
+    has = {name for features in FEATURES.values() for name in features(view)}
     assert feature in has
     assert called(conversation, monkeypatch) == looking(has)
 
@@ -137,3 +158,4 @@ def test_columns_tell_what_a_walk_over_the_messages_tells(conversation):
         check_conversation(conversation, walked, keeps_reasoning=True)
     )
     assert measure(told) == measure(walked)
+    assert detect_ending(told, Response()) == detect_ending(walked, Response())

@@ -8,14 +8,12 @@ record has one of the features that the rule declares.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from functools import cache
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING
 
-from chatsquash.checks.exchanges import bad_results
+from chatsquash.checks.exchanges import bad_results, decoded_arguments
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
-from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Violation
 from chatsquash.core.registry import Room
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chatsquash.checks.registry import Feature, Kind, View
+    from chatsquash.core.model import Message
 
 
 @cache
@@ -49,13 +48,16 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
         raise UsageError(f"{code_text}: unknown finding code; {suggestion(code, known, advice)}")
 
 
-def examine(view: View, *kinds: Kind, skipped: frozenset[str] = frozenset()) -> Iterator[Violation]:
-    """Yield the violations in a record of the rules of some kinds, except the rules whose codes are ``skipped``."""
-    features = [FEATURES[kind](view) for kind in kinds if kind in FEATURES]
-    has = [name for each in features for name, is_there in each.items() if is_there]
-    for rule in _rules_for(kinds, tuple(has), skipped):
-        for fact in rule.function(view):
-            yield rule.violation(fact)
+def examine(view: View, *kinds: Kind, skipped: frozenset[str] = frozenset()) -> list[Violation]:
+    """Return the violations in a record of the rules of some kinds, except the rules whose codes are ``skipped``."""
+    features: list[Feature] = []
+    for kind in kinds:
+        if kind in FEATURES:
+            features += FEATURES[kind](view)
+    violations: list[Violation] = []
+    for rule in _rules_for(kinds, tuple(features), skipped):
+        violations += map(rule.violation, rule.function(view))
+    return violations
 
 
 @cache
@@ -68,61 +70,52 @@ def _rules_for(kinds: tuple[Kind, ...], has: tuple[Feature, ...], skipped: froze
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 CONTENTS = frozenset({str, list, NoneType})
 
-_decode = jsonio.decoder(dict).decode
+
+def _features_of_record(view: View) -> list[Feature]:
+    columns, last = view.columns, view.columns.last
+    features: list[Feature] = []
+    if last is None:
+        features.append("no messages")
+    if not view.tools:
+        features.append("no tools")
+    if not ROLES.issuperset(columns.roles):
+        features.append("unknown roles")
+    if not CONTENTS.issuperset(columns.kinds):
+        features.append("odd content")
+    if last is None or last["role"] != "assistant" or not (last.get("tool_calls") or _has_text(last)):
+        features.append("odd end")
+    return features
 
 
-def _ends_oddly(view: View) -> bool:
-    """Return whether the last message is neither text nor a call of the assistant."""
-    last = view.columns.last
-    if last is None or last.get("role") != "assistant":
-        return True
-    content = last.get("content")
-    has_no_text = not isinstance(content, str) or not content or content.isspace()
-    return has_no_text and not last.get("tool_calls")
+def _has_text(message: Message) -> bool:
+    content = message.get("content")
+    return isinstance(content, str) and bool(content) and not content.isspace()
 
 
-def _has_undeclared(view: View) -> bool:
-    calls = view.columns.calls
-    return calls is None or not view.tool_names.issuperset(calls.names)
-
-
-def _has_odd_arguments(view: View) -> bool:
-    """Return whether any arguments may not be a string that contains a JSON object."""
-    calls = view.columns.calls
-    try:
-        for arguments in calls.arguments if calls else ():
-            _decode(arguments)
-    except (ValueError, RecursionError):
-        return True
-    return calls is None
-
-
-def _features_of_record(view: View) -> dict[Feature, bool]:
+def _features_of_calls(view: View) -> list[Feature]:
     columns = view.columns
-    return {
-        "no messages": columns.last is None,
-        "no tools": not view.tools,
-        "unknown roles": not ROLES.issuperset(columns.roles),
-        "odd content": not CONTENTS.issuperset(columns.kinds),
-        "odd end": _ends_oddly(view),
-    }
+    calls = columns.calls
+    features: list[Feature] = []
+    if "function_call" in columns.keys:
+        features.append("legacy calls")
+    if calls is None:
+        features += ("odd calls", "undeclared calls", "odd arguments")
+    elif calls.names:
+        if not view.tool_names.issuperset(calls.names):
+            features.append("undeclared calls")
+        if None in view.once(decoded_arguments):
+            features.append("odd arguments")
+    if columns.last and columns.last.get("tool_calls"):
+        features.append("open calls")
+    if view.once(bad_results):
+        features.append("bad results")
+    if not columns.are_matched:
+        features.append("unmatched results")
+    return features
 
 
-def _features_of_calls(view: View) -> dict[Feature, bool]:
-    columns = view.columns
-    return {
-        "legacy calls": "function_call" in columns.keys,
-        "odd calls": columns.calls is None,
-        "undeclared calls": _has_undeclared(view),
-        "odd arguments": _has_odd_arguments(view),
-        "open calls": bool(columns.last and columns.last.get("tool_calls")),
-        "bad results": bool(view.once(bad_results)),
-        "unmatched results": not columns.are_matched,
-    }
-
-
-FEATURES: dict[Kind, Callable[[View], dict[Feature, bool]]] = {
+FEATURES: dict[Kind, Callable[[View], list[Feature]]] = {
     "record": _features_of_record,
     "native": _features_of_calls,
 }
-"""The features on which rules of a kind depend, each with whether a record has it."""
+"""The features of a record on which rules of a kind depend."""

@@ -77,9 +77,11 @@ _ENDS = lazy_compile(
 """Beginnings of last lines written by compilers, git and make."""
 
 
-def describe_failure(text: str) -> str | None:
-    """Return the evidence in text that a call failed, as the end of a sentence, or ``None`` without evidence."""
-    stripped_text = text.strip()
+def describe_failure(stripped_text: str) -> str | None:
+    """Return the evidence in text that a call failed, as the end of a sentence, or ``None`` without evidence.
+
+    The text has no white space at its ends.
+    """
     if stripped_text.startswith(_BEGINNINGS) and _BEGINS_WITH_TRACEBACK.match(stripped_text):
         return "begins with a Python traceback"
     first = _first_line(stripped_text)

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from chatsquash.checks import ROLES
-from chatsquash.checks.exchanges import call_counts
 from chatsquash.checks.registry import Fact, View, check, rule
 from chatsquash.core import chat
 from chatsquash.core.model import Json
 from chatsquash.core.text import json_type, pluralize, quote
 
 ABSENT = object()
+
+
+def _has_calls(view: View) -> bool:
+    return any(map(chat.call_count, view.messages))
 
 
 @check("error", kind="record", looks=("no messages",))
@@ -33,14 +36,14 @@ def unknown_role(view: View) -> Iterator[Fact]:
 @check("info", kind="record", looks=("no tools",))
 def no_tools(view: View) -> Iterator[Fact]:
     """Reported when a record neither defines nor calls tools, as in plain chat."""
-    if not view.tools and not view.once(call_counts):
+    if not view.tools and not _has_calls(view):
         yield Fact("the record defines no tools: if the session had some, the logger omits request.tools")
 
 
 @check("error", kind="record", looks=("no tools",))
 def calls_without_tools(view: View) -> Iterator[Fact]:
     """Reported when a record calls tools although its `tools` is empty."""
-    if not view.tools and view.once(call_counts):
+    if not view.tools and _has_calls(view):
         yield Fact("the record calls tools but does not define any: check whether the logger omits request.tools")
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from chatsquash.checks.failures import MARKING, failure_mark, text_failure
 from chatsquash.checks.registry import Calls, View
-from chatsquash.core import chat
+from chatsquash.core import chat, jsonio
 from chatsquash.core.chat import id_key
 from chatsquash.core.model import Json
 
@@ -75,27 +75,37 @@ class Exchanges(NamedTuple):
     """Results outside any block."""
 
 
-def call_counts(view: View) -> dict[int, int]:
-    """Return the number of calls by message index, for messages with calls; legacy calls and markup count as well."""
-    calls = view.columns.calls
-    counts = dict(calls.counts) if calls else {}
-    for at, role in enumerate(view.columns.roles):
-        if role == "assistant" and at not in counts and (count := chat.call_count(view.messages[at])):
-            counts[at] = count
-    return counts
+_decode = jsonio.decoder(dict).decode
+
+
+def decoded_arguments(view: View) -> list[dict[str, Any] | None]:
+    """Return the arguments of each call of the usual form; ``None`` if they may not be a JSON object."""
+    return [_decoded(arguments) for arguments in view.columns.calls.arguments] if view.columns.calls else []
+
+
+def _decoded(arguments: str) -> dict[str, Any] | None:
+    try:
+        return _decode(arguments)
+    except (ValueError, RecursionError):
+        return None
 
 
 def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
     """Return failed and empty results by message index: the evidence of failure, and whether the result is empty."""
     outcomes: dict[int, tuple[str | None, bool]] = {}
-    is_marked = not MARKING.isdisjoint(view.columns.keys)
-    for at, content in zip(view.columns.results, view.columns.result_contents, strict=True):
+    columns, messages = view.columns, view.messages
+    is_marked = not MARKING.isdisjoint(columns.keys)
+    for at, content in zip(columns.results, columns.result_contents, strict=True):
         is_text = isinstance(content, str)
-        text = content if is_text else chat.text(view.messages[at]) or ""
-        evidence = (failure_mark(view.messages[at]) if is_marked else None) or text_failure(text)
-        empty = (not text or text.isspace()) and (is_text or not chat.other_parts(view.messages[at]))
-        if empty or evidence is not None:
-            outcomes[at] = evidence, empty
+        text = content if is_text else chat.text(messages[at]) or ""
+        stripped_text = text.strip()
+        evidence = failure_mark(messages[at]) if is_marked else None
+        if stripped_text:
+            evidence = evidence or text_failure(text, stripped_text)
+            if evidence is not None:
+                outcomes[at] = evidence, False
+        elif is_text or evidence is not None or not chat.other_parts(messages[at]):
+            outcomes[at] = evidence, is_text or not chat.other_parts(messages[at])
     return outcomes
 
 

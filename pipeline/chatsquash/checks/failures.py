@@ -45,9 +45,12 @@ def failure(message: Message, text: str) -> str | None:
     return failure_mark(message) or text_failure(text)
 
 
-def text_failure(text: str) -> str | None:
-    """Return the evidence of a failure in the text of a result, like ``failure``."""
-    body = text.strip()
+def text_failure(text: str, stripped_text: str | None = None) -> str | None:
+    """Return the evidence of a failure in the text of a result, like ``failure``.
+
+    ``stripped_text`` is the text without white space at its ends, if known.
+    """
+    body = text.strip() if stripped_text is None else stripped_text
     if body[:1] != "{":
         return _text_detector()(body)
     if len(text) <= _SHORT and _is_success(text):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
@@ -212,50 +211,49 @@ class Columns(Struct, frozen=True, gc=False):
 
 def columns(messages: list[Message]) -> Columns:
     """Return messages in columns."""
-    roles: list[str] = list(map(_role, messages))
-    kinds = {type(message.get("content")) for message in messages}
-    keys: set[str] = set().union(*messages)
-    calls = _calls_of(messages, roles) if "tool_calls" in keys else _NO_CALLS
-    results = [at for at, role in enumerate(roles) if role == "tool"]
-    ids = [messages[at].get("tool_call_id") for at in results]
-    contents = [messages[at].get("content") for at in results]
+    roles: list[str] = []
+    kinds: set[type] = set()
+    keys: set[str] = set()
+    results: list[int] = []
+    contents: list[Json] = []
+    ids: list[Json] = []
+    calls: Calls | None = Calls({}, [], [], [], [])
+    for at, message in enumerate(messages):
+        role, content = message["role"], message.get("content")
+        roles.append(role)
+        kinds.add(type(content))
+        keys.update(message)
+        if role == "tool":
+            results.append(at)
+            contents.append(content)
+            ids.append(message.get("tool_call_id"))
+        if "tool_calls" in message and calls is not None and not _add_calls(at, message, calls):
+            calls = None
+    if calls is not None and len(calls.ids) > 1 and len(set(calls.ids)) < len(calls.ids):
+        calls = None
     last = messages[-1] if messages else None
     is_matched = are_matched(calls, results, ids, len(messages) - 1)
     return Columns(roles, kinds, last, keys, calls, results, contents, ids, is_matched)
 
 
-_role = itemgetter("role")
-_NO_CALLS = Calls({}, [], [], [], [])
-
-
-def _calls_of(messages: list[Message], roles: list[str]) -> Calls | None:
-    calls = Calls({}, [], [], [], [])
-    for at, message in enumerate(messages):
-        if "tool_calls" not in message:
-            continue
-        objects = message["tool_calls"]
-        if type(objects) is not list or roles[at] != "assistant":
-            return None
-        if objects:
-            calls.counts[at] = len(objects)
-        for call_object in objects:
-            if not _add_call(call_object, calls):
-                return None
-    return calls if len(set(calls.ids)) == len(calls.ids) else None
-
-
-def _add_call(call_object: Json, calls: Calls) -> bool:
-    """Add a call if it has the usual form, and return whether it has."""
-    function = call_object.get("function") if type(call_object) is dict else None
-    if type(function) is not dict:
+def _add_calls(at: int, message: Message, calls: Calls) -> bool:
+    """Add the calls of a message if all have the usual form, and return whether they have."""
+    objects = message["tool_calls"]
+    if type(objects) is not list or message["role"] != "assistant":
         return False
-    call_id, name, arguments = call_object.get("id"), function.get("name"), function.get("arguments")
-    if type(call_id) is not str or type(name) is not str or type(arguments) is not str or not call_id or not name:
-        return False
-    calls.objects.append(call_object)
-    calls.ids.append(call_id)
-    calls.names.append(name)
-    calls.arguments.append(arguments)
+    if objects:
+        calls.counts[at] = len(objects)
+    for call_object in objects:
+        function = call_object.get("function") if type(call_object) is dict else None
+        if type(function) is not dict:
+            return False
+        call_id, name, arguments = call_object.get("id"), function.get("name"), function.get("arguments")
+        if type(call_id) is not str or type(name) is not str or type(arguments) is not str or not call_id or not name:
+            return False
+        calls.objects.append(call_object)
+        calls.ids.append(call_id)
+        calls.names.append(name)
+        calls.arguments.append(arguments)
     return True
 
 
@@ -263,5 +261,8 @@ def are_matched(calls: Calls | None, results: list[int], ids: list[Json], last: 
     """Return whether the results of each message except the last directly follow it, in the order of its calls."""
     if calls is None:
         return False
-    places = [place for at, count in calls.counts.items() if at != last for place in range(at + 1, at + 1 + count)]
+    places: list[int] = []
+    for at, count in calls.counts.items():
+        if at != last:
+            places += range(at + 1, at + 1 + count)
     return places == results and calls.ids[: len(places)] == ids

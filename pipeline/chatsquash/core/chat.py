@@ -330,11 +330,13 @@ def call_count(message: Message) -> int:
     if message.get("role") != "assistant":
         return 0
     native = message.get("tool_calls")
-    if isinstance(native, list) and native:
+    if native and isinstance(native, list):
         return len(native)
     if message.get("function_call"):
         return 1
-    return (text(message) or "").count(CALL_OPEN)
+    content = message.get("content")
+    visible = content if type(content) is str else text(message)
+    return visible.count(CALL_OPEN) if visible else 0
 
 
 def id_key(call_id: Json) -> str | bytes | None:

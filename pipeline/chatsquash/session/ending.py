@@ -6,10 +6,9 @@ Filters and reward models use these values. Each value is returned with its evid
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
-from chatsquash.checks.exchanges import exchanges
+from chatsquash.checks.exchanges import decoded_arguments, exchanges
 from chatsquash.checks.failures import MARKING
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
@@ -82,17 +81,18 @@ _RESULT_END = 400
 
 def last_exit(view: View, source: str | None = None) -> tuple[int | None, str | None]:
     """Return the exit code of the last test or build command, with its evidence; both are ``None`` if unknown."""
-    for call, results in _calls(view):
-        if evidence := runs_tests(_command(call["arguments"])):
-            for at, content in results if evidence != "nothing" else ():
-                code, where = exit_code(content), "in the result"
-                # Claude Code does not log the exit code of a command that succeeded.
-                if code is None and call.get("name") == "Bash" and _is_success(view, source, at):
-                    code, where = 0, "because there is no error in the result"
-                if code is not None and (evidence == "code" or code == 0):
-                    return code, f"message {at}, {code} {where} of a command that runs tests or a build"
-            # Only the last such command counts: an earlier exit code is not how the conversation ended.
-            return None, None
+    place, evidence = _last_test_command(view)
+    if evidence is None:
+        return None, None
+    name, results = _results_of(view, place)
+    for at, content in results if evidence != "nothing" else ():
+        code, where = exit_code(content), "in the result"
+        # Claude Code does not log the exit code of a command that succeeded.
+        if code is None and name == "Bash" and _is_success(view, source, at):
+            code, where = 0, "because there is no error in the result"
+        if code is not None and (evidence == "code" or code == 0):
+            return code, f"message {at}, {code} {where} of a command that runs tests or a build"
+    # Only the last such command counts: an earlier exit code is not how the conversation ended.
     return None, None
 
 
@@ -112,42 +112,63 @@ def _is_claude_code(view: View, source: str | None) -> bool:
     return first["role"] == "system" and _CLAUDE_CODE.search((chat.text(first) or "")[:_EXAMINED]) is not None
 
 
-def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]]:
-    """Yield each call's function, last call first, with its results and their positions."""
+_Meaning = Literal["code", "success", "nothing"]
+
+
+def _last_test_command(view: View) -> tuple[int, _Meaning | None]:
+    """Return the last call that runs tests or a build, by number, and what its exit code means."""
+    calls = view.columns.calls
+    if calls is None:
+        for place, call in reversed([*enumerate(view.once(exchanges).calls)]):
+            function = call.call_object.get("function")
+            arguments = function.get("arguments") if isinstance(function, dict) else None
+            if isinstance(arguments, str) and (meaning := runs_tests(_command(arguments, None))):
+                return place, meaning
+        return 0, None
+    members = view.once(decoded_arguments)
+    for place in range(len(members) - 1, -1, -1):
+        if (command := _command(calls.arguments[place], members[place])) and (meaning := runs_tests(command)):
+            return place, meaning
+    return 0, None
+
+
+def _results_of(view: View, place: int) -> tuple[Json, list[tuple[int, Json]]]:
+    """Return the name of a call, and its results with their positions."""
     columns = view.columns
     # If all results follow their calls in order, the columns already pair them.
     if columns.calls is not None and columns.are_matched:
-        count = len(columns.results)
-        results = list(zip(columns.results, columns.result_contents, strict=True))
-        for at in reversed(range(len(columns.calls.objects))):
-            yield columns.calls.objects[at]["function"], [results[at]] if at < count else []
-        return
-    for call in reversed(view.once(exchanges).calls):
-        function = call.call_object.get("function")
-        if isinstance(function, dict) and isinstance(function.get("arguments"), str):
-            yield function, [(each.at, view.messages[each.at].get("content")) for each in call.results]
+        at = slice(place, place + 1)
+        return columns.calls.names[place], [*zip(columns.results[at], columns.result_contents[at], strict=True)]
+    call = view.once(exchanges).calls[place]
+    return call.name, [(each.at, view.messages[each.at].get("content")) for each in call.results]
 
 
-def _command(arguments: str) -> str:
-    """Return the command in a call's arguments, or an empty string."""
-    if arguments[:1] == "{" and not any(map(arguments.__contains__, _QUOTED_NAMES)):
+def _command(arguments: str, members: Json) -> str:
+    """Return the command in a call's arguments, or an empty string.
+
+    ``members`` are the decoded arguments if they are known to be an object.
+    """
+    if members is None:
+        if arguments[:1] == "{" and not any(map(arguments.__contains__, _QUOTED_NAMES)):
+            return ""
+        try:
+            members = jsonio.loads(arguments)
+        except (ValueError, RecursionError):
+            return arguments  # the arguments of a tool that takes plain text
+    if type(members) is not dict:
+        return members if isinstance(members, str) else ""
+    for name in _COMMAND:
+        if name in members and (command := members[name]):
+            break
+    else:
         return ""
-    try:
-        members = jsonio.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments  # the arguments of a tool that takes plain text
-    if isinstance(members, str):
-        return members
-    command: Any = (
-        next((members[name] for name in _COMMAND if members.get(name)), "") if isinstance(members, dict) else ""
-    )
     if isinstance(command, list):
         words = [each for each in command if isinstance(each, str)]
         return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc", "-ic") else " ".join(words)
     return command if isinstance(command, str) else ""
 
 
-def runs_tests(command: str) -> Literal["code", "success", "nothing"] | None:
+def runs_tests(command: str) -> _Meaning | None:
     """Return what the exit code of a shell command means for its last test run or build, or ``None`` if it has neither.
 
     ``code``: it is the exit code of that program. ``success``: 0 means success, but any other code may come from
@@ -286,8 +307,9 @@ _TAGGED = lazy_compile(r"\s*+<([a-z][\w-]{0,40})>")
 def judge_last_message(view: View) -> tuple[LastUser, str | None]:
     """Classify the user's last message after a reply, and return its position and the deciding words as evidence."""
     roles = view.columns.roles
-    first = roles.index("assistant") if "assistant" in roles else len(roles)
-    for at in range(len(roles) - 1, first, -1):
+    if "user" not in roles or "assistant" not in roles:
+        return "none", None
+    for at in range(len(roles) - 1, roles.index("assistant"), -1):
         if roles[at] != "user":
             continue
         text = _typed_text(chat.text(view.messages[at]) or "")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import chain, repeat
 
-from chatsquash.checks.exchanges import State, bad_results, call_counts, exchanges
+from chatsquash.checks.exchanges import State, bad_results, exchanges
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
+from chatsquash.core import chat
 from chatsquash.core.accounting import SharedUse, ToolUse, Usage
 from chatsquash.core.memo import Last
 from chatsquash.core.options import Options
@@ -71,7 +71,7 @@ def measure(view: View, shared_calls: Mapping[int, int] = _NONE) -> Usage:
     calls = client = assistant = with_tools = 0
     side: str | None = None
     is_counted = False  # whether the current assistant turn is already counted as one with tools
-    counts = view.once(call_counts)
+    native = view.columns.calls.counts if view.columns.calls else _NONE
     for at, role in enumerate(view.columns.roles):
         if role in _RESULT_ROLES:
             continue
@@ -80,8 +80,8 @@ def measure(view: View, shared_calls: Mapping[int, int] = _NONE) -> Usage:
             side, is_counted = new, False
             client += new == "client"
             assistant += new == "assistant"
-        if at in counts:
-            calls += counts[at]
+        if role == "assistant" and (count := native.get(at) or chat.call_count(view.messages[at])):
+            calls += count
             with_tools += not is_counted
             is_counted = True
     elsewhere = tuple(_shared_use(view, shared_calls)) if shared_calls else ()
@@ -94,11 +94,19 @@ def _names(names: frozenset[str]) -> tuple[str, ...]:
 
 
 def _tool_use(view: View) -> tuple[ToolUse, ...]:
-    calls, result_count = view.columns.calls, len(view.columns.results)
-    if calls is None or not view.columns.are_matched or view.once(bad_results):
+    columns = view.columns
+    calls = columns.calls
+    if calls is None or not columns.are_matched:
         return _by_tool(outcomes(view))
-    names_with_result, unanswered = calls.names[:result_count], calls.names[result_count:]
-    return _by_tool(chain(zip(names_with_result, repeat("ok")), zip(unanswered, repeat("unanswered"))))
+    if not calls.names:
+        return ()
+    results = columns.results
+    states: list[State] = ["ok"] * len(results)
+    states += ["unanswered"] * (len(calls.names) - len(results))
+    for at, (failure, _) in view.once(bad_results).items():
+        if failure is not None:
+            states[results.index(at)] = "failed"
+    return _by_tool(zip(calls.names, states, strict=True))
 
 
 def _shared_use(view: View, shared_calls: Mapping[int, int]) -> Iterator[SharedUse]:
@@ -109,7 +117,7 @@ def _shared_use(view: View, shared_calls: Mapping[int, int]) -> Iterator[SharedU
             states.setdefault(call.at, []).append((call.name, call.state))
     for at, message in enumerate(view.messages):
         if id(message) in shared_calls:
-            yield SharedUse(shared_calls[id(message)], view.once(call_counts).get(at, 0), _by_tool(states.get(at, [])))
+            yield SharedUse(shared_calls[id(message)], chat.call_count(message), _by_tool(states.get(at, [])))
 
 
 def _by_tool(states: Iterable[tuple[str, State]]) -> tuple[ToolUse, ...]:
@@ -123,7 +131,7 @@ def _by_tool(states: Iterable[tuple[str, State]]) -> tuple[ToolUse, ...]:
             counts[1] += 1
         elif state == "unanswered":
             counts[2] += 1
-    return tuple(ToolUse(name, *counts) for name, counts in sorted(calls.items()))
+    return tuple([ToolUse(name, *counts) for name, counts in sorted(calls.items())])
 
 
 class ToolTotals:

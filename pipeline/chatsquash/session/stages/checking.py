@@ -25,25 +25,28 @@ else:
     documents = LazyModule("chatsquash.formats.documents")
 
 _TEXT = frozenset({str, type(None)})
+_KINDS: tuple[Kind, ...] = ("record", "native")
+_WITH_ARGUMENTS: tuple[Kind, ...] = (*_KINDS, "arguments")
+_NO_RULES: frozenset[str] = frozenset()
 
 
 def check_conversation(
     conversation: Conversation, view: View, *, keeps_reasoning: bool, checks_arguments: bool = False
-) -> Iterator[Violation]:
+) -> list[Violation]:
     """Run the checks for records, native calls and tool definitions, and optionally for call arguments.
 
     Findings about missing definitions are skipped if the log's format never contains any. Plain logs are also searched
     for vendor extensions.
     """
-    skipped = OF_TOOLS if format_without_tools(conversation) else frozenset()
-    kinds: tuple[Kind, ...] = ("record", "native", "arguments") if checks_arguments else ("record", "native")
-    yield from check_definitions(view.tools)
-    yield from examine(view, *kinds, skipped=skipped)
+    skipped = OF_TOOLS if format_without_tools(conversation) else _NO_RULES
+    kinds = _WITH_ARGUMENTS if checks_arguments else _KINDS
+    violations = [*check_definitions(view.tools), *examine(view, *kinds, skipped=skipped)]
     if conversation.source == PLAIN and not _is_ordinary(view):
         ignored = () if keeps_reasoning else MEMBERS
         forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in ignored]
         if forms:
-            yield reading.vendor_extension(Counter(forms))
+            violations.append(reading.vendor_extension(Counter(forms)))
+    return violations
 
 
 def _is_ordinary(view: View) -> bool:
