@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from chatsquash.core.options import Options
+from chatsquash.reading import identify as identify_module
 from chatsquash.reading.identify import Identity, identify
 from chatsquash.sources.open import open_file
 from tests.conftest import cases, log_line
@@ -98,3 +99,26 @@ def test_a_file_of_many_sessions_is_identified_by_its_first_unit(name):
         identity = identify(file)
     assert identity.document is not None
     assert (identity.seen.format, identity.may_mix) == (name, False)
+
+
+def test_a_log_of_several_sessions_is_identified_once_until_it_changes(tmp_path, monkeypatch):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(data(log_line("hi")))
+    identified = []
+    monkeypatch.setattr(
+        identify_module, "identify", lambda file, options: identified.append(1) or identify(file, options)
+    )
+    identify_module.forget()
+
+    def of_part(**options):
+        with open_file(path) as file:
+            return identify_module.identify_once(file, Options(**options))
+
+    first = of_part()
+    assert of_part() == first == of_bytes(path.read_bytes())
+    assert len(identified) == 1
+    assert of_part(from_format="anthropic").shape.request == "anthropic", "the options decide, too"
+    path.write_bytes(data(CLAUDE))
+    assert of_part().seen.format == "claude_code"
+    assert of_part().document is not None, "documents have their own cache"
+    assert len(identified) == 4

@@ -117,6 +117,25 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
     return Identity(document.seen, shape, document)
 
 
+_last_log: tuple[object, Identity] | None = None
+"""The last identified log with several sessions, kept for the other sessions in it."""
+
+
+def identify_once(file: BinaryIO, options: Options) -> Identity:
+    """Return the result of ``identify``; that of a log is cached, so that it is not repeated for each of its sessions.
+
+    Raises the same errors as ``identify``.
+    """
+    global _last_log  # noqa: PLW0603 - only one per process
+    key = _key(file, options, None)
+    if key and _last_log and key == _last_log[0]:
+        return _last_log[1]
+    identity = identify(file, options)
+    # Documents have their own cache, because they may be large.
+    _last_log = (key, identity) if key and identity.document is None else None
+    return identity
+
+
 def has_units(file: BinaryIO, options: Options, log: Log) -> bool:
     """Return whether a file has several units.
 
@@ -177,9 +196,11 @@ def read_document(file: BinaryIO, options: Options, unit: bytes | None = None) -
 
 
 def forget(file: BinaryIO | None = None) -> None:
-    """Forget the cached document unless it is the one in ``file``."""
-    global _last  # noqa: PLW0603 - as above
-    if _last and (file is None or _last[0][0] != status_of(file)):  # type: ignore[index]
+    """Forget the cached document unless it is the one in ``file``; without a file, also the identified log."""
+    global _last, _last_log  # noqa: PLW0603 - as above
+    if file is None:
+        _last = _last_log = None
+    elif _last and _last[0][0] != status_of(file):  # type: ignore[index]
         _last = None
 
 

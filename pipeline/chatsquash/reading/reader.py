@@ -33,7 +33,16 @@ from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
 from chatsquash.reading.exchange import Exchange
-from chatsquash.reading.identify import PLAIN_CHAT, Identity, chat_exchanges, document_in, forget, has_units, identify
+from chatsquash.reading.identify import (
+    PLAIN_CHAT,
+    Identity,
+    chat_exchanges,
+    document_in,
+    forget,
+    has_units,
+    identify,
+    identify_once,
+)
 from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.beginnings import Beginning, has_read, may_be_remembered
@@ -135,7 +144,10 @@ class Reader:
         if self._from is None and not (self._by_id and log.spans is None):
             head += _lines_at_hand(first, stream)
             exchanges = chat_exchanges(head)
-        identity = PLAIN_CHAT if exchanges else identify(file, self._options)
+        if exchanges:
+            identity = PLAIN_CHAT
+        else:
+            identity = identify(file, self._options) if log.spans is None else identify_once(file, self._options)
         if self._is_mixed(identity, log):
             return _MIXED_SESSIONS
         document = identity.document
