@@ -140,10 +140,13 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     def repeated_replies(self, placements: list[Placement[FilePath]]) -> set[int]:
         """Return the numbers of the replies in the record that are also counted in another record."""
-        owners = {reply.number: self.place.owners[reply.number] for reply in self.place.replies}
-        others = {id(path): path for path in owners.values() if path is not self.place} if self.log.is_part else {}
-        written_paths = {key for key, path in others.items() if self.is_written(path)}
-        own = (reply for reply in self.place.replies if reply.is_copy or id(owners[reply.number]) in written_paths)
+        written_paths: set[int] = set()
+        if self.log.is_part:
+            paths = [self.place.owners[reply.number] for reply in self.place.replies]
+            others = {id(path): path for path in paths if path is not self.place}
+            written_paths = {key for key, path in others.items() if self.is_written(path)}
+        owners = self.place.owners
+        own = [reply for reply in self.place.replies if reply.is_copy or id(owners[reply.number]) in written_paths]
         return {reply.number for reply in own for each in placements if reply.number in each.positions}
 
     def exclusion_reasons(self, snapshot: Snapshot | None, result: Record | Rejection | None) -> dict[int, str]:
@@ -207,7 +210,7 @@ def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
 
 def _keep_written(placement: Placement[FilePath]) -> Placement[FilePath]:
     """Return a placement with only the replies that its record contains."""
-    if placement.record is None:
+    if placement.record is None or placement.marks is None:
         return placement
     positions = {
         number: each for number, each in placement.positions.items() if each.ordinal in placement.written_ordinals

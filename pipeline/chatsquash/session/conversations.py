@@ -184,7 +184,9 @@ def place_record(
 
 def count_flags(record: Record, options: Options) -> Record:
     """Return a record with the counts of its flags; its marks must be final."""
-    flags = Counter(mark.why for mark in record.marks) if options.flag != "none" else {}
+    if options.flag == "none":
+        return record
+    flags = Counter(mark.why for mark in record.marks)
     return replace(record, flags=dict(sorted(flags.items())))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -129,10 +129,10 @@ def outcomes(
             # The conversation has a record, but the message was removed from every record.
             rows.append(ReplyOutcome(reply.line, kind, "lost", "cut", name, parent, reasoning=reasoning))
         else:
-            first, *others = _places(reply, each, holders[reply.number])
-            record, status, index, loss, _ = first
+            first, others = _places(reply, each, holders[reply.number])
+            record, status, index, loss = first
             known = reply.line, kind, status, None, name, parent, record, index, loss, reasoning
-            rows.append(ReplyOutcome(*known, tuple(others)))
+            rows.append(ReplyOutcome(*known, others))
     return rows
 
 
@@ -146,35 +146,48 @@ def loss_of(path: AnyPath | None, summarized: set[int]) -> str:
     return WHY.get(path.kind if path else "branch", "short-tail")
 
 
-def _places(reply: LoggedReply, placement: Placement[P], holders: list[Placement[P]]) -> list[ReplyPlace]:
-    """Return the locations of a reply, the reported one first; ``holders`` are all placements whose records contain it.
+_Spot = tuple[int, Literal["carried", "rewritten"], int | None, int]
+"""The members of a ``ReplyPlace`` except ``reasons``."""
 
-    ``placement`` is the one in which it counts.
+
+def _places(
+    reply: LoggedReply, placement: Placement[P], holders: list[Placement[P]]
+) -> tuple[_Spot, tuple[ReplyPlace, ...]]:
+    """Return the location of a reply to report, and the others.
+
+    ``holders`` are all placements whose records contain it; ``placement`` is the one in which it counts.
     """
-    first = _location(reply, placement)
+    first = _spot(reply, placement)
+    if len(holders) == 1 and holders[0] is placement:
+        return first, ()
     # Not trained on in any record, so the first record that contains it is reported.
-    if not first.loss and placement.marks is not None and holders[0] is not placement:
+    if not first[-1] and placement.marks is not None and holders[0] is not placement:
         placement = holders[0]
-        first = _location(reply, placement)
-    return [first, *(_location(reply, each) for each in holders if each is not placement)]
+        first = _spot(reply, placement)
+    return first, tuple([_location(reply, each) for each in holders if each is not placement])
+
+
+def _spot(reply: LoggedReply, placement: Placement[P]) -> _Spot:
+    assert placement.record is not None
+    position = placement.positions[reply.number]
+    mark = placement.marks.get(position.ordinal) if placement.marks else None
+    index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
+    return placement.record, "rewritten" if position.is_rewritten else "carried", index, loss
 
 
 def _location(reply: LoggedReply, placement: Placement[P]) -> ReplyPlace:
     """Return the location of a reply in the record of a conversation."""
-    assert placement.record is not None
-    position = placement.positions[reply.number]
-    mark = (placement.marks or {}).get(position.ordinal)
-    index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
     reasons = fate(reply.message, placement.message(reply.number)) == "carried"
-    return ReplyPlace(placement.record, "rewritten" if position.is_rewritten else "carried", index, loss, reasons)
+    return ReplyPlace(*_spot(reply, placement), reasons)
 
 
 def _holders(placements: list[Placement[P]]) -> dict[int, list[Placement[P]]]:
     """Return the placements with a record that contain each reply."""
     holders: dict[int, list[Placement[P]]] = {}
     for each in placements:
+        written_ordinals = each.written_ordinals
         for reply, position in each.positions.items():
-            if position.ordinal in each.written_ordinals:
+            if position.ordinal in written_ordinals:
                 holders.setdefault(reply, []).append(each)
     return holders
 
@@ -277,6 +290,8 @@ def counting_placements(
         written_ordinals: The ordinals of the assistant messages that each record contains.
         owners: The path of each reply by its number.
     """
+    if len(placements) == 1:
+        return dict.fromkeys(placements[0].positions, 0)
     counting: dict[int, int] = {}
     ranks: dict[int, tuple[bool, bool, bool]] = {}
     for index, each in enumerate(placements):

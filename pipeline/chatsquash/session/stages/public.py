@@ -121,7 +121,7 @@ def remove_private(conversation: Conversation) -> StageResult:
     """Remove the private fields of messages and tool definitions."""
     if not conversation.has_private:
         return conversation, ()
-    messages = [_bare(message) for message in conversation.messages]
+    messages = [_bare(message) if PRIVATE in message else message for message in conversation.messages]
     tools = conversation.tools
     if any(map(chat.private, tools)):
         tools = [_bare(tool) for tool in tools]
@@ -157,15 +157,15 @@ def _fits_chat(message: Message) -> bool:
     turn = chat.turn(message)
     if turn is None or turn.native:
         return False
-    kinds = list(map(type, turn.blocks))
-    late = kinds[kinds.index(Call) if Call in kinds else len(kinds) :]
-    return (
-        _REPRESENTABLE.issuperset(kinds) and Text not in late and not any(_has_members(block) for block in turn.blocks)
-    )
-
-
-def _has_members(block: Block) -> bool:
-    return next(provider_members.of_block(block), None) is not None
+    is_after_call = False
+    for block in turn.blocks:
+        kind = type(block)
+        if kind not in _REPRESENTABLE or (kind is Text and is_after_call):
+            return False
+        is_after_call = is_after_call or kind is Call
+        if block.native and next(provider_members.of_block(block), None) is not None:
+            return False
+    return True
 
 
 def _has_content(message: Message) -> bool:
