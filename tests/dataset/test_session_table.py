@@ -8,11 +8,22 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chatsquash import Options, convert, frame
 from chatsquash.cli.main import cli
 from chatsquash.core.errors import UsageError
-from chatsquash.dataset.session_table import COLUMNS
+from chatsquash.core.text import printable_json
+from chatsquash.dataset.session_table import (
+    COLUMNS,
+    FindingCounts,
+    ReasoningCounts,
+    ReplyCounts,
+    SessionLine,
+    TokenCounts,
+    row_of,
+)
 from chatsquash.dataset.where import SCHEMA, Where
 from chatsquash.results.stats import stats
 from tests.conftest import assistant, cases, log_line, user, write_log
@@ -340,3 +351,28 @@ def test_statistics_add_the_table_up(here):
     assert found is not None
     assert (found.sessions, found.prompt_tokens, found.completion_tokens, found.rewards) == (2, 30, 3, 0)
     assert (dict(found.exit), dict(found.last_user)) == ({"unknown": 2}, {"none": 1, "thanks": 1})
+
+
+TEXT = st.one_of(st.none(), st.text(st.characters(exclude_categories=()), max_size=6))
+NUMBER = st.one_of(st.none(), st.integers(-3, 1 << 70))
+SPECIAL = {
+    "findings": st.builds(FindingCounts, NUMBER, NUMBER, NUMBER),
+    "replies": st.builds(ReplyCounts, NUMBER, NUMBER, NUMBER, st.dictionaries(st.text(max_size=3), NUMBER)),
+    "reasoning": st.builds(ReasoningCounts, NUMBER, NUMBER, NUMBER),
+    "usage": st.builds(TokenCounts, NUMBER, NUMBER),
+    "reward": st.one_of(st.none(), st.floats(-1e300, 1e300)),
+    "truncated": st.one_of(st.none(), st.booleans()),
+}
+TEXTS = {column.name for column in COLUMNS if column.kind == "text"}
+
+
+@given(st.builds(SessionLine, *(SPECIAL.get(n, TEXT if n in TEXTS else NUMBER) for n in SessionLine.__struct_fields__)))
+def test_a_line_is_spelled_as_its_values_are_whatever_they_contain(line):
+    assert line.encode() == printable_json(line.as_dict())
+
+
+def test_the_members_of_a_line_are_the_columns_in_order():
+    counts = FindingCounts(), ReplyCounts(1, 1, 0, {"x": 1}), ReasoningCounts(0, 0, 0), TokenCounts(1, 2)
+    nested = dict(zip(("findings", "replies", "reasoning", "usage"), counts, strict=True))
+    line = SessionLine(*(nested.get(name) for name in SessionLine.__struct_fields__))
+    assert [*row_of(line.as_dict())] == [column.name for column in COLUMNS]

@@ -185,8 +185,8 @@ class Conversion:
         self._label = LABELS[options.group_by]
         self._by_name = options.group_by == "scenario"
         self._groups = Groups()
-        self._rows: Counter[str] = Counter()
-        self._sizes: Counter[str] = Counter()
+        self._ends: dict[str, tuple[int, int]] = {}
+        """The number of rows and bytes written so far, by the name of the file."""
         self._statistics = Statistics()
         self._selector = self._new_selector(options)
         self._inputs: SessionInputs | None = None
@@ -307,14 +307,14 @@ class Conversion:
         if self._options.keep_rejected and selection.outcome.report.rejected:
             selection, line_count = self._keep(source, log, selection, inputs)
         outcome = self._selector.with_cluster(log, selection.outcome)
-        group = ""
-        if outcome.records:
+        records, group = outcome.output.records, ""
+        if records:
             group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))
-        usages = count_once([record.usage for record in outcome.records])
+        usages = count_once([record.usage for record in records])
         outcome, places = self._write(log, outcome, group, usages)
         if self._dataset:
             self._dataset.add_pairs(outcome)
-        for record in outcome.records:
+        for record in records:
             if record.redactions:
                 self._known.update([each.digest for each in record.redactions if each.digest])
         self._summary.add(log, outcome, selection.filtered, selection.duplicates, selection.record_count)
@@ -329,21 +329,22 @@ class Conversion:
     def _write(self, log: Log, outcome: Outcome, group: str, usages: list[Usage]) -> tuple[Outcome, list[Place]]:
         """Write the records; return the outcome with findings about splits, and the places of the records."""
         places: list[Place] = []
-        for record, usage in zip(outcome.records, usages, strict=True):
+        name = f"{group}.jsonl"
+        for record, usage in zip(outcome.output.records, usages, strict=True):
             self._statistics.add(outcome, record, usage)
             if self._dataset:
                 outcome, place = self._dataset.add(log, outcome, record)
                 places += [place] if place else []
                 continue
-            name = f"{group}.jsonl"
-            offset = self._sizes[name]
-            if record.line_place and self._inputs:
-                self._out.join(name, self._inputs.descriptor(record.line_place), record.line_place)
+            line_place, (rows, offset) = record.line_place, self._ends.get(name, (0, 0))
+            if line_place and self._inputs:
+                self._out.join(name, self._inputs.descriptor(line_place), line_place)
+                size = line_place.size
             else:
                 self._out.append(name, record.line)
-            self._rows[name] += 1
-            self._sizes[name] += record.line_place.size if record.line_place else len(record.line) + 1
-            places.append(Place(name, self._rows[name], offset))
+                size = len(record.line) + 1
+            self._ends[name] = rows + 1, offset + size
+            places.append(Place(name, rows + 1, offset))
         return outcome, places
 
     def _hide(self, about: Finding) -> Finding:

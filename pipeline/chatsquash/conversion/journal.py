@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -49,6 +49,9 @@ _SECOND = 1.0
 """Time after which waiting frames are written, so that a killed run of slow sessions loses no more."""
 _PIECES = 1000
 """The maximum number of pieces that are written together, since the system writes at most 1024 at once."""
+_SMALL = 1 << 16
+"""Bytes of a frame below which its pieces are joined, which takes less time than hashing and writing each of them."""
+_LENGTHS = struct.Struct("<QQ").pack
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -103,19 +106,27 @@ class JournalWriter(Struct):
     _waiting: list[bytes] = field(default_factory=list)
     """Pieces of frames that are not written yet."""
     _waiting_bytes: int = 0
+    _name: str = ""
+    """The name of the journal, once it has a frame."""
     _flushed: float = field(default_factory=monotonic)
     """The time of the last write."""
 
     def key(self, log: Log, seen: bytes) -> bytes:
         """Return the key of a session, given the result of ``identify`` for its log."""
-        part = log.spans.tobytes() + str(log.cut).encode() if log.spans else str(log.part).encode() + (log.unit or b"")
+        part = b""
+        if log.spans:
+            part = log.spans.tobytes() + str(log.cut).encode()
+        elif log.part is not None or log.unit:
+            part = str(log.part).encode() + (log.unit or b"")
         join = repr(log.join).encode("utf-8", "backslashreplace") if log.join else b""
         return xxh3_128_digest(self.identity + seen + part + join)
 
     def identify_open(self, log: Log, file: BinaryIO, hashed: LogHash | None = None) -> None:
         """Identify a log while it is open; if this fails, ``add`` tries again."""
-        with suppress(OSError, UnicodeEncodeError):
+        try:
             self.seen[log.display_path] = identify(log, file, hashed)
+        except (OSError, UnicodeEncodeError):
+            return
 
     def add(self, log: Log, outcome: Outcome) -> PackedOutcome | None:
         """Append an outcome, which ``flush`` writes; returns ``None`` if it must not or cannot be stored.
@@ -123,9 +134,11 @@ class JournalWriter(Struct):
         Errors, for example a full disk, are ignored here, since writing the output will report them.
         """
         seen = self.seen.pop(log.display_path, None)
-        findings = outcome.findings
-        if self.failed or log.modified is None or (findings and is_transient([finding.code for finding in findings])):
+        if self.failed or log.modified is None:
             return None
+        for finding in outcome.report.findings:
+            if finding.code in _TRANSIENT:
+                return None
         try:
             seen = seen or identify(log)
             key, payload = self.key(log, seen), _encode(frames.without_lines(outcome))
@@ -134,19 +147,20 @@ class JournalWriter(Struct):
         offset = self._append(key, payload, frames.lines(outcome))
         return PackedOutcome(seen, payload, self._name, offset)
 
-    @property
-    def _name(self) -> str:
-        return f"{self.run}-{os.getpid()}"
-
     def _append(self, key: bytes, payload: bytes, lines: list[bytes]) -> int:
         """Append a frame; return the offset of its lines."""
-        if len(self._waiting) + len(lines) + 2 > _PIECES:
-            self.flush()
+        if not self._name:
+            self._name = f"{self.run}-{os.getpid()}"
         size, line_bytes = len(payload), sum(map(len, lines))
-        frame = _FRAME.pack(size, line_bytes, key, _digest(key, size, line_bytes, payload, *lines))
-        self._waiting += (frame, payload, *lines)
-        offset = self.size + len(frame) + size
-        self._waiting_bytes += offset + line_bytes - self.size
+        pieces = [payload, *lines]
+        if size + line_bytes < _SMALL:
+            pieces = [b"".join(pieces)]
+        if len(self._waiting) + len(pieces) + 1 > _PIECES:
+            self.flush()
+        self._waiting.append(_FRAME.pack(size, line_bytes, key, _digest(key, size, line_bytes, pieces)))
+        self._waiting += pieces
+        offset = self.size + _FRAME.size + size
+        self._waiting_bytes += _FRAME.size + size + line_bytes
         self.size = offset + line_bytes
         if self._waiting_bytes >= _BATCH or monotonic() - self._flushed > _SECOND:
             self.flush()
@@ -221,7 +235,7 @@ class Journals(Struct):
             data = os.pread(self._descriptor(frame.journal), frame.size, frame.offset)
             size, line_bytes, key, digest = _FRAME.unpack_from(data)
             begin = _FRAME.size + size
-            if digest != _digest(key, size, line_bytes, memoryview(data)[_FRAME.size :]):
+            if digest != _digest(key, size, line_bytes, [memoryview(data)[_FRAME.size :]]):
                 return None
             outcome = frames.decode(memoryview(data)[_FRAME.size : begin], Outcome)
             outcome = frames.fill(
@@ -293,8 +307,8 @@ class Journals(Struct):
         return [name for name in self.names() if name.startswith(f"{self.writer.run}-")]
 
 
-def _digest(key: bytes, size: int, line_bytes: int, *pieces: bytes | memoryview) -> bytes:
-    digest = xxh3_64(key + struct.pack("<QQ", size, line_bytes))
+def _digest(key: bytes, size: int, line_bytes: int, pieces: Sequence[bytes | memoryview]) -> bytes:
+    digest = xxh3_64(key + _LENGTHS(size, line_bytes))
     for piece in pieces:
         digest.update(piece)
     return digest.digest()

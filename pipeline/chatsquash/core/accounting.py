@@ -113,7 +113,8 @@ class Coverage(Struct, frozen=True, array_like=True):
     @property
     def total(self) -> int:
         """The number of logged replies."""
-        return self.carried + self.rewritten + sum(self.lost.values())
+        answered = self.carried + self.rewritten
+        return answered + sum(self.lost.values()) if self.lost else answered
 
     @property
     def in_records(self) -> int:
@@ -245,7 +246,7 @@ class Account(NamedTuple):
 
     def plus(self, other: Account) -> Account:
         """Add two accounts."""
-        return Account(*map(add, self, other))
+        return Account._make(map(add, self, other))
 
     def without(self, count: int) -> Account:
         """Return the account if ``count`` selected entries do not become records after all."""

@@ -55,14 +55,15 @@ class Statistics:
         self.turns.append(record.usage.assistant_turns)
         self.tools.add(usage)
         self.sources[outcome.account.format or "unknown"] += 1
-        if (day := outcome.output.day) and (not self.days or not self.days[0] <= day <= self.days[1]):
+        day, facts, truncated = outcome.output.day, record.facts, record.ending.truncated
+        if day and (not self.days or not self.days[0] <= day <= self.days[1]):
             self.days = [min([day, *self.days]), max([day, *self.days])]
         if record.tokens is not None:
             self.tokenizer_tokens.append(record.tokens)
-        if record.facts and record.facts.prompt_tokens is not None and record.facts.completion_tokens is not None:
-            self.tokens.append(record.facts.prompt_tokens + record.facts.completion_tokens)
-        if record.ending.truncated is not False:
-            self.records_with[TRUNCATED if record.ending.truncated else UNKNOWN_END] += 1
+        if facts and facts.prompt_tokens is not None and facts.completion_tokens is not None:
+            self.tokens.append(facts.prompt_tokens + facts.completion_tokens)
+        if truncated is not False:
+            self.records_with[TRUNCATED if truncated else UNKNOWN_END] += 1
         if record.contents is None:
             self.unmeasured += 1
         else:

@@ -102,7 +102,7 @@ class Selector:
         # When results are merged, the outcome may already have this finding.
         if violation and all(each.code != violation.code for each in outcome.findings):
             outcome = outcome.with_finding(finding(violation, outcome.session, log.display_path))
-        record_count, turns = len(outcome.records), turns_of(outcome)
+        record_count, turns = len(outcome.output.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         # The session has no conversation of a requested kind.
         if not record_count and outcome.left_out is None and not outcome.account.is_joined:
@@ -120,7 +120,8 @@ class Selector:
 
 def turns_of(outcome: Outcome) -> int | None:
     """Return the number of assistant turns in the first record."""
-    return outcome.records[0].usage.assistant_turns if outcome.records else None
+    records = outcome.output.records
+    return records[0].usage.assistant_turns if records else None
 
 
 def stop_for(outcome: Outcome, file: str, options: Options) -> None:
@@ -155,18 +156,20 @@ class Meetings:
 
     def take(self, log: Log, outcome: Outcome) -> Violation | None:
         """Add a session and return a finding if it belongs to a session in another file."""
-        if (log.display_path, log.number) != self._last:
-            self._file, self._last = self._file + 1, (log.display_path, log.number)
+        key = log.display_path, log.number
+        if key != self._last:
+            self._file, self._last = self._file + 1, key
         meeting, here = outcome.replies.meeting, self._file
         if meeting is None:
             return None
-        same = self._ids.put(meeting.id, here) if meeting.id else None
-        before = self._ends.get(meeting.begin) if meeting.begin else None
-        after = self._begins.get(meeting.end) if meeting.end else None
-        if meeting.begin:
-            self._begins.put(meeting.begin, here)
-        if meeting.end:
-            self._ends.put(meeting.end, here)
+        name, begin, end = meeting
+        same = self._ids.put(name, here) if name else None
+        before = self._ends.get(begin) if begin else None
+        after = self._begins.get(end) if end else None
+        if begin:
+            self._begins.put(begin, here)
+        if end:
+            self._ends.put(end, here)
         if same is None and before is None and after is None:
             return None
         relations = (("has the same session_id as", same), ("continues", before), ("continues in", after))
@@ -205,5 +208,5 @@ def session_of(log: Log, selection: Selection) -> Session:
     """Return a session for the API."""
     outcome = selection.outcome
     first = outcome.records[0] if outcome.records else None
-    facts = line_of(log, outcome, first, selection.turns, RecordOutcome(filtered=selection.why))
+    facts = line_of(log, outcome, first, selection.turns, RecordOutcome(filtered=selection.why)).as_dict()
     return Session([jsonio.loads(record.line) for record in outcome.records], outcome.findings, facts, outcome.left_out)

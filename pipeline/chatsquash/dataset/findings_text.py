@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from chatsquash.core.model import Finding
-from chatsquash.core.text import escape, printable, printable_json
+from msgspec import Struct
+
+from chatsquash.core.model import Finding, Severity
+from chatsquash.core.text import escape, printable, printable_struct
 
 _MAX_PER_CODE = 20
 """Maximum number of findings shown per code."""
@@ -19,6 +21,20 @@ def as_text(finding: Finding, record: str | None = None) -> str:
     where = f"\tinput={place(finding.file, finding.line)}"
     where += "" if record is None else f"\trecord={escape(record)}"
     return f"{finding.severity.upper()}\tsession={session}{where}\t[{finding.code}] {at}{finding.text}"
+
+
+class FindingLine(Struct, frozen=True, gc=False):
+    """A line of ``findings.jsonl``; its members are in the order of the file."""
+
+    code: str
+    severity: Severity
+    session: str | None
+    file: str | None
+    line: int | None
+    record: str | None
+    filtered: str | None
+    message: int | None
+    text: str
 
 
 class FirstFindings:
@@ -54,16 +70,7 @@ def as_json(finding: Finding, record: str | None = None, filtered: str | None = 
         record: The place of its record.
         filtered: The option that filtered its session.
     """
-    return printable_json(
-        {
-            "code": finding.code,
-            "severity": finding.severity,
-            "session": printable(finding.session) or None,
-            "file": printable(finding.file) or None,
-            "line": finding.line,
-            "record": record,
-            "filtered": filtered,
-            "message": finding.message,
-            "text": finding.text,
-        }
-    )
+    code, severity, session, file, line, message, text, _ = finding
+    session, file = printable(session), printable(file)
+    member = FindingLine(code, severity, session or None, file or None, line, record, filtered, message, text)
+    return printable_struct(member, has_fraction=False)

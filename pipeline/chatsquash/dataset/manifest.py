@@ -40,10 +40,11 @@ class Manifest:
 
     def add(self, log: Log, digest: str, path_digest: str = "") -> None:
         """Add an input; ``path_digest`` identifies its path if private values in it were replaced."""
-        if (log.number, log.display_path, path_digest) != self._last:
+        path, key = log.display_path, (log.number, log.display_path, path_digest)
+        if key != self._last:
             self.logs += 1
-            self._last = log.number, log.display_path, path_digest
-        entry = {"path": printable(log.display_path), "size": log.size, "xxh3_128": digest}
+            self._last = key
+        entry = {"path": printable(path), "size": log.size, "xxh3_128": digest}
         if path_digest:
             entry["path_digest"] = path_digest
         self._inputs += (b",\n    " if self._inputs or self._spill else b"") + printable_json(entry)

@@ -83,6 +83,12 @@ def reasons(why: Mapping[str, int]) -> str:
     return f" ({', '.join(reasons)})" if reasons else ""
 
 
+def add_counts(totals: Counter[str], counts: Mapping[str, int]) -> None:
+    """Add counts to totals."""
+    for name, count in counts.items():
+        totals[name] += count
+
+
 class ReplyTotals(Struct):
     """Counts of the replies and conversations of a run.
 
@@ -121,24 +127,25 @@ class ReplyTotals(Struct):
             duplicates: Number of duplicate records.
             record_count: Number of records before filters and duplicates, or ``None`` if nothing was removed.
         """
-        totals = outcome.replies.coverage
-        record_count = len(outcome.records) if record_count is None else record_count
+        totals, written = outcome.replies.coverage, len(outcome.output.records)
+        record_count = written if record_count is None else record_count
         self.total += totals.total
         self.carried += totals.carried
         self.rewritten += totals.rewritten
         self.copied += totals.copied
-        for why, count in totals.lost.items():
-            self.lost[why] += count
+        if totals.lost:
+            add_counts(self.lost, totals.lost)
         self.reasoned += totals.reasoned
         self.with_reasoning += totals.with_reasoning
         self.withheld += totals.withheld
-        missing = sum(totals.not_chosen.values()) if totals.not_chosen else 0
+        missing = 0
+        if totals.not_chosen:
+            missing = sum(totals.not_chosen.values())
+            add_counts(self.not_chosen, totals.not_chosen)
         # A record of a request without a logged reply counts as a conversation as well.
         seen = max(totals.conversations, record_count + missing)
         self.seen += seen
-        for kind, count in totals.not_chosen.items():
-            self.not_chosen[kind] += count
-        self.written += len(outcome.records)
+        self.written += written
         self.filtered += filtered
         self.duplicates += duplicates
         self.left_out += seen - missing - record_count

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
+from msgspec import Struct, to_builtins
+
 from chatsquash.core.log import Log
 from chatsquash.core.model import ConversationKind, Finding, Severity
 from chatsquash.core.outcome import Ending, LastUser, Outcome, Place, Record, SelectedEntry
-from chatsquash.core.text import printable
+from chatsquash.core.text import printable, printable_struct
 
 SESSIONS = "reports/sessions.jsonl"
 _SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 _UNKNOWN = SelectedEntry(None, None, None, None, None)
+_Conversation = tuple[str | None, str | None, ConversationKind | None, int | None, int | None, int | None]
+_NO_PLACE = (None, None, None)
+_NO_CONVERSATION: _Conversation = (None, None, None, None, None, None)
+_NO_ENDING = (None,) * len(Ending._fields)
 Kind = Literal["text", "int", "float", "bool"]
 
 
@@ -108,12 +114,102 @@ def columns_by_kind(*, include_late: bool) -> str:
     return "; ".join(f"{kind}: {', '.join(each.name for each in known if each.kind == kind)}" for kind in _USUAL)
 
 
-def counts(findings: list[Finding]) -> dict[Severity, int]:
+class FindingCounts(Struct, frozen=True, gc=False):
+    """The number of findings of each severity."""
+
+    error: int = 0
+    warning: int = 0
+    info: int = 0
+
+
+class ReplyCounts(Struct, frozen=True):
+    """The number of logged replies by what became of them."""
+
+    logged: int
+    carried: int
+    rewritten: int
+    lost: dict[str, int]
+
+
+class ReasoningCounts(Struct, frozen=True, gc=False):
+    """The number of replies with reasoning."""
+
+    logged: int
+    carried: int
+    withheld: int
+
+
+class TokenCounts(Struct, frozen=True, gc=False):
+    """The token counts of a session as logged."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+class SessionLine(Struct, frozen=True):
+    """The line of a record, or of a session without records; its members are in the order of the file."""
+
+    file: str | None
+    row: int | None
+    offset: int | None
+    record: int | None
+    log: str
+    line: int | None
+    session: str
+    format: str | None
+    start: str | None
+    end: str | None
+    model: str | None
+    entries: int | None
+    turns: int | None
+    findings: FindingCounts
+    left_out: str | None
+    filtered: str | None
+    conversation: str | None
+    parent: str | None
+    kind: ConversationKind | None
+    sample: int | None
+    samples: int | None
+    tokens: int | None
+    conversations: int
+    replies: ReplyCounts
+    reasoning: ReasoningCounts
+    usage: TokenCounts
+    # The members of ``Ending``, which are ``None`` without a record.
+    exit: int | None
+    exit_evidence: str | None
+    reward: float | None
+    reward_evidence: str | None
+    finish: str | None
+    finish_evidence: str | None
+    truncated: bool | None
+    truncated_evidence: str | None
+    failed_results: int | None
+    failed_results_evidence: str | None
+    last_user: LastUser | None
+    last_user_evidence: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the line as JSON values."""
+        values: dict[str, Any] = to_builtins(self)
+        return values
+
+    def encode(self) -> bytes:
+        """Return the line as JSON, without a line feed."""
+        return printable_struct(self, has_fraction=self.reward is not None)
+
+
+_NO_FINDINGS = FindingCounts()
+
+
+def counts(findings: list[Finding]) -> FindingCounts:
     """Return the number of findings of each severity."""
+    if not findings:
+        return _NO_FINDINGS
     numbers = dict.fromkeys(_SEVERITIES, 0)
     for finding in findings:
         numbers[finding.severity] += 1
-    return numbers
+    return FindingCounts(*numbers.values())
 
 
 class RecordOutcome(NamedTuple):
@@ -127,49 +223,50 @@ class RecordOutcome(NamedTuple):
 
 def line_of(
     log: Log, outcome: Outcome, record: Record | None, turns: int | None, record_outcome: RecordOutcome
-) -> dict[str, Any]:
+) -> SessionLine:
     """Return the line of a record, or of a session without records."""
     replies = outcome.replies
-    totals, tokens, place = replies.coverage, replies.tokens, record_outcome.place
-    entry = (record.entry if record else None) or outcome.output.entry or _UNKNOWN
+    totals = replies.coverage
+    place, number, filtered = record_outcome
+    entry = (record and record.entry) or outcome.output.entry or _UNKNOWN
     file, line = log.at(entry.line)
-    return {
-        "file": place.file if place else None,
-        "row": place.row if place else None,
-        "offset": place.offset if place else None,
-        "record": record_outcome.number,
-        "log": printable(file),
-        "line": line,
-        "session": printable(outcome.session),
-        "format": outcome.account.format,
-        "start": entry.started_at,
-        "end": entry.ended_at,
-        "model": printable(entry.model) if entry.model else None,
-        "entries": entry.entries,
-        "turns": record.usage.assistant_turns if record else turns,
-        "findings": counts(outcome.findings),
-        "left_out": outcome.left_out,
-        "filtered": record_outcome.filtered,
-        "conversation": record.conversation or None if record else None,
-        "parent": record.parent if record else None,
-        "kind": record.kind if record and record.conversation else None,
-        "sample": (record.sample or None) if record else None,
-        "samples": (record.samples or None) if record else None,
-        "tokens": record.tokens if record else None,
-        "conversations": totals.conversations,
-        "replies": {
-            "logged": totals.total,
-            "carried": totals.carried,
-            "rewritten": totals.rewritten,
-            "lost": totals.lost,
-        },
-        "reasoning": {"logged": totals.reasoned, "carried": totals.with_reasoning, "withheld": totals.withheld},
-        "usage": {
-            "prompt_tokens": tokens.prompt,
-            "completion_tokens": tokens.completion,
-        },
-        **(record.ending._asdict() if record else dict.fromkeys(Ending._fields)),
-    }
+    # Positional, since keywords take longer.
+    members: list[Any] = [
+        *(place or _NO_PLACE),
+        number,
+        printable(file),
+        line,
+        printable(outcome.session),
+        outcome.account.format,
+        entry.started_at,
+        entry.ended_at,
+        printable(entry.model) if entry.model else None,
+        entry.entries,
+        record.usage.assistant_turns if record else turns,
+        counts(outcome.findings),
+        outcome.left_out,
+        filtered,
+        *(_conversation(record) if record else _NO_CONVERSATION),
+        totals.conversations,
+        ReplyCounts(totals.total, totals.carried, totals.rewritten, totals.lost),
+        ReasoningCounts(totals.reasoned, totals.with_reasoning, totals.withheld),
+        TokenCounts(*replies.tokens),
+        *(record.ending if record else _NO_ENDING),
+    ]
+    return SessionLine(*members)
+
+
+def _conversation(record: Record) -> _Conversation:
+    """Return the members about the conversation of a record and its samples."""
+    name = record.conversation or None
+    return (
+        name,
+        record.parent,
+        record.kind if name else None,
+        record.sample or None,
+        record.samples or None,
+        record.tokens,
+    )
 
 
 def row_of(line: dict[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,6 @@ The content of records, images and pairs is not stored but read from the files o
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,10 +14,9 @@ from chatsquash.core import jsonio
 from chatsquash.core.log import Join, Log, Piece
 from chatsquash.core.model import Finding
 from chatsquash.core.outcome import Meeting, Outcome, Place, Record
-from chatsquash.core.text import printable_json
+from chatsquash.core.text import printable_struct
 
 OUTCOMES = "reports/outcomes.jsonl"
-_encode = msgspec.json.Encoder().encode
 
 
 class StoredLog(Struct, array_like=True):
@@ -37,11 +34,15 @@ class StoredLog(Struct, array_like=True):
     """The paths of the files with which its session was joined."""
 
     @classmethod
-    def of(cls, log: Log) -> StoredLog:
-        """Return the stored form of a log."""
-        pieces = [(each.display_path, each.line, each.offset, each.size) for each in log.pieces]
-        agents = [each.display_path for each in log.agents]
-        return cls(log.display_path, log.name, log.size, log.part, log.container_size, log.unit, pieces, agents)
+    def of(cls, log: Log, size: int) -> StoredLog:
+        """Return the stored form of a log, with a size that may be 0 if ``run.json`` contains it."""
+        path, name, part, unit = log.display_path, log.name, log.part, log.unit
+        stored = cls(path, name, size, part, log.container_size, unit, [])
+        if log.pieces:
+            stored.pieces = [(each.display_path, each.line, each.offset, each.size) for each in log.pieces]
+        if log.join:
+            stored.agents = [each.display_path for each in log.agents]
+        return stored
 
     def log(self, number: int) -> Log:
         """Return a log with the stored properties."""
@@ -79,17 +80,10 @@ class StoredLine(Struct, array_like=True):
 
 def encode(line: StoredLine) -> bytes:
     """Encode a line as JSON, without a line feed."""
-    with suppress(UnicodeEncodeError):  # lone surrogates
-        encoded = _encode(line)
-        if encoded.isascii() and b"\x7f" not in encoded and not _has_reward(line):
-            return encoded
-    return printable_json(msgspec.to_builtins(line))
-
-
-def _has_reward(line: StoredLine) -> bool:
-    """Return whether a line contains a reward, which may be a fraction with another spelling in ``printable_json``."""
-    records = line.session.outcome.records if line.session else ()
-    return any(record.ending.reward is not None for record in records)
+    has_fraction = False
+    for record in line.session.outcome.output.records if line.session else ():
+        has_fraction = has_fraction or record.ending.reward is not None
+    return printable_struct(line, has_fraction=has_fraction)
 
 
 def decode(line: bytes) -> StoredLine:

@@ -12,7 +12,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Record
-from chatsquash.dataset.omissions import ReplyTotals, list_omissions, option_for_more
+from chatsquash.dataset.omissions import ReplyTotals, add_counts, list_omissions, option_for_more
 from chatsquash.redaction.placeholders import is_secret, words
 
 if TYPE_CHECKING:
@@ -129,37 +129,39 @@ class Summary:
             duplicates: Number of duplicate records.
             record_count: Number of records before filters and duplicates, or ``None`` if nothing was removed.
         """
+        account, output, records = outcome.account, outcome.output, outcome.output.records
         self.sessions += 1
         self.size += log.size
         self._count(outcome, filtered, duplicates)
         self.replies.add(outcome, len(filtered) if record_count != 0 else 0, duplicates, record_count)
-        self.lines += outcome.account.lines
-        self.account = self.account.plus(outcome.account.counts)
-        self.bytes += outcome.account.size
-        self.sizes = self.sizes.plus(outcome.account.sizes)
+        self.lines += account.lines
+        self.account = self.account.plus(account.counts)
+        self.bytes += account.size
+        self.sizes = self.sizes.plus(account.sizes)
         self.addresses += outcome.privacy.addresses
-        for counts in outcome.account.cleanup_counts, outcome.account.dropped:
-            for rule, count in counts.items():
-                self.cleaned[rule] += count
-        findings = self.filtered_findings if filtered and not outcome.records else self.findings
-        for finding in outcome.findings:
+        for counts in account.cleanup_counts, account.dropped:
+            if counts:
+                add_counts(self.cleaned, counts)
+        findings = self.filtered_findings if filtered and not records else self.findings
+        for finding in outcome.report.findings:
             findings[finding.severity, finding.code] += 1
-        if outcome.records:
+        if records:
             self.never_searched += outcome.privacy.unsearched_texts
-            for pair in outcome.output.pairs:
-                self.pairs[pair.kind] += 1
-        for record in outcome.records:
+        for pair in output.pairs if records else ():
+            self.pairs[pair.kind] += 1
+        for record in records:
             self._add_record(record)
 
     def _add_record(self, record: Record) -> None:
         """Add a record of a session."""
-        self.secrets += record.secrets
-        self.replaced += record.replaced_secrets
+        if record.secrets:
+            self.secrets += record.secrets
+            self.replaced += record.replaced_secrets
+            self.with_secrets += 1
         for each in record.redactions:
             self.kinds[each.kind] += 0 if is_secret(each.kind) else each.count
-        self.with_secrets += bool(record.secrets)
-        for why, count in record.flags.items():
-            self.flags[why] += count
+        if record.flags:
+            add_counts(self.flags, record.flags)
         self.trained += record.trained
         self.true += record.inference_matches or 0
         if record.without_tools:

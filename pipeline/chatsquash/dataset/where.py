@@ -42,7 +42,7 @@ class Where:
 
     def matches(self, log: Log, outcome: Outcome, record: Record) -> bool:
         """Return whether a record matches the condition."""
-        row = row_of(line_of(log, outcome, record, None, RecordOutcome()))
+        row = row_of(line_of(log, outcome, record, None, RecordOutcome()).as_dict())
         frame = pl.DataFrame([[row[name]] for name in self._schema], schema=self._schema)
         return matching(frame, self._expression).height == 1
 

@@ -44,7 +44,7 @@ class LogHash:
         """Return the head and tail of a log, if the entire file was read."""
         if self._size != log.file_size or log.is_part:
             return None
-        return self._head + self._tail if log.file_size > _ENDS else self._head
+        return self._head + self._tail if self._size > _ENDS else self._head
 
 
 def identify(log: Log, file: BinaryIO | None = None, hashed: LogHash | None = None) -> bytes:
@@ -63,6 +63,8 @@ def identify(log: Log, file: BinaryIO | None = None, hashed: LogHash | None = No
 
 
 def _ends(log: Log, file: BinaryIO | None, hashed: LogHash | None) -> bytes:
+    if type(file) is io.FileIO and log.path == log.display_path:  # not in an archive or a store
+        return (hashed and hashed.ends(log)) or _read_ends(log, file.fileno())
     if inside := container(log.display_path):
         return _archive_ends(inside[0])
     if is_remote(log.display_path):  # ``modified`` contains the ETag; if there is none, the log counts as changed

@@ -62,7 +62,7 @@ class PartWriter:
         places = [self._rejected(each) for each in rejected]
         privacy = structs.replace(outcome.privacy, unreadable_lines=[])
         bare = structs.replace(frames.without_lines(outcome), privacy=privacy)
-        payload = frames.pack(_PartSession(bare, StoredLog.of(log), places))
+        payload = frames.pack(_PartSession(bare, StoredLog.of(log, log.size), places))
         sizes = len(payload), sum(map(len, lines))
         self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(payload)), payload, *lines)
 

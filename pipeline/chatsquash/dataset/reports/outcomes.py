@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec.structs import replace
-
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
@@ -29,7 +27,7 @@ class Outcomes(Report):
         """Return the outcome of a session."""
         selection = session.selection
         stored_session = StoredSession(
-            replace(StoredLog.of(session.log), size=0),  # run.json contains the size
+            StoredLog.of(session.log, size=0),
             without_contents(selection.outcome),
             session.places,
             selection.record_count,

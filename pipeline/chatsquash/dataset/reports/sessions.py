@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chatsquash.core.options import Options
-from chatsquash.core.text import printable_json
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.dataset.session_table import SESSIONS, RecordOutcome, line_of
 
@@ -21,9 +20,9 @@ class SessionTable(Report):
         log, outcome = session.log, session.outcome
         if not session.places:
             line = line_of(log, outcome, None, session.turns, RecordOutcome(filtered=session.filtered))
-            return [(SESSIONS, printable_json(line))]
+            return [(SESSIONS, line.encode())]
         return [
-            (SESSIONS, printable_json(line_of(log, outcome, record, session.turns, RecordOutcome(place, number))))
+            (SESSIONS, line_of(log, outcome, record, session.turns, RecordOutcome(place, number)).encode())
             for number, (record, place) in enumerate(zip(outcome.records, session.places, strict=True), 1)
         ]
 
