@@ -62,10 +62,21 @@ def test_what_is_made_of_a_shared_definition_is_made_once():
     assert len(calls) == 4
 
 
-def test_beyond_some_bytes_no_more_are_remembered(definitions):
+def test_a_large_definition_is_not_remembered(definitions):
     large = tool(description="a" * definitions.free_bytes)
     assert definition_cache.share([large])[0] is large
     assert definition_cache.share([jsonio.loads(jsonio.dumps(large))])[0] is not large
-    for number in range(10):
-        definition_cache.share([tool(description=f"{number}" * (definitions.free_bytes // 3))])
+
+
+def test_when_there_is_no_room_all_definitions_and_their_results_are_forgotten(definitions):
+    made = definition_cache.once_per_definition(lambda definition: {"name": definition["name"]})
+    (first,) = definition_cache.share([tool()])
+    result = made(first)
+    assert made(first) is result
+    for number in range(40):
+        definition_cache.share([tool(description=f"{number:02}" * (definition_cache._LARGE // 4))])
     assert sum(map(len, definitions.by_content)) <= definition_cache._MOST
+    (again,) = definition_cache.share([tool()])
+    assert again is not first
+    assert made(first) is not result
+    assert made(again) is made(again)

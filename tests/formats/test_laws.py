@@ -18,7 +18,7 @@ from msgspec import convert, to_builtins
 from chatsquash.core import chat, jsonio
 from chatsquash.core.blocks import FAILED, PROMPTS, Media, Refusal, Result, Text, Turn
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, documents, formats, get_format, view
+from chatsquash.formats import base, bodies, documents, formats, get_format, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import at
@@ -110,6 +110,29 @@ def well_made(turns):
         assert message.get("reasoning_content") != ""
         made = chat.calls(message) if message["role"] == "assistant" else []
         assert all(isinstance(at(call, "function", "arguments"), str | None) for call in made)
+
+
+@pytest.mark.parametrize("name", [name for name in EXCHANGES if get_format(name).usual is not base.not_usual])
+@given(data=st.data())
+def test_a_usual_turn_has_the_messages_and_the_state_of_its_blocks(name, data):
+    form, turns = get_format(name), data.draw(odd(name, "turns"))
+    state = form.START
+    for turn in turns if isinstance(turns, list) else [turns]:
+        found, usual = outcome(form.load, turn, state), form.usual(turn, state)
+        if isinstance(found, dict):
+            assert usual is None
+            continue
+        if usual is not None:
+            messages, following = usual
+            assert list(map(list, messages)) == list(map(list, view.messages(found.turns)))
+            assert (messages, following) == (view.messages(found.turns), found.state)
+        state = found.state
+
+
+def test_some_turns_are_usual():
+    turns = [row.given for row in rows("turns", "anthropic") if isinstance(row.given, list)]
+    usual = [get_format("anthropic").usual(turn, get_format("anthropic").START) for each in turns for turn in each]
+    assert len(usual) - usual.count(None) > 20
 
 
 @pytest.mark.parametrize("name", [name for name in EXCHANGES if get_format(name).dump])

@@ -176,6 +176,10 @@ def all_visible(turns: list[Json]) -> ShownTurns:
     return ShownTurns(turns)
 
 
+def not_usual(turn: Json, state: Any) -> None:
+    """Return ``None``; the default ``usual``, for formats that load every turn as blocks."""
+
+
 def no_messages(turn: Json) -> None:
     """Return ``None``; the default ``plain``, for formats whose turns depend on each other."""
 
@@ -243,6 +247,10 @@ class Format(AnyFormat, frozen=True, eq=False, kw_only=True):
     """Load a system member; raises ``TurnError``."""
     load: Callable[[Json, Any], LoadedTurn]
     """Load one turn, given the state; raises ``TurnError``."""
+    usual: Callable[[Json, Any], tuple[list[Message], Any] | None] = not_usual
+    """Load a turn as messages and the next state, equal to those of ``load`` and ``view.messages`` but without blocks;
+    return ``None`` for turns whose structure is not one of the most frequent ones.
+    """
     close: Callable[[Any], list[Turn]]
     """Return the turns that are still open after the last one."""
     tools: Callable[[Json], Tools]

@@ -24,7 +24,7 @@ ERROR = "ERROR: "
 """The text prefix of failed results, in formats without a member for failures."""
 KEY = "chatsquash"
 """The member for content that a format cannot express, and for marks that only chatsquash reads."""
-_FEW = 40
+FEW = 40
 """The maximum number of open calls for a linear search."""
 UNPARSED = "INVALID_JSON"
 """The member for arguments that are not an object, in formats that require an object."""
@@ -54,7 +54,7 @@ class State(Struct, frozen=True, gc=False):
     def searchable(self) -> State:
         """Return a copy with an index of the open calls if there are many."""
         calls = self.open
-        if isinstance(calls, OpenCalls) or (len(calls) <= _FEW and not self.before):
+        if isinstance(calls, OpenCalls) or (len(calls) <= FEW and not self.before):
             return self
         return self.evolve(open=index_open_calls((*chain.from_iterable(self.before), *calls)), before=())
 
@@ -72,7 +72,7 @@ class State(Struct, frozen=True, gc=False):
         else the first open call.
         """
         calls = self.open
-        if isinstance(calls, OpenCalls) or len(calls) > _FEW or self.before:
+        if isinstance(calls, OpenCalls) or len(calls) > FEW or self.before:
             # A linear search for each of many results would take quadratic time.
             return _answer_of_many(self.searchable(), logged_id, name)
         if logged_id:
@@ -89,7 +89,7 @@ class State(Struct, frozen=True, gc=False):
     def without(self, ids: Collection[str]) -> State:
         """Return a copy without the calls with these ids."""
         calls = self.open
-        if not (isinstance(calls, OpenCalls) or len(calls) > _FEW or self.before):
+        if not (isinstance(calls, OpenCalls) or len(calls) > FEW or self.before):
             remaining = tuple([call for call in calls if call[0] not in ids])
             return State(self.call, self.orphan, remaining, self.by_assistant)
         state = self.searchable()
@@ -99,6 +99,10 @@ class State(Struct, frozen=True, gc=False):
         """Return an id for a result without a call, and the next state."""
         return f"orphan_{self.orphan}", self.evolve(orphan=self.orphan + 1)
 
+    def with_calls(self, calls: tuple[Link, ...]) -> State:
+        """Return the state after an assistant turn with these calls, in formats with one turn per reply."""
+        return State(self.call, self.orphan, calls)
+
     def after_calls(self, blocks: Iterable[Block], *, by_assistant: bool = False) -> State:
         """Return the state after an assistant turn; calls of a directly preceding assistant turn stay open."""
         calls = [block for block in blocks if type(block) is Call]
@@ -106,7 +110,7 @@ class State(Struct, frozen=True, gc=False):
         own_calls, before = tuple([(call.id, call.name) for call in calls]), self.before
         if not self.by_assistant:
             before = ()
-        elif isinstance(self.open, OpenCalls) or len(self.open) > _FEW:
+        elif isinstance(self.open, OpenCalls) or len(self.open) > FEW:
             before = append_run(before, tuple(self.open))
         else:
             own_calls = self.open + own_calls

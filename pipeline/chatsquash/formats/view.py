@@ -68,28 +68,35 @@ def _assistant_message(turn: Turn) -> Message:
     for block in turn.blocks:
         if type(block) is Call:
             calls.append(call(block))
-            is_complete = is_complete and not (block.native or block.made_up)
-        else:
-            is_complete = is_complete and type(block) is Text and not (calls or block.native or block.apart)
-            if type(block) is Reasoning:
-                thoughts.append(block.text)
-            elif type(block) is Refusal:
-                refusals.append(block.text)
-            elif not calls and (part := part_of(block)):
-                content_parts.append(part)
+            if block.native or block.made_up:
+                is_complete = False
+            continue
+        if calls or type(block) is not Text or block.native or block.apart:
+            is_complete = False
+        if type(block) is Reasoning:
+            thoughts.append(block.text)
+        elif type(block) is Refusal:
+            refusals.append(block.text)
+        elif not calls and (part := part_of(block)):
+            content_parts.append(part)
     converted: Any = {
         "role": "assistant",
         "content": parts.content(content_parts, beside_calls=bool(calls or refusals)),
+        **_members(thoughts, refusals),
     }
-    if refusals:
-        converted["refusal"] = "\n\n".join(refusals)
-    if thought := "\n\n".join(filter(None, thoughts)):
-        converted["reasoning_content"] = thought
     if calls:
         converted["tool_calls"] = calls
     if not is_complete:
         converted[PRIVATE] = turn
     return cast("Message", converted)
+
+
+def _members(thoughts: list[str], refusals: list[str]) -> Object:
+    """Return the members for refusals and reasoning."""
+    members = {"refusal": "\n\n".join(refusals)} if refusals else {}
+    if thoughts and (thought := "\n\n".join(filter(None, thoughts))):
+        members["reasoning_content"] = thought
+    return members
 
 
 def call(block: Call) -> Object:
@@ -108,12 +115,19 @@ def _results(turn: Turn) -> list[Message]:
             converted_result: Any = {"role": "tool", "tool_call_id": block.id}
             if block.name:
                 converted_result["name"] = block.name
-            converted_result["content"] = parts.content([part for each in block.content if (part := part_of(each))])
+            converted_result["content"] = _result_content(block)
             if native or not _is_plain(block):
                 converted_result[PRIVATE] = Turn("tool", (block,), native=native)
                 native = {}
             converted.append(cast("Message", converted_result))
     return converted
+
+
+def _result_content(result: Result) -> Json:
+    content = result.content
+    if len(content) == 1 and type(content[0]) is Text:  # the usual case
+        return content[0].text
+    return parts.content([part for each in content if (part := part_of(each))])
 
 
 def _is_plain(result: Result) -> bool:

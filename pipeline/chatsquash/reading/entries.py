@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
@@ -26,6 +27,7 @@ from chatsquash.core.model import (
 from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format, Tools
+from chatsquash.formats.definition_cache import share
 from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
@@ -146,11 +148,12 @@ class EntryReader:
         if (tools := self._known.get(shape.request)) is None:
             # Tools of other formats are checked after conversion.
             check = self._bounds.check_new_tools if shape.request == PLAIN else None
-            tools = self._known[shape.request] = KnownTools(check)
+            convert = Last(partial(_convert_tools, get_format(shape.request)))
+            tools = self._known[shape.request] = KnownTools(check, convert)
         form, answers = get_format(shape.request), get_format(shape.response)
         loader = None if shape.request == PLAIN and not shape.is_mixed else self._loader(form, shape)
         history = History(form, answers, RepeatedMembers(form, tools, answers.ECHOES), self._effort)
-        return _ShapeReader(shape, history, self._bounds, loader, Last(form.tools))
+        return _ShapeReader(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format, shape: Shape) -> Loader:
         from chatsquash.reading.answers import Answers  # imported late because plain chat does not need it
@@ -224,8 +227,6 @@ class _ShapeReader(Struct):
     bounds: Bounds
     loader: Loader | None
     """Converts turns to messages, for formats other than plain chat."""
-    tools: Callable[[list[Tool]], Tools]
-    """Converts tools, for formats other than plain chat."""
     checked_tools: list[Tool] = field(default_factory=list)
     """The last tools that passed the limits."""
     last_tools: _RequestTools = _NO_REQUEST_TOOLS
@@ -311,12 +312,17 @@ class _ShapeReader(Struct):
             if tools is not self.last_tools.tools:
                 self.last_tools = _RequestTools(tools, is_foreign=any(map(foreign.is_foreign_tool, tools)))
             return self.last_tools
-        converted = self.tools(self.history.learn_tools(raw))
+        converted = self.history.known.tools.convert(self.history.learn_tools(raw))
         # Tools of plain chat are already checked when they are read.
         if converted.functions is not self.checked_tools:
             self.bounds.check_tools(converted.functions)
             self.checked_tools = converted.functions
         return _RequestTools(converted.functions, hosted=bool(converted.hosted))
+
+
+def _convert_tools(form: Format, tools: list[Tool]) -> Tools:
+    """Convert tools to those of plain chat; equal definitions share a conversion."""
+    return form.tools(share(tools))
 
 
 def _bad_line(problem: RecursionError | ValueError) -> LineError:

@@ -44,6 +44,8 @@ AGREEING = 5
 """The number of lines that are decisive if they agree."""
 _GLANCE = 1 << 16
 """The number of bytes in which these lines are searched; the first line is examined whatever its length."""
+_PIECE = 1 << 18
+"""The number of bytes to read at a time if the first line is longer than expected."""
 _LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
 """How much of a file is examined if its first lines are inconclusive."""
 
@@ -113,7 +115,7 @@ def chat_exchange(line: bytes | bytearray) -> Exchange | None:
 
 def shape_of(line: bytes) -> Shape | None:
     """Return the shape of a single line if its response, or a member that no other format has, makes it certain."""
-    evidence = _evidence(line, envelopes.recognise(line))
+    evidence = _evidence(line)
     if evidence is None:
         return None
     shape, exchange = evidence
@@ -128,7 +130,8 @@ def detect_shape(file: BinaryIO, forced: str | None = None, memory: int = footpr
     need more than ``memory`` bytes when parsed are ignored. ``describe`` adds the contents of lines of unknown formats.
     """
     data = beginning(file, _GLANCE)
-    quick = [_evidence(line, envelopes.recognise(line)) for line in _lines(data, memory, AGREEING)]
+    # The last line is usually truncated, and to search it for members takes longer than the others.
+    quick = [_evidence(line) if _may_be_complete(line) else None for line in _lines(data, memory, AGREEING)]
     first = quick[0] if quick else None
     envelope = first.shape.envelope if first else envelopes.PLAIN
     if forced:
@@ -227,10 +230,15 @@ def beginning(file: BinaryIO, limit: int) -> bytes:
     """Return the first ``limit`` bytes, or the complete first line if it is longer; the position is preserved."""
     place = file.tell()
     pieces = [read_from_start(file, limit, lambda file, size: file.read(size))]
-    size = len(pieces[0])
-    while b"\n" not in pieces[-1] and size < LONGEST and (more := file.read(_BYTES)):
-        pieces.append(more)
-        size += len(more)
+    size, count = len(pieces[0]), pieces[0].count(b"\n")
+    if count == 0:
+        # The file is read up to the first line feed, and a little further if that is sufficient to judge it.
+        while (count < AGREEING and size < limit + _BYTES) or (count == 0 and size < LONGEST):
+            if not (more := file.read(_PIECE)):
+                break
+            pieces.append(more)
+            size += len(more)
+            count += more.count(b"\n")
     file.seek(place)
     return b"".join(pieces)
 
@@ -248,9 +256,20 @@ def _lines(data: bytes, memory: int, most: int = _LINES) -> list[bytes]:
     return lines
 
 
-def _evidence(line: bytes, envelope: Envelope | None) -> _Evidence | None:
-    """Return the shape and evidence of a line, or ``None`` for a truncated line or one without an exchange."""
-    if envelope is None or not line.rstrip().endswith(b"}"):
+def _may_be_complete(line: bytes) -> bool:
+    """Return whether a line ends like an object."""
+    return line.rstrip().endswith(b"}")
+
+
+def _evidence(line: bytes, envelope: Envelope | None = None) -> _Evidence | None:
+    """Return the shape and evidence of a line, or ``None`` for a truncated line or one without an exchange.
+
+    Args:
+        line: The line.
+        envelope: Its envelope, if it is known.
+    """
+    envelope = envelope or envelopes.recognise(line)
+    if envelope is None or not _may_be_complete(line):
         return None
     unwrapped = envelopes.unwrap(line, envelope)
     exchange = _value(unwrapped)

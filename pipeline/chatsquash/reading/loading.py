@@ -12,13 +12,15 @@ from chatsquash.core.edits import difference, growth
 from chatsquash.core.model import (
     AddedRun,
     Compacted,
+    Edits,
+    Json,
     KeptRun,
     Message,
     RepeatedViolation,
     Response,
 )
 from chatsquash.formats import bodies, view
-from chatsquash.formats.base import Format, ShownTurns
+from chatsquash.formats.base import Format, ShownTurns, is_no_compaction, no_tools
 from chatsquash.reading.answers import Answer, Answers, LoadedRequest
 from chatsquash.reading.deltas import Request
 from chatsquash.reading.exchange import Exchange
@@ -44,27 +46,19 @@ class Loader:
         """Return a request with edits relative to the previous one; raise ``LineError`` for turns of another format."""
         form = self.form
         before = self.before or LoadedRequest(no_turns(form), [], 0, [], (NOTHING, None))
-        raw = exchange.first(form.SYSTEM)
-        system = (
-            before.system if raw in (SYSTEM, before.system[0]) else (raw, jsonio.loads(raw) if raw != NOTHING else None)
-        )
-        all_turns, edits, parent = request.messages, request.edits, before
-        base = self.answers.find_base(exchange, form, all_turns) if exchange.first(form.REFERS) else None
-        if base and base.request:
-            parent, new_turns = base.request, (*base.response_turns, *all_turns)
-            all_turns, edits = _extend(parent, new_turns), (KeptRun(0, parent.length), AddedRun(new_turns))
-        # The reader's edits compare the turns in the lines, but these requests have more turns.
-        elif base or before.base:
-            all_turns = [*base.turns, *all_turns] if base else all_turns
-            edits = difference(before.all_turns[: before.length], all_turns)
+        all_turns, edits, parent, base = request.messages, request.edits, before, None
+        if before.base or (form.REFERS and exchange.first(form.REFERS)):
+            base = self.answers.find_base(exchange, form, all_turns)
+            parent, all_turns, edits = _with_stored(before, base, request)
         added_turns = [turn for run in edits if isinstance(run, AddedRun) for turn in run.messages]
-        turn_tools = bodies.tools_of_turns(form, added_turns)
+        turn_tools = [] if form.turn_tools is no_tools else bodies.tools_of_turns(form, added_turns)
         visible = self._visible(parent, all_turns, added_turns, exchange.reply)
         if visible.turns is not all_turns or parent.visible_turns is not parent.all_turns:
             parent_visible = (
                 parent.all_turns[: parent.length] if parent.visible_turns is parent.all_turns else parent.visible_turns
             )
             edits = difference(parent_visible, visible.turns)
+        system = _system(exchange.first(form.SYSTEM), before) if form.SYSTEM else before.system
         turns = follow(form, parent.turns, visible.turns, edits, system[1], rewrite if self.is_mixed else blocks_of)
         known = 0
         if parent is not before:
@@ -81,8 +75,11 @@ class Loader:
         self, parent: LoadedRequest, all_turns: list[Any], added_turns: list[Any], reply: Response
     ) -> ShownTurns:
         """Return the turns that the model saw; the reply may begin with a summary of them."""
-        is_compacted = parent.visible_turns is not parent.all_turns or any(map(self.form.is_compaction, added_turns))
-        is_compacted = is_compacted and any(map(self.form.is_compaction, all_turns))
+        test = self.form.is_compaction
+        is_compacted = parent.visible_turns is not parent.all_turns or (
+            test is not is_no_compaction and any(map(test, added_turns))
+        )
+        is_compacted = is_compacted and any(map(test, all_turns))
         visible = self.form.visible_turns(all_turns) if is_compacted else ShownTurns(all_turns)
         if not reply.compacted:
             return visible
@@ -121,6 +118,28 @@ class Loader:
             self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
             if self.last and self.last.request:
                 self.last.request = self.before
+
+
+def _system(raw: bytes, before: LoadedRequest) -> tuple[bytes, Json]:
+    """Return the system member of a request, which is the same object while its bytes are repeated."""
+    if raw in (SYSTEM, before.system[0]):
+        return before.system
+    return raw, jsonio.loads(raw) if raw != NOTHING else None
+
+
+def _with_stored(
+    before: LoadedRequest, base: Answer | None, request: Request
+) -> tuple[LoadedRequest, list[Any], Edits]:
+    """Return the request that a request continues, its turns including stored ones, and the edits between both."""
+    all_turns = request.messages
+    if base and base.request:
+        parent, new_turns = base.request, (*base.response_turns, *all_turns)
+        return parent, _extend(parent, new_turns), (KeptRun(0, parent.length), AddedRun(new_turns))
+    # The reader's edits compare the turns in the lines, but these requests have more turns.
+    if base or before.base:
+        all_turns = [*base.turns, *all_turns] if base else all_turns
+        return before, all_turns, difference(before.all_turns[: before.length], all_turns)
+    return before, all_turns, request.edits
 
 
 def _extend(parent: LoadedRequest, new_turns: tuple[Any, ...]) -> list[Any]:

@@ -16,7 +16,7 @@ from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from chatsquash.core.model import Tool
-from chatsquash.formats.base import Format
+from chatsquash.formats.base import Format, Tools
 from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.members import PARSE_ERRORS, elements
 from chatsquash.reading.repeats import find
@@ -153,6 +153,8 @@ class KnownTools(Struct):
 
     check: Callable[[dict[bytes, Tool]], None] | None = None
     """Raises an error for definitions that exceed a limit; called once per definition."""
+    convert: Callable[[list[Tool]], Tools] = Tools
+    """Converts a list of tools to those of plain chat, for other formats; the same object for the same list."""
     raw: RawTools = b""
     value: list[Tool] = field(default_factory=list)
     single: dict[bytes, Tool] = field(default_factory=dict)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
-from msgspec import UNSET, Struct
-from msgspec.structs import asdict, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.lazy import lazy_compile
@@ -116,10 +116,8 @@ def _body_decoder(name: str) -> msgspec.json.Decoder[Any] | None:
     if not first:
         return None
     members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.RESPONSE_HOLDERS, *usage.MEMBERS))
-    members.pop(first, None)
-    return jsonio.decoder(
-        msgspec.defstruct("Body", [(first, Any), *((each, Any, UNSET) for each in members)], gc=False)
-    )
+    make: Any = TypedDict
+    return jsonio.decoder(make("Body", dict.fromkeys((first, *members), Any), total=False))
 
 
 def _read_body(raw: bytes, requested_model: bytes, form: Format) -> Response | None:
@@ -128,11 +126,12 @@ def _read_body(raw: bytes, requested_model: bytes, form: Format) -> Response | N
     if decoder is None:
         return None
     try:
-        parsed = decoder.decode(raw)
-        str(raw, "utf-8")  # the decoder does not check unused members
+        body = decoder.decode(raw)
+        raw.isascii() or str(raw, "utf-8")  # the decoder does not check unused members
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    body = {name: value for name, value in asdict(parsed).items() if value is not UNSET}
+    if form.READS[0] not in body:
+        return None
     response = _answer(body, form)
     if response.message is None:
         return None

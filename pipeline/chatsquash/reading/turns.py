@@ -39,6 +39,8 @@ TurnReader = Callable[[Format, Json, Any], tuple[list[Message], Any]]
 
 def blocks_of(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:
     """Convert a turn using its format."""
+    if (usual := form.usual(turn, state)) is not None:
+        return usual
     result = form.load(turn, state)
     return view.messages(result.turns), result.state
 

@@ -76,6 +76,7 @@ _THOUGHTS = ("thoughtsTokenCount", "total_thought_tokens")
 """Gemini's counts of thinking tokens, which are not included in the tokens of its candidates."""
 MEMBERS = (*_USAGE, *_PROMPT, *_COMPLETION)
 """The members that count tokens in a response or in an event that contains one."""
+_COUNTS = frozenset((*_PROMPT, *_CACHED, *_COMPLETION, *_THOUGHTS))
 _WITH_USAGE = frozenset((*MEMBERS, *RESPONSE_HOLDERS))
 
 
@@ -83,11 +84,13 @@ def of_bodies(bodies: Sequence[Json]) -> Tokens:
     """Return the tokens in a response body or the events of a stream; the last value of each count is used."""
     usage: dict[str, Any] = {}
     for body in bodies:
-        if isinstance(body, dict) and any(body[name] is not None for name in _WITH_USAGE.intersection(body)):
+        if isinstance(body, dict) and not _WITH_USAGE.isdisjoint(body):
             for holder in holders(body):
-                for counts in (holder, *(holder.get(name) for name in _USAGE)):
-                    usage |= _counts(counts)
-    return _tokens(usage)
+                _add_counts(usage, holder)
+                for name in _USAGE:
+                    if holder.get(name):
+                        _add_counts(usage, holder[name])
+    return _tokens(usage) if usage else _NO_TOKENS
 
 
 def of_usage(usage: Json) -> Tokens:
@@ -102,8 +105,12 @@ def holders(body: Json) -> list[dict[str, Any]]:
     return [body, *[body[name] for name in RESPONSE_HOLDERS if name in body and isinstance(body[name], dict)]]
 
 
-def _counts(usage: Json) -> dict[str, Any]:
-    return {name: value for name, value in usage.items() if count(value) is not None} if isinstance(usage, dict) else {}
+def _add_counts(usage: dict[str, Any], counts: Json) -> None:
+    """Add the token counts in an object to those known so far, which they replace."""
+    if isinstance(counts, dict):
+        for name in _COUNTS.intersection(counts):
+            if count(counts[name]) is not None:
+                usage[name] = counts[name]
 
 
 def _tokens(usage: dict[str, Any]) -> Tokens:

@@ -4,7 +4,7 @@ from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
 from chatsquash.formats.providers.anthropic.compaction import is_compaction, visible_turns
 from chatsquash.formats.providers.anthropic.evidence import accepts, marks
-from chatsquash.formats.providers.anthropic.plain import plain
+from chatsquash.formats.providers.anthropic.plain import plain, usual
 from chatsquash.formats.providers.anthropic.read import START, load, system, tools
 from chatsquash.formats.providers.anthropic.response import reply
 from chatsquash.formats.providers.anthropic.stream import assemble
@@ -40,5 +40,6 @@ __all__ = [
     "reply",
     "system",
     "tools",
+    "usual",
     "visible_turns",
 ]

@@ -1,16 +1,19 @@
-"""Convert turns that depend on no other turn to messages, with shortcuts for the most common structures."""
+"""Convert turns of the most frequent structures directly to messages, without blocks.
+
+The messages are the same as those of ``load``, which loads any turn.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Json, Message
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.calls import arguments
+from chatsquash.formats.calls import State, arguments
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
 from chatsquash.formats.providers.anthropic.read import START, load
 from chatsquash.formats.values import Object
@@ -18,8 +21,8 @@ from chatsquash.formats.values import Object
 
 def plain(turn: Json) -> list[Message] | None:
     """Convert a turn to messages if all of its calls and results have ids; return ``None`` for any other value."""
-    if type(turn) is dict and len(turn) == 2 and (usual := _simple_message(turn)) is not None:
-        return [usual]
+    if (known := _usual_messages(turn)) is not None:
+        return known
     try:
         turns = load(turn, START).turns
     except TurnError:
@@ -31,45 +34,64 @@ def plain(turn: Json) -> list[Message] | None:
     return view.messages(turns)
 
 
-def _simple_message(turn: Object) -> Message | None:
-    """Convert a turn with plain text, a single result, or an assistant's reasoning, text and calls."""
-    role, content = turn.get("role"), turn.get("content")
-    if type(content) is str:
-        return {"role": role, "content": content} if role in ("user", "assistant") else None
-    if type(content) is not list or not content:
+def usual(turn: Json, state: State) -> tuple[list[Message], State] | None:
+    """Convert a turn of a usual structure, given the state before it, to messages and the state after it."""
+    messages = _usual_messages(turn)
+    if messages is None:
         return None
+    first = messages[0]
+    if first["role"] == "assistant":
+        calls: Any = first.get("tool_calls", [])
+        return messages, state.with_calls(tuple([(call["id"], call["function"]["name"]) for call in calls]))
+    if first["role"] == "tool" and state.open:
+        return messages, state.without({each["tool_call_id"] for each in messages})
+    return messages, state
+
+
+def _usual_messages(turn: Json) -> list[Message] | None:
+    """Convert a turn with plain text, with results, or with an assistant's reasoning, text and calls."""
+    if type(turn) is not dict or len(turn) != 2:
+        return None
+    role, content = turn.get("role"), turn.get("content")
     if role == "assistant":
-        return _assistant_message(content)
-    return _user_message(content[0]) if role == "user" and len(content) == 1 and type(content[0]) is dict else None
+        message = reply_message(content) if type(content) is list and content else None
+        return None if message is None else [message]
+    if role != "user":
+        return None
+    text = content if type(content) is str else _only_text(content)
+    if text:
+        return [{"role": "user", "content": text}]
+    results = list(map(_result_message, content)) if type(content) is list and content else [None]
+    return None if None in results else cast("list[Message]", results)
 
 
-def _user_message(block: Object) -> Message | None:
-    """Convert the only block of a user turn."""
-    if block.get("type") == "tool_result":
-        return _result_message(block)
-    text = _text(block)
-    return {"role": "user", "content": text} if text else None
+def _only_text(content: Json) -> str | None:
+    """Return the text of content with a single text block without other members, or ``None`` for other content."""
+    return _text(content[0]) if type(content) is list and len(content) == 1 else None
 
 
-def _text(block: Object) -> str | None:
+def _text(block: Json) -> str | None:
     """Return the text of a text block without other members, or ``None`` for other blocks."""
+    if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
+        return None
     text = block.get("text")
-    return text if len(block) == 2 and block.get("type") == "text" and type(text) is str else None
+    return text if type(text) is str else None
 
 
-def _result_message(block: Object) -> Message | None:
+def _result_message(block: Json) -> Message | None:
     """Convert a successful result with plain text."""
+    if type(block) is not dict or block.get("type") != "tool_result":
+        return None
     own, content = block.get("tool_use_id"), block.get("content")
     if len(block) > 3 and not (len(block) == 4 and block.get("is_error") is False):
         return None
-    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
-        content = _text(content[0])
-    if own and type(own) is str and content and type(content) is str:
-        return {"role": "tool", "tool_call_id": own, "content": content}
+    text = content if type(content) is str else _only_text(content)
+    if own and type(own) is str and text:
+        return {"role": "tool", "tool_call_id": own, "content": text}
     return None
 
 
-def _assistant_message(content: list[Json]) -> Message | None:
+def reply_message(content: list[Json]) -> Message | None:
     """Convert an assistant's blocks if they contain at most one text block, before all calls."""
     thoughts, calls = list[str](), list[Object]()
     text: str | None = None

@@ -7,6 +7,7 @@ from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import missing_reply, wrong
 from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary, summary_of
+from chatsquash.formats.providers.anthropic.plain import reply_message
 from chatsquash.formats.providers.anthropic.read import START, load_assistant
 from chatsquash.formats.values import Object, kind
 
@@ -48,6 +49,9 @@ def _failure(body: Object) -> Response | None:
 
 def _answer(body: Object, content: Json) -> Response:
     compacted, missing = None, cleared(body)
+    usual = reply_message(content) if isinstance(content, list) else None
+    if usual is not None:
+        return Response(usual, 1, _finish_reason(body, calls="tool_calls" in usual), cleared=missing)
     if isinstance(content, list) and (summary := summary_of(content)):
         compacted, others = split_summary(content)
         content = others or [{"type": "text", "text": summary}]

@@ -49,10 +49,16 @@ def blocks_of(content: list[Json], role: str) -> Blocks:
     readers = _BY_ROLE[role]
     blocks: Blocks = []
     for part in content:
-        if type(part) is dict and len(part) == 1 and type(text := part.get("text")) is str:  # the usual case
-            blocks += (Text(text),) if text else ()
-        else:
-            blocks += _read(part, readers)
+        if type(part) is dict and len(part) == 1:  # the usual case
+            ((kind, value),) = part.items()
+            if kind == "text" and type(value) is str:
+                if value:
+                    blocks.append(Text(value))
+                continue
+            if kind in readers and (converted := readers[kind](value, {}, kind)) is not None:
+                blocks += converted
+                continue
+        blocks += _read(part, readers)
     return blocks
 
 
@@ -117,7 +123,7 @@ def _call(value: Json, more: Object, of: str) -> Blocks | None:
     if not isinstance(value, dict):
         return None
     known = camel(value)
-    rest = _rest(more, of, known, "args") if more or known.keys() - {"name", "args"} else {}
+    rest = _rest(more, of, known, "args") if more or not _CALL.issuperset(known) else {}
     return [call(string(known, "id"), 0, known.get("name"), arguments(known.get("args")), rest)]
 
 
@@ -130,7 +136,7 @@ def _result(value: Json, more: Object, of: str) -> Blocks | None:
     content, failed = output(known.get("response"), name)
     if "parts" in known:
         content = ResultContent((*content.content, *blocks_of(as_list(known["parts"]), "tool")), content.json)
-    rest = _rest(more, of, known, "response", "parts")
+    rest = _rest(more, of, known, "response", "parts") if more or not _RESULT.issuperset(known) or not name else {}
     return [result(logged_id, logged_id, name, content, "failed" if failed else "success", rest)]
 
 
@@ -145,6 +151,8 @@ def output(value: Json, name: str) -> tuple[ResultContent, bool]:
         name: the name of the tool
     """
     failed = False
+    if type(value) is dict and len(value) == 1 and type(text := value.get("output")) is str:  # the usual case
+        return ResultContent((Text(text),) if text else ()), failed
     match value:
         case {"error": str(text)} if len(value) == 1:
             value, failed = text, True
@@ -201,6 +209,8 @@ def _hosted(value: Json, more: Object, of: str) -> Blocks | None:
     ]
 
 
+_CALL, _RESULT = frozenset(("name", "args")), frozenset(("name", "response"))
+"""The members of calls and of results without further members."""
 _ID, _ID_AND_NAME = ("id",), ("id", "name")
 _TEXTS = {"functionCall": _ID_AND_NAME, "functionResponse": _ID_AND_NAME, "toolCall": _ID, "toolResponse": _ID}
 """The members of a part's value that are loaded if they are strings."""

@@ -7,7 +7,7 @@ from typing import Any
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
-from chatsquash.formats.definition_cache import once_per_definition
+from chatsquash.formats.definition_cache import once_per_definition, share
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.values import Object, as_list
 
@@ -32,7 +32,7 @@ def tools(value: Json) -> Tools:
         if declarations is None:
             hosted.append(tool)
             continue
-        functions += [_function(each) for each in declarations if isinstance(each, dict)]
+        functions += [_function(each) for each in share(declarations) if isinstance(each, dict)]
         hosted += [each for each in declarations if not isinstance(each, dict)] + ([known] if known else [])
     return Tools(functions, hosted)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 
 from msgspec.structs import replace
 
-from chatsquash.core.blocks import FORM, Block, HostedCall, HostedResult, Native, Result, Turn
+from chatsquash.core.blocks import FORM, Block, Call, HostedCall, HostedResult, Native, Result, Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, TurnError
-from chatsquash.formats.calls import State, native, renumber, results_first
-from chatsquash.formats.providers.gemini.blocks import PROVIDER, WAS_SYSTEM, Blocks, blocks_of, camel
+from chatsquash.formats.calls import FEW, State, native, results_first
+from chatsquash.formats.providers.gemini.blocks import PROVIDER, WAS_SYSTEM, blocks_of, camel
 from chatsquash.formats.values import Object, as_list, compact, without
 from chatsquash.formats.writing import are_instructions
 
@@ -87,16 +86,17 @@ def assistant_turn(parts: list[Json], number: int) -> Turn:
         number: the number of the first call without an id
     """
     blocks = blocks_of(parts, "assistant")
-    return renumber(Turn("assistant", tuple(_with_ids(blocks))), number)
-
-
-def _with_ids(blocks: Blocks) -> Iterator[Block]:
-    """Yield blocks with generated ids for hosted calls that were logged without ids, and for their results."""
-    count = 0
-    for block in blocks:
-        count += type(block) is HostedCall
-        is_nameless = isinstance(block, HostedCall | HostedResult) and not block.id
-        yield replace(block, id=HOSTED.format(count)) if is_nameless else block
+    hosted = 0
+    for place, block in enumerate(blocks):
+        if type(block) is Call:
+            if block.made_up:
+                blocks[place] = replace(block, id=f"call_{number}")
+                number += 1
+        elif isinstance(block, HostedCall | HostedResult):
+            hosted += type(block) is HostedCall
+            # A result without an id belongs to the call before it.
+            blocks[place] = block if block.id else replace(block, id=HOSTED.format(hosted))
+    return Turn("assistant", tuple(blocks))
 
 
 # Others
@@ -120,8 +120,11 @@ def _results_first(parts: list[Json], state: State) -> tuple[list[Turn], State]:
     blocks = blocks_of(parts, "user")
     if not any(type(block) is Result for block in blocks):
         return [Turn("user", tuple(blocks))], state.evolve(by_assistant=False)
-    sorted_blocks = results_first(blocks, _is_result)
+    are_all = all(type(block) is Result for block in blocks)
+    sorted_blocks = blocks if are_all else results_first(blocks, _is_result)
     ids, state = match_calls([(block.id, block.name) for block in sorted_blocks if type(block) is Result], state)
+    if are_all:  # the usual case
+        return [Turn("tool", tuple(map(_with_call_id, blocks, ids)))], state
     remaining_ids = iter(ids)
     turns = list[Turn]()
     for are_results, run in groupby(sorted_blocks, _is_result):
@@ -150,6 +153,8 @@ def match_calls(links: list[tuple[str, str]], state: State) -> tuple[list[str], 
     Returns:
         the ids of the calls, in the order of the results, and the next state
     """
+    if (known := _in_order(links, state)) is not None:
+        return known
     places: dict[int, str] = {}
     state = state.searchable()
     for rank in range(3):
@@ -159,3 +164,19 @@ def match_calls(links: list[tuple[str, str]], state: State) -> tuple[list[str], 
                 places[place], state = state.answer(logged_id, name)
     state = state.evolve(by_assistant=False) if state.by_assistant else state
     return [places[place] for place in range(len(links))], state
+
+
+def _in_order(links: list[tuple[str, str]], state: State) -> tuple[list[str], State] | None:
+    """Match results with the first open calls if each fits the call at its own place; otherwise return ``None``.
+
+    All of them must have an id, or all must have only a name; then no result has a better match.
+    """
+    calls = state.open
+    if not isinstance(calls, tuple) or state.before or not 0 < len(links) <= len(calls) <= FEW:
+        return None
+    member = 0 if links[0][0] else 1
+    for link, call in zip(links, calls, strict=False):
+        if not link[member] or link[member] != call[member] or (member == 1 and link[0]):
+            return None
+    count = len(links)
+    return [call[0] for call in calls[:count]], State(state.call, state.orphan, calls[count:])

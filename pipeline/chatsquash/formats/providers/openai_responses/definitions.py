@@ -8,6 +8,7 @@ from chatsquash.core.chat import private
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.definitions import custom_members, function_tool
 from chatsquash.formats.providers.openai_chat.write import named_tools
 from chatsquash.formats.providers.openai_responses import client_calls
@@ -27,7 +28,7 @@ def tools(value: Json) -> Tools:
         inner = at(tool, "tools") if string(tool, "type") == SPACE else None
         space = {SPACE: without(tool, "type", "tools")} if isinstance(inner, list) else {}
         for each in inner if isinstance(inner, list) else [tool]:
-            converted = _tool(each, space)
+            converted = _tool(each, space) if space else _tool_without_space(each)
             (definitions.hosted if converted is None else definitions.functions).append(
                 each if converted is None else converted
             )
@@ -47,6 +48,11 @@ def _tool(tool: Json, space: Object) -> Tool | None:
     inner |= {"name": qualified_name(inner["name"], at(space, SPACE, "name"))} if space and "name" in inner else {}
     own = {**native(PROVIDER, tool, "type", *_MEMBERS[kind]).get(PROVIDER, {}), **space}
     return with_private({"type": kind, kind: inner}, {PROVIDER: own} if own else {})
+
+
+@once_per_definition
+def _tool_without_space(tool: Json) -> Tool | None:
+    return _tool(tool, {})
 
 
 def turn_tools(turn: Json) -> Tools:
