@@ -147,14 +147,17 @@ def test_a_log_that_only_grows_is_parsed_once_and_its_turns_are_loaded_once(name
     write, envelope = WRAPS[wrap]
     data, needed = format_logs.growing(name, 40, write)
     form, effort = formats()[name], Effort()
-    load = mock.Mock(wraps=form.load)
-    counting = structs.replace(form, load=load)
+    loaded = []
+    # A turn is loaded by ``usual`` or, if that returns ``None``, by ``load``.
+    usual = mock.Mock(side_effect=lambda *turn: ((result := form.usual(*turn)) and loaded.append(turn)) or result)
+    load = mock.Mock(side_effect=lambda *turn: loaded.append(turn) or form.load(*turn))
+    counting = structs.replace(form, load=load, usual=usual)
     with mock.patch("chatsquash.reading.entries.get_format", return_value=counting):
         found, _ = read(data, Shape.of(name, envelope), effort)
     request = json.loads(data.split(b"\n")[-2])["request"]
     turns = len(request.get("body", request)[form.TURNS])
     assert effort.parsed <= 1.1 * needed
     assert (effort.unrelated, effort.extensions, effort.patches, effort.whole, effort.wrong_guesses) == (1, 39, 0, 0, 0)
-    assert load.call_count == (turns if name in LOADED else 0)
+    assert len(loaded) == usual.call_count == (turns if name in LOADED else 0)
     assert all(entry.tools is found[0].tools for entry in found)
     assert all(entry.shared_prefix == len(before.messages) for before, entry in pairwise(found))

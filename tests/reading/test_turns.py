@@ -8,7 +8,7 @@ from chatsquash.core.blocks import Text, Turn
 from chatsquash.core.edits import replay
 from chatsquash.core.model import AddedRun, KeptRun
 from chatsquash.formats import formats
-from chatsquash.formats.base import LoadedTurn, TurnError
+from chatsquash.formats.base import LoadedTurn, TurnError, not_usual
 from chatsquash.reading.exchange import LineError
 from chatsquash.reading.turns import Turns, follow, no_turns
 
@@ -17,6 +17,7 @@ class Counting:
     """A made-up format: a turn ``n`` gives that many messages, numbered on; ``+`` waits for what comes behind."""
 
     NAME, TURNS, SYSTEM, START = "counting", "turns", ("system",), 0
+    usual = staticmethod(not_usual)
 
     def __init__(self) -> None:
         self.loaded: list[Any] = []
