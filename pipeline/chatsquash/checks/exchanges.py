@@ -99,7 +99,7 @@ def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
         is_text = isinstance(content, str)
         text = content if is_text else chat.text(messages[at]) or ""
         stripped_text = text.strip()
-        evidence = failure_mark(messages[at]) if is_marked else None
+        evidence = failure_mark(messages[at]) if is_marked and not MARKING.isdisjoint(messages[at]) else None
         if stripped_text:
             evidence = evidence or text_failure(text, stripped_text)
             if evidence is not None:

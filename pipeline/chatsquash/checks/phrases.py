@@ -47,11 +47,13 @@ class Phrases:
     def __init__(self, phrases: Iterable[str]) -> None:
         self._phrases = [_phrase(phrase) for phrase in dict.fromkeys(phrases) if phrase.strip()]
 
-    def violations_in(self, record: bytes) -> Iterator[Violation]:
-        """Yield violations in the bytes of a record or of messages; most are ruled out without parsing."""
+    def violations_in(self, record: bytes) -> list[Violation]:
+        """Return violations in the bytes of a record or of messages; most are ruled out without parsing."""
         lower = record.lower() if self._phrases else b""
-        if any(phrase.core in lower for phrase in self._phrases):
-            yield from self.violations(jsonio.loads(record))
+        for phrase in self._phrases:
+            if phrase.core in lower:
+                return list(self.violations(jsonio.loads(record)))
+        return []
 
     def violations(self, record: Json) -> Iterator[Violation]:
         """Yield violations in a record of any preset, or in messages."""

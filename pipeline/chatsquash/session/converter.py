@@ -91,6 +91,7 @@ class Converter:
         # If values other than addresses are replaced too, addresses come last, because they may be part of such values.
         self._early_anonymizer = None if options.replaces else self._anonymizer
         self._plan = plan(options, self._early_anonymizer)
+        self._cleanups = options.cleanups
         self._splits_files = options.sessions_by is None
         self._sorts_lines = options.divides
         self._needs_conversations = needs_conversations(options)
@@ -394,7 +395,8 @@ class Converter:
 
     def _log_findings(self, read: Reading, session: Session, log: Log) -> tuple[list[LineFinding], Violation | None]:
         """Return the findings about a log as a whole, and why it cannot be converted."""
-        findings = [*cleaning_notes(session, self._options.cleanups), *split_findings(log)]
+        findings = cleaning_notes(session, self._cleanups)
+        findings += split_findings(log)
         findings += logger_cuts(session)
         if read.document and self._lineages and (count := self._lineages.excess(log)):
             findings.append((None, coverage.copies_not_compared(count, MOST)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -17,7 +16,7 @@ from chatsquash.core import chat, jsonio, mcp
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, Finding, LogHead, Message, Violation
+from chatsquash.core.model import Entry, Finding, LogHead, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Outcome, Record, Rejection, Relative, SessionFindings
 from chatsquash.core.text import printable
@@ -39,24 +38,22 @@ _WITH_LINES = ("role-sequence", "short-tail", "session-id-mismatch", "timestamp-
 _LINE = lazy_compile(r"\bline ([\d,]+)")
 
 
-def logger_cuts(session: Session) -> Iterator[LineFinding]:
-    """Report messages that end with a truncation mark."""
+def logger_cuts(session: Session) -> list[LineFinding]:
+    """Return findings about messages that end with a truncation mark."""
     entry = session.snapshot.entry if session.snapshot else None
     if entry is None:
-        return
-    messages = [*enumerate(entry.messages), (None, entry.reply.message)]
-    for at, message in messages:
+        return []
+    reply = entry.reply.message
+    findings: list[LineFinding] = []
+    for at, message in enumerate(entry.messages if reply is None else [*entry.messages, reply]):
+        text = message.get("content")
+        if type(text) is list:
+            text = chat.text(message)
         # Tools truncate their own results for the model, so these marks do not show that the logger did.
-        if message is not None and message["role"] != "tool" and _is_cut(message):
+        if type(text) is str and text.rstrip().endswith(_MARKS) and message["role"] != "tool":
             fact = reading.truncated_by_logger(f"the {message['role']} message", 1)
-            yield entry.line, fact._replace(at=at)
-
-
-def _is_cut(message: Message) -> bool:
-    text = message.get("content")
-    if type(text) is list:
-        text = chat.text(message)
-    return type(text) is str and text.rstrip().endswith(_MARKS)
+            findings.append((entry.line, fact._replace(at=at if at < len(entry.messages) else None)))
+    return findings
 
 
 def cut_rejection(session: Session, findings: list[LineFinding], options: Options) -> Violation | None:
@@ -101,6 +98,8 @@ def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[LineFinding]
     """Report how many messages and entries of a session cleaning changed."""
     snapshot = session.snapshot
     changed = {**(snapshot.entry.cleanup_counts if snapshot else {}), **session.dropped}
+    if not changed:
+        return []
     return [(snapshot.entry.line if snapshot else None, finding) for finding in cleaning_findings(changed, sets)]
 
 
@@ -112,14 +111,16 @@ def cleaning_findings(changed: dict[str, int], sets: tuple[str, ...]) -> list[Vi
     return [reading.cleaned(counts, by_default=sets == ("goose",))]
 
 
-def split_findings(log: Log) -> Iterator[LineFinding]:
+def split_findings(log: Log) -> list[LineFinding]:
     """Report how the lines of a session were split from their files."""
+    findings: list[LineFinding] = []
     if log.separate_sessions:
-        yield None, reading.unrelated_requests(log.separate_sessions)
+        findings.append((None, reading.unrelated_requests(log.separate_sessions)))
     if log.grouped_sessions:
-        yield None, reading.grouped_by_id(log.grouped_sessions)
+        findings.append((None, reading.grouped_by_id(log.grouped_sessions)))
     if log.reordered_lines:
-        yield None, reading.reordered(log.reordered_lines)
+        findings.append((None, reading.reordered(log.reordered_lines)))
+    return findings
 
 
 def in_files(findings: list[Finding], log: Log) -> list[Finding]:

@@ -120,7 +120,9 @@ class Plan(NamedTuple):
         ``marks`` are the marks of the assistant messages. The record contains them with their final positions.
         """
         conversation, composed = self.compose(snapshot, has_private=has_private, source=source, version=version)
-        shared_calls = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
+        shared_calls: dict[int, int] = {}
+        if snapshot.shared_calls:
+            shared_calls = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
         if marks is not None:
             conversation = replace(conversation, marks=marks)
         logged_messages = conversation.messages
@@ -169,7 +171,9 @@ class Plan(NamedTuple):
 
     def _check_reply(self, messages: list[Message], snapshot: Snapshot, *, has_private: bool) -> Violation | None:
         """Return why a session without a reply has no record; the default format accepts plain requests."""
-        if any(message["role"] == "assistant" for message in reversed(messages)):  # usually the last one
+        if messages and messages[-1]["role"] == "assistant":  # nearly always
+            return None
+        if any(message["role"] == "assistant" for message in messages):
             return None
         is_specified = not (self.is_shaped or snapshot.entry.origin)
         if is_specified and (messages or not has_private):
@@ -370,18 +374,16 @@ def _anonymize(
     replace_in_tools: Callable[[list[Tool]], tuple[list[Tool], int]],
     conversation: Conversation,
 ) -> StageResult:
-    tools, count = replace_in_tools(conversation.tools)
-    anonymizer.count += count
+    tools = conversation.tools
+    if analyse_definitions(tools).may_have_address:  # most definitions need no search
+        tools, count = replace_in_tools(tools)
+        anonymizer.count += count
     messages, encoded_messages = anonymizer.messages(conversation.messages)
     return Conversation(messages, tools, encoded_messages=encoded_messages, marks=conversation.marks), ()
 
 
 def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:
     """Replace addresses in tool definitions and count them."""
-    # Most definitions contain nothing that looks like an address and need no search.
-    definitions = analyse_definitions(tools)
-    if not any(definition.may_have_address for definition in definitions):
-        return tools, 0
-    pairs = zip(tools, definitions, strict=True)
+    pairs = zip(tools, analyse_definitions(tools).definitions, strict=True)
     results = [anonymizer.anonymize(tool) if definition.may_have_address else (tool, 0) for tool, definition in pairs]
     return [tool for tool, _ in results], sum(count for _, count in results)

@@ -180,11 +180,15 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # msgspec structs may 
 
     def findings(self, later: Iterable[LineFinding], name: str, file: str) -> list[Finding]:
         """Return all findings, including ``later`` ones, in the order of their lines."""
-        repeated_findings = [
-            (first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeats.items()
-        ]
-        line_findings = sorted([*self.notes, *later, *repeated_findings], key=lambda each: each[0] or 0)
+        line_findings = [*self.notes, *later]
+        for each, (first, times) in self.repeats.items():
+            line_findings.append((first, _RULES[each.code](*each.values, times)))
+        line_findings.sort(key=_line_or_first)
         return [finding(violation, name, file, line) for line, violation in line_findings]
+
+
+def _line_or_first(each: LineFinding) -> int:
+    return each[0] or 0
 
 
 def finding(fact: Violation, session: str, file: str, line: int | None = None) -> Finding:
@@ -268,8 +272,15 @@ def meeting(session: Session) -> Meeting | None:
     first, last = session.growth.first, session.growth.last
     if first is None or last is None:
         return None
-    user = next((message for message in last.messages if message["role"] == "user"), None)
-    before = next((message for message in reversed(first.messages) if message["role"] == "assistant"), None)
+    user = before = None
+    for message in last.messages:
+        if message["role"] == "user":
+            user = message
+            break
+    for message in reversed(first.messages):
+        if message["role"] == "assistant":
+            before = message
+            break
     return meeting_of(session.id, user, before, last.reply.message)
 
 

@@ -75,22 +75,26 @@ def _thought(fates: Counter[Fate]) -> tuple[int, int, int]:
 
 def of_grown(tracker: GrowthTracker) -> Coverage:
     """Return the coverage of a session in which every request extends the last one."""
+    count, may_reason = 0, False
+    for each in tracker.growing_requests:
+        if each.message is not None:
+            count += 1
+            may_reason = may_reason or _may_reason(each.message)
+    if not may_reason:
+        return Coverage(count, conversations=int(count > 0))
     # The record is the last request with its reply, so it contains every reply.
     last = tracker.last
     messages = last.messages if last else []
     if last and last.reply.message is not None:
         messages = [*messages, last.reply.message]
     replied = [(each.message, each.count) for each in tracker.growing_requests if each.message is not None]
-    count = len(replied)
-    if not _may_reason([message for message, _ in replied]):
-        return Coverage(count, conversations=int(count > 0))
     fates = Counter(fate(message, messages[place]) for message, place in replied)
     return Coverage(count, 0, {}, *_thought(fates), conversations=int(count > 0))
 
 
-def _may_reason(replies: list[Message]) -> bool:
-    """Return whether any reply may have reasoning."""
-    if not set().union(*replies).isdisjoint(_REASONS):
+def _may_reason(reply: Message) -> bool:
+    """Return whether a reply may have reasoning."""
+    content = reply.get("content")
+    if type(content) is list or (type(content) is str and reasoning.CLOSE in content):
         return True
-    contents = [reply.get("content") for reply in replies]
-    return any(type(each) is list or (type(each) is str and reasoning.CLOSE in each) for each in contents)
+    return not _REASONS.isdisjoint(reply)

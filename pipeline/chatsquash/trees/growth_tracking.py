@@ -126,6 +126,8 @@ class GrowthTracker(Struct):
 
         ``entry`` is the entry of the record.
         """
+        if len({each.model for each in self.growing_requests}) < 2:
+            return None
         models = {each.count: each.model for each in self.growing_requests}
         if len({*models.values()}) < 2:
             return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 
 from chatsquash.checks import reading
@@ -12,7 +11,7 @@ from chatsquash.core.model import Conversation, Message, Response, StageResult, 
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
 from chatsquash.session.session import Snapshot
-from chatsquash.session.stages.tools import encode_definitions
+from chatsquash.session.stages.tools import analyse_definitions
 
 _DEVELOPER = "developer"
 """OpenAI's name for the ``system`` role since its reasoning models."""
@@ -32,21 +31,22 @@ def compose(
     # Most messages need no change, so only the others are copied.
     for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _DEVELOPER]:
         messages[at] = normalise(messages[at])
-    return Conversation(messages, snapshot.tools, has_private=has_private, source=source, version=version), _missing(
-        reply
-    )
+    conversation = Conversation(messages, snapshot.tools, has_private=has_private, source=source, version=version)
+    return conversation, _missing(reply)
 
 
-def _missing(reply: Response) -> Iterator[Violation]:
+def _missing(reply: Response) -> list[Violation]:
+    findings: list[Violation] = []
     if reply.message is None and not reply.included:
-        yield reading.missing_reply(reply.problem or "")
+        findings.append(reading.missing_reply(reply.problem or ""))
     if reply.message is not None and reply.cut:
-        yield reading.stream_interrupted()
+        findings.append(reading.stream_interrupted())
     is_known = (reply.included or reply.cut) and reply.finish_reason == "incomplete"  # already reported
     if (reply.message is not None or reply.included) and chat.is_truncated(reply.finish_reason) and not is_known:
-        yield reading.reply_truncated(reply.finish_reason or "")
+        findings.append(reading.reply_truncated(reply.finish_reason or ""))
     if reply.choices > 1:
-        yield reading.extra_choices(reply.choices)
+        findings.append(reading.extra_choices(reply.choices))
+    return findings
 
 
 def _with_ids(reply: Message, messages: list[Message]) -> Message:
@@ -97,17 +97,19 @@ def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: b
         messages, rounded = jsonio.encode(conversation.messages)
     else:
         messages, rounded = b"[%b]" % b",".join(conversation.encoded_messages), []
-    tools, rounded_too = encode_definitions(conversation.tools)
-    spellings = [*rounded, *rounded_too]
+    tools = analyse_definitions(conversation.tools)
+    spellings = [*rounded, *tools.rounded]
     findings = [reading.number_changed(spellings, len(spellings))] if spellings else []
-    record = b'{"messages":%b,"tools":%b}' % (messages, tools)
+    record = b'{"messages":%b,"tools":%b}' % (messages, tools.encoded)
     if in_folder:
         from chatsquash.records import shaping  # imported here because only dataset folders need it
 
         findings += shaping.specified_record_violations(conversation, record)
         if why := next((each for each in findings if each.severity == "error"), None):
             return RecordLine(None, findings, why)
-    return RecordLine(record, [*findings, *(phrases.violations_in(messages) if phrases else ())])
+    if phrases:
+        findings += phrases.violations_in(messages)
+    return RecordLine(record, findings)
 
 
 def shape_record(

@@ -112,24 +112,26 @@ class Definition(Struct, frozen=True, gc=False):
     """Whether its JSON contains anything that looks like an address."""
 
 
-@Last
+class ToolList(Struct, frozen=True, gc=False):
+    """The definitions of a record, analysed."""
+
+    definitions: list[Definition]
+    encoded: bytes
+    """The list as ``jsonio.encode`` encodes it."""
+    rounded: list[str]
+    are_valid: bool
+    may_have_address: bool
+
+
 def check_definitions(tools: list[Tool]) -> list[Violation]:
     """Return the findings about tool definitions."""
-    if all(definition.is_valid for definition in analyse_definitions(tools)):
-        return []  # the checks look at one definition at a time
-    return _examine(tools)
+    # The checks look at one definition at a time.
+    return [] if analyse_definitions(tools).are_valid else _examine(tools)
 
 
 @Last
-def encode_definitions(tools: list[Tool]) -> tuple[bytes, list[str]]:
-    """Encode tool definitions as ``jsonio.encode`` does."""
-    parts = analyse_definitions(tools)
-    encoded = b"[%b]" % b",".join([part.encoded for part in parts])
-    return encoded, [spelling for part in parts for spelling in part.rounded]
-
-
 def _examine(tools: list[Tool]) -> list[Violation]:
-    return list(examine(View(Conversation([], tools)), "tools"))
+    return examine(View(Conversation([], tools)), "tools")
 
 
 def _define(tools: list[Tool]) -> list[Definition]:
@@ -142,9 +144,22 @@ def _define(tools: list[Tool]) -> list[Definition]:
     return definitions
 
 
-analyse_definitions: Last[list[Tool], list[Definition]] = Last(
-    Each(_define, lambda definition: len(definition.encoded) <= _MAX_CACHED)
-)
+_define_each = Each(_define, lambda definition: len(definition.encoded) <= _MAX_CACHED)
+
+
+@Last
+def analyse_definitions(tools: list[Tool]) -> ToolList:
+    """Encode and check tool definitions."""
+    definitions = _define_each(tools)
+    parts: list[bytes] = []
+    rounded: list[str] = []
+    are_valid, may_have_address = True, False
+    for definition in definitions:
+        parts.append(definition.encoded)
+        rounded += definition.rounded
+        are_valid = are_valid and definition.is_valid
+        may_have_address = may_have_address or definition.may_have_address
+    return ToolList(definitions, b"[%b]" % b",".join(parts), rounded, are_valid, may_have_address)
 
 
 Definitions = list[tuple[int, Tool]]
