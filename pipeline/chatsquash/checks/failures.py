@@ -30,8 +30,11 @@ _STATUS = lazy_compile(r"[45]\d\d|error|failure", re.IGNORECASE)
 
 _SHORT = 1 << 16
 _BRACE = ord("{")
-_NAMES = _CODES | _FLAGS | {"success", "ok", "error", "errors", "data", "status", "status_code", "statuscode"}
-_NAMES |= {"iserror", "is_error"}
+_TOP_NAMES = frozenset({"error", "status", "status_code", "statuscode", "ok", "iserror", "is_error"})
+"""Members that report a failure in the outermost object only, in lower case."""
+_INNER_NAMES = _CODES | _FLAGS | {"success"}
+"""Members that report a failure in any object, in lower case."""
+_NAMES = _TOP_NAMES | _INNER_NAMES | {"errors", "data"}
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -94,7 +97,7 @@ def failure_mark(message: Message) -> str | None:
 def _object_failure(value: dict[str, Any]) -> str | None:
     """Return the evidence in an object or the objects in it; items of lists are data and are ignored."""
     for key, member in value.items():
-        if _is_top_failure(key.lower(), member):
+        if (name := key.lower()) in _TOP_NAMES and _is_top_failure(name, member):
             return f"has {quote(key)}"
     if value.get("errors") and value.get("data", 0) is None:  # an error response of GraphQL
         return "has 'errors' and no data"
@@ -102,9 +105,10 @@ def _object_failure(value: dict[str, Any]) -> str | None:
     while todo:
         item = todo.pop()
         for key, member in item.items():
-            if _is_failure(key.lower(), member):
+            if (name := key.lower()) in _INNER_NAMES and _is_failure(name, member):
                 return f"has {quote(key)}: {quote(member)}"
-        todo += [member for member in item.values() if isinstance(member, dict)]
+            if isinstance(member, dict):
+                todo.append(member)
     return None
 
 

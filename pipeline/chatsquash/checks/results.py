@@ -36,8 +36,10 @@ class _Problem(NamedTuple):
 def _problems(view: View) -> list[_Problem]:
     """Return failed and empty results in the order of messages, followed by calls without a result."""
     calls, strays, outside = view.once(exchanges)
-    answers: list[tuple[ToolResult, ToolCall | None]] = [(result, call) for call in calls for result in call.results]
-    answers += [(result, None) for result in (*strays, *outside)]
+    answers: list[tuple[ToolResult, ToolCall | None]] = []
+    for call in calls:
+        answers += [(result, call) for result in call.results if not result.good]
+    answers += [(result, None) for result in (*strays, *outside) if not result.good]
     bad = [
         _Problem(kind, text, result.at, call is not None and _is_retried(view, call))
         for result, call in sorted(answers, key=lambda answer: answer[0].at)
@@ -149,8 +151,13 @@ def corrected(view: View) -> set[int]:
 
 def _good_calls(view: View) -> Counter[tuple[int, str | None]]:
     """Return the number of calls with a good result by block and tool."""
-    calls = view.once(exchanges).calls
-    return Counter((call.block, call.name) for call in calls if _is_good(call))
+    counts: Counter[tuple[int, str | None]] = Counter()
+    for call in view.once(exchanges).calls:
+        for result in call.results:
+            if result.failure is None and not result.empty:
+                counts[call.block, call.name] += 1
+                break
+    return counts
 
 
 def _is_good(call: ToolCall) -> bool:

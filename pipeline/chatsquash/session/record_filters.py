@@ -58,7 +58,7 @@ def _other_model(record: Record, globs: tuple[str, ...]) -> str | None:
     return None if any(fnmatchcase(model, glob) for glob in globs) else f"the model is {quote(model)}"
 
 
-_SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
+_CLIENT_ROLES = ("user", "system")
 _RESULT_ROLES = ("tool", "function")
 _NONE: dict[int, int] = {}
 
@@ -73,17 +73,18 @@ def measure(view: View, shared_calls: Mapping[int, int] = _NONE) -> Usage:
     is_counted = False  # whether the current assistant turn is already counted as one with tools
     native = view.columns.calls.counts if view.columns.calls else _NONE
     for at, role in enumerate(view.columns.roles):
-        if role in _RESULT_ROLES:
-            continue
-        new = _SIDES.get(role)
-        if new != side:
-            side, is_counted = new, False
-            client += new == "client"
-            assistant += new == "assistant"
-        if role == "assistant" and (count := native.get(at) or chat.call_count(view.messages[at])):
-            calls += count
-            with_tools += not is_counted
-            is_counted = True
+        if role == "assistant":
+            if side != "assistant":
+                side, is_counted = "assistant", False
+                assistant += 1
+            if count := native.get(at) or chat.call_count(view.messages[at]):
+                calls += count
+                with_tools += not is_counted
+                is_counted = True
+        elif role not in _RESULT_ROLES:
+            new = "client" if role in _CLIENT_ROLES else None
+            client += new is not None and side != "client"
+            side = new
     elsewhere = tuple(_shared_use(view, shared_calls)) if shared_calls else ()
     return Usage(calls, _names(view.tool_names), client, assistant, with_tools, _tool_use(view), elsewhere)
 
