@@ -2,6 +2,7 @@
 
 import os
 import re
+from array import array
 from dataclasses import replace
 from pathlib import Path
 
@@ -299,3 +300,17 @@ def test_the_page_names_the_options_that_convert_nothing_again():
     assert set(re.findall(r"`(--[a-z-]+)`", named)) == {
         each.flag for each in list_options() if each.decides == "output"
     }
+
+
+def test_a_file_of_sessions_is_identified_once(tmp_path, log, monkeypatch):
+    identified = []
+    monkeypatch.setattr(journal, "identify", lambda *of, run=journal.identify: identified.append(1) or run(*of))
+    parts = [structs.replace(log, size=10, spans=array("Q", (1, 0, 10, 1)), container_size=log.size), log]
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(OPTIONS)))
+    seen = []
+    with open(log.path, "rb", buffering=0) as file:
+        for each in (parts[0], parts[0], parts[1], structs.replace(parts[0], container_size=log.size - 1)):
+            writer.identify_open(each, file)
+            seen.append(writer.seen.pop(each.display_path))
+    assert len(identified) == 3, "another file, or one of another size, is another one"
+    assert seen[0] == seen[1] == seen[2] != seen[3]

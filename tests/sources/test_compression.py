@@ -22,6 +22,7 @@ from chatsquash import Options, convert
 from chatsquash.core.log import Log
 from chatsquash.reading import sessions
 from chatsquash.session.converter import Converter
+from chatsquash.sources import open as opening
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.open import open_file
 from chatsquash.storage import decoders
@@ -456,3 +457,19 @@ def test_whatever_a_parser_raises_the_good_session_is_written(here, monkeypatch,
     monkeypatch.setattr("chatsquash.sources.unfold.har.elements", fails)
     summary = convert("logs")
     assert (summary.written, summary.complete) == (1, False)
+
+
+def test_the_beginning_of_a_file_of_sessions_is_examined_once_until_it_changes(tmp_path, monkeypatch):
+    path, examined = tmp_path / "a.jsonl", []
+    monkeypatch.setattr(opening, "_head", lambda file, head=opening._head: examined.append(1) or head(file))
+
+    def content():
+        with open_file(path, is_part=True) as file:
+            return file.read()
+
+    path.write_bytes(DATA)
+    assert (content(), content(), len(examined)) == (DATA, DATA, 1)
+    path.write_bytes(gzip.compress(DATA))
+    assert (content(), content()) == (DATA, DATA), "compressed files are recognized each time"
+    path.write_bytes(DATA + DATA)
+    assert content() == DATA + DATA

@@ -103,6 +103,9 @@ class JournalWriter(Struct):
     failed: bool = False
     seen: dict[str, bytes] = field(default_factory=dict)
     """Results of ``identify`` for converted logs, by display path, until they are consumed."""
+    # If the file changes later, the next run finds another digest, so its sessions are converted again.
+    _container: tuple[object, bytes] = None, b""
+    """The last file with several sessions, and the result of ``identify`` for it."""
     _waiting: list[bytes] = field(default_factory=list)
     """Pieces of frames that are not written yet."""
     _waiting_bytes: int = 0
@@ -123,10 +126,16 @@ class JournalWriter(Struct):
 
     def identify_open(self, log: Log, file: BinaryIO, hashed: LogHash | None = None) -> None:
         """Identify a log while it is open; if this fails, ``add`` tries again."""
+        container = (log.display_path, log.file_size, log.modified) if log.is_part and not log.pieces else None
+        if container and container == self._container[0]:
+            self.seen[log.display_path] = self._container[1]
+            return
         try:
-            self.seen[log.display_path] = identify(log, file, hashed)
+            seen = self.seen[log.display_path] = identify(log, file, hashed)
         except (OSError, UnicodeEncodeError):
             return
+        if container:
+            self._container = container, seen
 
     def add(self, log: Log, outcome: Outcome) -> PackedOutcome | None:
         """Append an outcome, which ``flush`` writes; returns ``None`` if it must not or cannot be stored.

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.reading import scan
 
 Members = dict[str, bytes]
@@ -69,6 +70,23 @@ def unquoted(raw: bytes | None) -> bytes | None:
     except (ValueError, RecursionError):
         return raw
     return bytes(text)
+
+
+def unquoted_value(raw: bytes | None) -> Json:
+    """Parse a member, once even if it was logged as a string with JSON; return ``None`` for an invalid or missing one.
+
+    The result is that of ``jsonio.value`` for what ``unquoted`` returns.
+    """
+    if raw is None or raw[:1] != b'"':
+        return jsonio.value(raw or b"null")
+    try:
+        text = jsonio.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    try:
+        return jsonio.loads(text.encode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return text
 
 
 def elements(raw: bytes) -> list[bytes]:

@@ -197,18 +197,47 @@ def part_of(log: Log, spans: array[int]) -> Log:
 def lines_of(
     file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None, longest: int
 ) -> Iterator[Line]:
-    """Yield the lines of one session in a file with several sessions."""
-    for at in range(0, len(spans), SPAN):
-        number, offset, length, feed = spans[at : at + SPAN]
-        if length > longest:
-            yield Line(number, offset, length, bytearray(), 0, 0, length + feed)
-            continue
-        file.seek(offset)
-        data = bytearray(length)
-        with memoryview(data) as view:
-            read_size = 0
-            while count := file.readinto(view[read_size:]):  # type: ignore[attr-defined]
-                read_size += count
+    """Yield the lines of one session in a file with several sessions; adjacent lines are read together."""
+    at = 0
+    while at < len(spans):
+        _, offset, length, _ = spans[at : at + SPAN]
+        stop = _adjacent(spans, at, longest)
+        data, start = bytearray(), offset
+        if length <= longest:
+            data = _read_at(file, offset, sum(spans[at + 2 : stop : SPAN]) + sum(spans[at + 3 : stop : SPAN]))
+        for each in range(at, stop, SPAN):
+            number, offset, length, feed = spans[each : each + SPAN]
+            if length > longest:
+                yield Line(number, offset, length, data, 0, 0, length + feed)
+                continue
+            begin = min(offset - start, len(data))
+            end = min(begin + length, len(data))
             if hashed:
-                hashed(view[:read_size])
-        yield Line(number, offset, read_size, data, 0, read_size, read_size + feed)
+                with memoryview(data) as view:
+                    hashed(view[begin:end])
+            yield Line(number, offset, end - begin, data, begin, end, end - begin + feed)
+        at = stop
+
+
+def _adjacent(spans: array[int], at: int, longest: int) -> int:
+    """Return the end of the lines from ``at`` on that follow one another in the file and fit in one chunk."""
+    stop, limit = at + SPAN, spans[at + 1] + CHUNK
+    while stop < len(spans) and spans[at + 2] <= longest:
+        offset, length, feed = spans[stop + 1 : stop + SPAN]
+        is_next = offset == sum(spans[stop - 3 : stop])
+        if not is_next or length > longest or offset + length + feed > limit:
+            break
+        stop += SPAN
+    return stop
+
+
+def _read_at(file: BinaryIO, offset: int, size: int) -> bytearray:
+    """Read bytes at an offset; fewer only if the file ends."""
+    file.seek(offset)
+    data = bytearray(size)
+    read_size = 0
+    with memoryview(data) as view:
+        while count := file.readinto(view[read_size:]):  # type: ignore[attr-defined]
+            read_size += count
+    del data[read_size:]
+    return data

@@ -18,7 +18,9 @@ _OPEN = 16
 
 def open_log(log: Log, options: Options | None = None) -> BinaryIO:
     """Open a log with ``open_file``, or all of its files as one."""
-    return JoinedFile(log.pieces, options) if log.pieces else open_file(log.path, options)  # type: ignore[return-value]
+    if log.pieces:
+        return JoinedFile(log.pieces, options)  # type: ignore[return-value]
+    return open_file(log.path, options, is_part=log.is_part)
 
 
 class JoinedFile(PositionedFile):

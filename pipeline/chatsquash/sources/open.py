@@ -69,30 +69,45 @@ def open_archive(path: str) -> io.FileIO:
         raise
 
 
-def open_file(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
+_last_plain: tuple[object, ...] | None = None
+"""The status of the last file of several sessions, if it is neither compressed nor an export."""
+
+
+def open_file(path: str | os.PathLike[str], options: Options | None = None, *, is_part: bool = False) -> BinaryIO:
     """Open a log unbuffered; compressed logs are decompressed while they are read, within the limits of the options.
+
+    Args:
+        path: The path or URL.
+        options: The options of the run.
+        is_part: Whether its file has several sessions; the beginning is then examined once and not for each of them.
 
     Raises:
         OSError: The path is not a regular file, which could block, or the compression library is missing.
         ShortageError: The machine is out of file handles or memory.
     """
     try:
-        return _open(path, options or Options())
+        return _open(path, options or Options(), is_part=is_part)
     except OSError as problem:
         if problem.errno in _SHORTAGES:
             raise shortage(os.fspath(path), "opened", problem) from None
         raise
 
 
-def _open(path: str | os.PathLike[str], options: Options) -> BinaryIO:
+def _open(path: str | os.PathLike[str], options: Options, *, is_part: bool) -> BinaryIO:
+    global _last_plain  # noqa: PLW0603 - only one per process
     file = raw(path)
     try:
+        status = status_of(file) if is_part else None
+        if status and status == _last_plain:
+            return file
         plain: io.FileIO | ExpandedFile = file
         head = _head(file)
         if kind := recognise(head):
             plain = ExpandedFile(file, kind, options)
             head = _head(plain)
         export = unfold.recognise(head)
+        if status and plain is file and not export:
+            _last_plain = status
         return UnfoldedFile(plain, export, options) if export else plain  # type: ignore[return-value]
     except BaseException:
         file.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -76,11 +76,17 @@ def _by_precedence(folders: tuple[str, ...]) -> list[tuple[frozenset[str], Envel
     return [(needed, each) for each in by_size for needed in each.NEEDS]
 
 
+@lru_cache(maxsize=1024)  # the lines of a log have few combinations of members
+def _candidates(names: tuple[str, ...], folders: tuple[str, ...]) -> list[Envelope]:
+    """Return the envelopes of which a line with these members has all that are required, in order of precedence."""
+    line = frozenset(names)
+    return [each for needed, each in _by_precedence(folders) if line >= needed]
+
+
 def _of_members(line: Members) -> Envelope | None:
     """Return the envelope of a line with these members, or ``None``."""
-    names = line.keys()
-    for needed, each in _by_precedence(tuple(__path__)):
-        if names >= needed and each.fits(line):
+    for each in _candidates(tuple(line), tuple(__path__)):
+        if each.fits(line):
             return each
     return None
 

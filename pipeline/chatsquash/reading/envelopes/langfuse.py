@@ -7,7 +7,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.values import as_list
 from chatsquash.reading.envelopes import _bodies
-from chatsquash.reading.members import Members, first_present, present, unquoted
+from chatsquash.reading.members import Members, first_present, present, unquoted_value
 
 NAME = "Langfuse"
 WHAT = "`{type: GENERATION, trace_id, input, output, start_time}`"
@@ -37,10 +37,10 @@ def describe_non_exchange(line: Members) -> str | None:
 
 def unwrap(line: Members) -> Members:
     """Return the input as a request and the output as a response; both are strings that usually contain JSON."""
-    request, output = _request(jsonio.value(unquoted(line.get("input")) or b"null"), line), unquoted(line.get("output"))
+    request = _request(unquoted_value(line.get("input")), line)
     return present(
         request=jsonio.dumps(request) if request else None,
-        response=jsonio.dumps(_response(jsonio.value(output or b"null"), line)),
+        response=jsonio.dumps(_response(unquoted_value(line.get("output")), line)),
         status=b"500" if line.get("level") == b'"ERROR"' else None,
         timestamp=first_present(line, _TIMES),
         session_id=first_present(line, SESSION),
@@ -72,7 +72,7 @@ def _with_blocks(message: Json) -> Json:
 
 def _tools(line: Members) -> list[Json]:
     """Return the tool definitions of a row: by name or in a list, each possibly a JSON string."""
-    value = jsonio.value(unquoted(first_present(line, _DEFINITIONS)) or b"null")
+    value = unquoted_value(first_present(line, _DEFINITIONS))
     definitions = [_with_name(*each) for each in value.items()] if isinstance(value, dict) else as_list(value)
     return [tool for each in definitions if (tool := function_tool(each))]
 

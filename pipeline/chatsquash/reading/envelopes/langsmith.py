@@ -6,7 +6,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.values import at
 from chatsquash.reading.envelopes import _bodies
-from chatsquash.reading.members import Members, first_present, present, unquoted
+from chatsquash.reading.members import Members, first_present, present, unquoted_value
 
 NAME = "LangSmith"
 WHAT = "`{run_type: llm, inputs, outputs, start_time, extra}`"
@@ -32,16 +32,16 @@ def describe_non_exchange(line: Members) -> str | None:
 def session(line: Members) -> bytes | None:
     """Return the client's thread id, or else the trace id."""
     # LangSmith's own session id identifies a project.
-    metadata = at(jsonio.value(unquoted(line.get("extra")) or b"null"), "metadata")
+    metadata = at(unquoted_value(line.get("extra")), "metadata")
     thread = next((value for name in _THREADS if isinstance(value := at(metadata, name), str) and value), None)
     return jsonio.dumps(thread) if thread else first_present(line, ("trace_id", "id"))
 
 
 def unwrap(line: Members) -> Members:
     """Return the inputs as a request and the outputs as a response."""
-    extra = jsonio.value(unquoted(line.get("extra")) or b"null")
-    request = _request(jsonio.value(unquoted(line.get("inputs")) or b"null"), extra)
-    outputs = jsonio.value(unquoted(line.get("outputs")) or b"null")
+    extra = unquoted_value(line.get("extra"))
+    request = _request(unquoted_value(line.get("inputs")), extra)
+    outputs = unquoted_value(line.get("outputs"))
     has_failed = jsonio.value(line.get("error", b"null")) not in (None, "")
     return present(
         request=jsonio.dumps(request) if request else None,
