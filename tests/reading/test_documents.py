@@ -195,6 +195,16 @@ def test_what_a_file_is_is_told_by_its_first_4_mb(tmp_path, bytes_read, sentence
     assert 0 < bytes_read[0] <= (4 << 20) + 1, "once"
 
 
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "golden").glob("opencode/*/logs/*.json")), ids=str)
+def test_a_document_is_recognised_by_its_first_bytes_or_else_by_its_first_4_mb(tmp_path, monkeypatch, path):
+    content = path.read_bytes()
+    assert identify.is_readable(put(tmp_path / "a.json", content))
+    monkeypatch.setattr(identify, "_FIRST", 300)
+    assert identify.is_readable(put(tmp_path / "b.json", content))
+    monkeypatch.setattr(identify, "_begins_as_document", lambda start: False)
+    assert identify.is_readable(put(tmp_path / "c.json", content))
+
+
 def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_read):
     path = tmp_path / "huge.json"
     with path.open("wb") as file:

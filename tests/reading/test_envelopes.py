@@ -412,6 +412,14 @@ def test_envelopes_are_told_apart(line, name):
     assert (found and found.NAME) == name
 
 
+def test_a_long_line_has_the_envelope_of_a_short_one():
+    """Also when another long line was examined before it."""
+    pad = "x" * envelopes._LONG
+    for _ in range(2):
+        assert envelopes.recognise(json.dumps({"request": {}, "response": {}, "pad": pad}).encode()) is envelopes.PLAIN
+        assert envelopes.recognise(json.dumps({"info": {}, "messages": [], "pad": pad}).encode()) is None
+
+
 @pytest.mark.parametrize("line", [b"", b"x", b'{"request":', b"\xff", b'{"request":{},"a":1}}'])
 def test_what_is_no_object_is_no_envelope(line):
     assert envelopes.recognise(line) is None

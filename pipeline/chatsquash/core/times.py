@@ -38,13 +38,13 @@ def moment(raw: bytes) -> Moment | None:
     Raises:
         ValueError: The string is not valid JSON.
     """
-    return _number(raw) if raw[:1] != b'"' else _text(jsonio.loads(raw))
+    return _number(raw) if raw[:1] != b'"' else of_text(jsonio.loads(raw))
 
 
 def read(value: Json) -> Moment | None:
     """Return the time in a parsed JSON value, like ``moment`` for a raw one."""
     if isinstance(value, str):
-        return _text(value)
+        return of_text(value)
     if type(value) is int:
         return _integer(value)
     return _number(str(value).encode()) if type(value) is float else None
@@ -60,7 +60,8 @@ def _integer(value: int) -> Moment | None:
     return None
 
 
-def _text(text: str) -> Moment | None:
+def of_text(text: str) -> Moment | None:
+    """Return the time in ISO 8601, or ``None`` for any other text."""
     try:
         read = datetime.fromisoformat(text)
         naive = read.tzinfo is None

@@ -126,6 +126,13 @@ def _answer_of_many(state: State, logged_id: str, name: Json) -> tuple[str, Stat
     return call_id, state.evolve(open=remaining or ())
 
 
+def have_ids(turns: Iterable[Turn]) -> bool:
+    """Return whether all calls and results of turns were logged with ids, so that they do not depend on other turns."""
+    return not any(
+        (type(block) is Call or type(block) is Result) and block.made_up for turn in turns for block in turn.blocks
+    )
+
+
 def renumber(turn: Turn, number: int) -> Turn:
     """Renumber the generated call ids of a turn, starting with ``number``."""
     if not any(type(block) is Call and block.made_up for block in turn.blocks):

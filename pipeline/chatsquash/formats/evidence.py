@@ -86,7 +86,7 @@ class LoggedMessages(NamedTuple):
 
 def moment(value: Json) -> Moment | None:
     """Return the time in a JSON value, or ``None`` for zero times and invalid values."""
-    time = times.read(value)
+    time = times.of_text(value) if type(value) is str else times.read(value)
     return None if time is None or time.at in _NO_TIMES else time
 
 
@@ -291,9 +291,14 @@ class Unread(Struct):
                 unread = [(key, member_path(name, key)) for key in holder if key not in read]
                 if len(self.shapes) < _NAMES:
                     self.shapes[shape] = unread
+            counts = self.counts
             for key, path in unread:
-                if holder[key] is not None and holder[key] not in ("", [], {}):
-                    self.count(path)
+                value = holder[key]
+                if value or (value is not None and value not in ("", [], {})):
+                    if path in counts:  # the usual case
+                        counts[path] += 1
+                    else:
+                        self.count(path)
 
     def count(self, name: str) -> None:
         """Count an item, such as a line whose type is not part of conversations."""

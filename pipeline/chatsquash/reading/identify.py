@@ -22,7 +22,7 @@ from chatsquash.reading import envelopes, evidence
 from chatsquash.reading.evidence import Shape
 from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.members import BYTE_ORDER_MARK
-from chatsquash.sources.beginnings import beginning
+from chatsquash.sources import beginnings
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.identity import status_of
 from chatsquash.sources.lines import Line
@@ -44,6 +44,8 @@ else:
     relatives = LazyModule("chatsquash.sources.relatives")
 
 _GLANCE = 1 << 16
+_FIRST = 1 << 14
+"""The number of bytes of a file with the suffix of documents that are examined first."""
 _DEFAULTS = Options()
 PART = "part of another file"
 """The category of files that are read together with another file."""
@@ -262,7 +264,11 @@ def _begins_as_log(file: BinaryIO, options: Options) -> bool:
 def _reject_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:
     """Raise ``OSError`` for a document or a file with the suffix of documents; other files are read line by line."""
     memory = options.max_memory
-    if is_json or forced in documents.names() or _parsed_content(beginning(file, memory), forced, is_json=is_json):
+    if (
+        is_json
+        or forced in documents.names()
+        or _parsed_content(beginnings.beginning(file, memory), forced, is_json=is_json)
+    ):
         raise OSError(EFBIG, footprint.refusal(memory))
 
 
@@ -316,6 +322,14 @@ def as_line(data: bytes) -> bytes | None:
     return line if envelopes.recognise(line) is not None else None
 
 
+def _begins_as_document(start: bytes) -> bool:
+    """Return whether the first bytes of a file, made valid, are those of a document; may raise ``TurnError``."""
+    try:
+        return documents.recognise(contents.parse(start).objects) is not None
+    except contents.NoDocumentError:
+        return False
+
+
 def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
     """Return whether a file with the suffix of documents begins like a log or a document, even an invalid one.
 
@@ -325,13 +339,17 @@ def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
         return PART
     try:
         with open_file(path, options) as file:
-            start = beginning(file, options.max_memory)
+            data = beginnings.read_from_start(file, beginnings.MOST + 1)
+            start = beginnings.trim(data, options.max_memory, _FIRST)
             if split_files.divide(file, None, options, start):
                 return True
             is_large = contents.is_too_large(file)
-        if evidence.detect_shape(BytesIO(start), memory=options.max_memory)[1].format is not None:
+        # The first bytes of nearly all documents show what they are.
+        if len(data) > _FIRST and not is_large and _begins_as_document(start):
             return True
-        return not is_large and _parsed_content(start, None, is_json=True) is not None
+        start = beginnings.trim(data, options.max_memory, beginnings.MOST)
+        is_log = evidence.detect_shape(BytesIO(start), memory=options.max_memory)[1].format is not None
+        return is_log or (not is_large and _parsed_content(start, None, is_json=True) is not None)
     except TurnError:
         return True
     except (OSError, MemoryError):

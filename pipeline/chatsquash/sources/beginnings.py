@@ -25,13 +25,16 @@ _LONGEST_ESCAPE = len(rb"\u00e")
 
 
 def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
-    """Return at most ``MOST`` bytes of a file, fewer if parsing these would take too much memory.
+    """Return at most ``MOST`` bytes of a file, trimmed like ``trim``; the file is read from its start."""
+    return trim(read_from_start(file, MOST + 1), memory, MOST)
+
+
+def trim(data: bytes, memory: int, most: int) -> bytes:
+    """Return at most ``most`` bytes of a file's first bytes, fewer if parsing these would take too much memory.
 
     If the file continues, the result is made valid: an incomplete last line is dropped, and an incomplete JSON value is
-    closed. The file is read from its start.
+    closed.
     """
-    data = read_from_start(file, MOST + 1)
-    most = MOST
     while most > 1 and not _fits(data[:most], min(memory, _MEMORY)):
         most = min(most, len(data)) // 2
     return data if len(data) <= most else complete(data[:most])

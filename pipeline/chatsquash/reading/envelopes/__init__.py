@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from msgspec import Struct
+from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
 from chatsquash.core.registry import Room, declaration, items
@@ -56,6 +57,9 @@ def envelopes() -> list[Envelope]:
     return list(_ROOM.all().values())
 
 
+_LONG, _MOST_KNOWN = 1 << 16, 64
+_known: dict[bytes, Envelope | None] = {}
+"""The envelopes of long lines, by digest."""
 _MEMBER = re.compile(r'"([^"]+)"')
 
 
@@ -93,8 +97,17 @@ def _of_members(line: Members) -> Envelope | None:
 
 def recognise(line: bytes) -> Envelope | None:
     """Return the envelope of a line, or ``None`` if it has none or is not a JSON object."""
-    raw = members(line)
-    return _of_members(raw) if raw else None
+    if len(line) < _LONG:
+        raw = members(line)
+        return _of_members(raw) if raw else None
+    # A document that is one long line is examined several times while its format is detected.
+    key = xxh3_128_digest(line)
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        raw = members(line)
+        _known[key] = _of_members(raw) if raw else None
+    return _known[key]
 
 
 def unwrap(line: bytes, envelope: Envelope) -> bytes:

@@ -142,7 +142,7 @@ class _RecordReader:
                 if is_sampled and not any(map(_is_shown, parts)):
                     self.unread.count("reply without text or calls")
                     continue
-                known = _reply_evidence(record, at)._replace(finish_reason=stops.get(number)) if is_sampled else at
+                known = _reply_evidence(record, at, stops.get(number)) if is_sampled else at
                 turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
@@ -164,6 +164,11 @@ class _RecordReader:
     def results(self, call: Object) -> list[Json]:
         """Return the new results stored with a call; each of several parallel calls may contain all results."""
         parts = [_with_call_id(part, call) for part in _answer(call)]
+        if len(parts) == 1 and response(parts[0]) is not None:  # the usual case
+            if not self.is_new(parts[0]):
+                return []
+            self.parts_with_results = []
+            return parts
         fresh = [part for part in parts if response(part) is not None and self.is_new(part)]
         others = [part for part in parts if response(part) is None]
         self.parts_with_results = others if fresh else self.parts_with_results
@@ -198,15 +203,14 @@ def _stops(records: list[ChatRecord]) -> dict[int, str]:
     return stops | ({reply: notice} if notice else {})
 
 
-def _reply_evidence(record: Object, at: Evidence) -> Evidence:
+def _reply_evidence(record: Object, at: Evidence, finish_reason: str | None) -> Evidence:
     """Return the evidence for a reply."""
     tokens = record.get("tokens")
     # The output count does not include thoughts.
     counts = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
     completion_tokens = sum(each for each in counts if each is not None) if counts else None
-    return Evidence(
-        at.line, at.time, True, string(record, "model") or None, count(member(tokens, "input")), completion_tokens
-    )
+    model, prompt_tokens = string(record, "model") or None, count(member(tokens, "input"))
+    return Evidence(at.line, at.time, True, model, prompt_tokens, completion_tokens, finish_reason)
 
 
 def _answer(call: Object) -> list[Json]:
@@ -229,9 +233,9 @@ def _with_call_id(part: Json, call: Object) -> Json:
 def _reply_parts(record: Object) -> list[Json]:
     """Return the thoughts, content and calls of a reply as the parts of a turn."""
     content_parts = parts_of(record.get("content"))
-    call_ids = [string(camel(part).get("functionCall"), "id") for part in content_parts]
+    call_ids = {string(camel(part).get("functionCall"), "id") for part in content_parts} - {""}
     # A call may be stored in both the content and the separate member.
-    calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, call_ids)]
+    calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in call_ids]
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
     new_calls = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
     return [*thoughts, *content_parts, *({"functionCall": call} for call in new_calls)]

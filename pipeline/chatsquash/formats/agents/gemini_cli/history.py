@@ -191,10 +191,13 @@ def _has_reply(before: _Records, after: _Records) -> bool:
 
 def parts_of(content: Json) -> list[Json]:
     """Convert a string, a part, or a list of both to parts; empty strings are dropped."""
+    if type(content) is str:
+        return [{"text": content}] if content else []
     return [{"text": part} if isinstance(part, str) else part for part in as_list(content) if part != ""]
 
 
 def response(part: Json) -> Any:
     """Return the result in a part, or ``None``."""
-    answer = camel(part).get("functionResponse")
+    is_usual = type(part) is dict and "function_response" not in part
+    answer = part.get("functionResponse") if is_usual else camel(part).get("functionResponse")
     return answer if isinstance(answer, dict) else None

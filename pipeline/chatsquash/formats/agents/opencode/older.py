@@ -22,9 +22,12 @@ _READ = {
     "subtask": (),
 }
 """The members that are read, by part type."""
+_OF_PARTS = {of: (*_BASE, *names) for of, names in _READ.items()}
+_NAMES = {of: f"part.{of}" for of in _READ}
 _STATE = ("status", "input", "raw", "output", "error", "attachments", "time")
 _MESSAGE = ("id", "sessionID", "role", "time", "parentID", "system", "modelID", "tokens", "finish")
-_STEPS = ("step-start", "step-finish")
+_SAMPLED = ("step-start", "step-finish", "text", "reasoning")
+"""The types of parts that only replies have."""
 _OWN = (EXECUTED, "codeMode")
 """The members of call metadata that are not provider-specific."""
 _TEXT_FILES = ("text/plain", "application/x-directory")
@@ -42,9 +45,11 @@ def info(item: SessionMessage) -> Object:
 
 def parts(item: SessionMessage) -> list[Object]:
     """Return the parts of a message; raise ``TurnError`` if they are invalid."""
-    message_parts = expect_list(item.value.get("parts"), f"{item.place}: parts is")
+    message_parts = item.value.get("parts")
+    if not isinstance(message_parts, list):
+        message_parts = expect_list(message_parts, f"{item.place}: parts is")
     for place, part in enumerate(message_parts):
-        if not isinstance(at(part, "type"), str):
+        if type(part) is not dict or type(part.get("type")) is not str:
             raise TurnError(f"{item.place}, part {place} has no type")
     return message_parts
 
@@ -85,7 +90,7 @@ def _count(item: SessionMessage, unread: Unread) -> None:
         if part_type not in _READ:
             unread.count(f"part of type {part_type}")
             continue
-        unread.count_members(f"part.{part_type}", part, *_BASE, *_READ[part_type])
+        unread.count_members(_NAMES[part_type], part, *_OF_PARTS[part_type])
         if part_type == "tool":
             unread.count_members("part.tool.state", part.get("state"), *_STATE)
 
@@ -140,20 +145,19 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
         0,
     )
     for part in step:
-        where = f"{item.place}, part {string(part, 'id')}"
-        match part:
-            case {"type": "text", "text": str(words)}:
-                content.append({**text(words), **_options(part)})
-            case {"type": "reasoning", "text": str(words)}:
-                content.append({"type": "reasoning", "text": words, **_options(part)})
-            case {"type": "tool"} if at(part, "metadata", "codeMode", "parentCallID") is not None:
+        of = part["type"]
+        if of in ("text", "reasoning"):
+            if isinstance(words := part.get("text"), str):
+                content.append({"type": of, "text": words, **_options(part)})
+        elif of == "tool":
+            if at(part, "metadata", "codeMode", "parentCallID") is not None:
                 # The model made only the outer call.
                 unread.count("call within another call")
-            case {"type": "tool"}:
-                call, answer = _call_and_result(part, where, unread)
+            else:
+                call, answer = _call_and_result(part, f"{item.place}, part {string(part, 'id')}", unread)
                 content.append(call)
-                result = {key: call[key] for key in ("toolCallId", "toolName")}
-                result_part = turns.result_parts({**result, "type": "tool-result"}, answer)
+                result = {"toolCallId": call["toolCallId"], "toolName": call["toolName"], "type": "tool-result"}
+                result_part = turns.result_parts(result, answer)
                 # The results of hosted calls belong to the reply; other results follow it.
                 if call.get(EXECUTED):
                     content.append(result_part[0])
@@ -168,8 +172,10 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
 
 def _options(part: Object) -> Object:
     """Return the provider-specific metadata of a part."""
-    metadata = members(part.get("metadata")).items()
-    options = {key: value for key, value in metadata if isinstance(value, dict) and key not in _OWN and value}
+    metadata = part.get("metadata")
+    if not metadata or not isinstance(metadata, dict):
+        return {}
+    options = {key: value for key, value in metadata.items() if isinstance(value, dict) and key not in _OWN and value}
     return {OPTIONS: options} if options else {}
 
 
@@ -216,7 +222,11 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
 def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
     """Return the evidence for a reply."""
     header = info(item)
-    starts = (at(part, "time", "start") or at(part, "state", "time", "start") for part in step)
+    starts = (
+        at(part, "time", "start") or at(part, "state", "time", "start")
+        for part in step
+        if "time" in part or "state" in part
+    )
     started = next(filter(None, starts), at(header, "time", "created"))
     known = Evidence(item.line, moment(started))
     if header.get("summary") is True or not _is_sampled(header, step):
@@ -236,7 +246,7 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
 def _is_sampled(header: Object, step: list[Object]) -> bool:
     """Return whether a model produced a reply."""
     # Calls from the user's commands have neither steps nor tokens.
+    if any(part["type"] in _SAMPLED for part in step):
+        return True
     usage = turns.tokens(header.get("tokens"))
-    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(
-        usage.prompt or usage.completion
-    )
+    return bool(usage.prompt or usage.completion)

@@ -8,7 +8,7 @@ from chatsquash.core.model import Json, Tokens
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence
 from chatsquash.formats.truncation import TRUNCATED
-from chatsquash.formats.values import Object, at, count, kind, objects, string
+from chatsquash.formats.values import Object, count, kind, members, objects, string
 
 UNKNOWN = "unknown"
 """The finish reason of replies whose streams ended without a finish reason."""
@@ -139,8 +139,10 @@ def tokens(usage: Json, *, is_split: bool = False) -> Tokens:
 
     ``is_split`` means that the output count does not include reasoning.
     """
-    input_counts = [count(at(usage, *path)) for path in (("input",), ("cache", "read"), ("cache", "write"))]
-    output, reasoning, total = (count(at(usage, name)) for name in ("output", "reasoning", "total"))
+    known = members(usage)
+    cache = members(known.get("cache"))
+    input_counts = [count(known.get("input")), count(cache.get("read")), count(cache.get("write"))]
+    output, reasoning, total = count(known.get("output")), count(known.get("reasoning")), count(known.get("total"))
     prompt = sum(each or 0 for each in input_counts) if input_counts[0] is not None else None
     # In older versions, only the total shows whether the output includes reasoning.
     is_split = is_split or (total is not None and total != (prompt or 0) + (output or 0))

@@ -88,7 +88,7 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
                     block = replace(block, provider=providers.get(block.id, ""))
                 blocks.append(block)
         options = message.get(OPTIONS)
-        own = native_of(options, without(message, "role", "content", OPTIONS))
+        own = native_of(options, without(message, "role", "content", OPTIONS)) if len(message) > 2 else {}
         results = tuple(block for block in blocks if type(block) is Result)
         if role != "tool":
             turns.append((Turn(role, join_reasoning(blocks), are_instructions(options), own), number))
@@ -127,15 +127,15 @@ def _role_and_parts(number: int, message: Json) -> tuple[str, list[Object]]:
 
 def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> Block | None:
     """Load a part; return ``None`` for empty text, and for the response to an approval request."""
-    ident = string(part, "approvalId")
     match part["type"]:
         case "tool-call":
             return _call_block(part, call)
         case "tool-result":
             return _hosted(part) if role == "assistant" else _result(part)
         case "tool-approval-request":
-            return _approval(part, responses.get(ident, {}))
+            return _approval(part, responses.get(string(part, "approvalId"), {}))
         case "tool-approval-response":
+            ident = string(part, "approvalId")
             return None if ident in responses else _approval({"approvalId": ident}, part)
     return _content_block(part)
 
@@ -159,6 +159,8 @@ def _approval(request: Object, response: Object) -> Approval:
 
 def _content_block(part: Object) -> Block | None:
     """Load a part that is neither a call nor a result; return ``None`` for empty text."""
+    if len(part) == 2 and part["type"] == "text" and type(words := part.get("text")) is str:  # the usual case
+        return Text(words) if words else None
     options, more = part.get(OPTIONS), without(part, "type", "text", OPTIONS)
     block: Block | None = None
     match part:

@@ -199,6 +199,9 @@ def _are_valid(breaks: list[Json], text: str) -> bool:
 
 def join_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """Join consecutive reasoning blocks of the same item."""
+    blocks = tuple(blocks)
+    if not any(type(block) is Reasoning for block in blocks):  # the usual case
+        return blocks
     result = list[Any]()
     for item, run in groupby(blocks, _item):
         parts: list[Any] = list(run)

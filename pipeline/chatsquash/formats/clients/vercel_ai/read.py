@@ -118,8 +118,8 @@ def _message_and_parts(number: int, message: Json) -> tuple[Object, list[Object]
 def parts_of(message: Object, member: str, number: int, needs: dict[str, str]) -> list[Object]:
     """Return the parts in a member of a message; raise ``TurnError`` if a required member is missing."""
     for place, part in enumerate(message[member]):
-        of = string(part, "type")
-        need = needs.get(of, "") if isinstance(at(part, "type"), str) else "type"
+        of = part.get("type") if isinstance(part, dict) else None
+        need = needs.get(of, "") if isinstance(of, str) else "type"
         if need and not isinstance(at(part, need), str):
             raise TurnError(f"[{number}].{member}[{place}] has no {need}")
     parts: list[Object] = message[member]

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.core.blocks import Block, Call, Reasoning, Text, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Json, Message
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.calls import State, arguments
+from chatsquash.formats.calls import State, arguments, have_ids
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
 from chatsquash.formats.providers.anthropic.read import START, load
 from chatsquash.formats.values import Object
@@ -27,11 +27,7 @@ def plain(turn: Json) -> list[Message] | None:
         turns = load(turn, START).turns
     except TurnError:
         return None
-    for each in turns:
-        for block in each.blocks:
-            if (type(block) is Call or type(block) is Result) and block.made_up:
-                return None
-    return view.messages(turns)
+    return view.messages(turns) if have_ids(turns) else None
 
 
 def usual(turn: Json, state: State) -> tuple[list[Message], State] | None:

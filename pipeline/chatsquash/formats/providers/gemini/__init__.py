@@ -4,7 +4,7 @@ from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.gemini.blocks import PROVIDER
 from chatsquash.formats.providers.gemini.declarations import tools
 from chatsquash.formats.providers.gemini.evidence import marks
-from chatsquash.formats.providers.gemini.read import START, load, system
+from chatsquash.formats.providers.gemini.read import START, load, plain, system
 from chatsquash.formats.providers.gemini.response import reply
 from chatsquash.formats.providers.gemini.stream import assemble
 from chatsquash.formats.providers.gemini.write import dump
@@ -28,4 +28,4 @@ native members
 """
 """The kinds of content that lose only their place, boundaries or marks."""
 
-__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "plain", "reply", "system", "tools"]
