@@ -84,8 +84,18 @@ def _float(text: str) -> float:
 _decoder = msgspec.json.Decoder(float_hook=_float)  # collects floats while parsing, without a second pass
 
 
+_pack = msgspec.msgpack.Encoder().encode
+_FLOAT = b"\xcb"
+"""The byte before each float in MessagePack; it is rare elsewhere."""
+
+
 def floats(value: Json) -> list[float]:
     """Return the floats in a value."""
+    try:
+        if _FLOAT not in _pack(value):
+            return []
+    except (UnicodeEncodeError, OverflowError, TypeError, RecursionError):  # such as integers beyond 64 bits
+        pass
     # Encoding the value and parsing it again is faster than traversing it.
     _parsed_floats.clear()
     try:

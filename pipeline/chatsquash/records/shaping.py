@@ -29,8 +29,6 @@ _MAX_INTEGER, _MIN_INTEGER = 2**64 - 1, -(2**63)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = b"\\ud"
 """Occurs in every line with a lone surrogate, because other characters are not escaped."""
-_FRACTION = re.compile(rb'(?:(?:(?<!\\)|\\\\)":|[,\[])-?\d+[.eE]')
-"""Matches in every list or object with a float, and possibly in text: a quick test before the slow search."""
 _CONTEXT = 20  # the number of characters before and after a surrogate in a finding
 
 
@@ -215,12 +213,12 @@ class _RareValues(NamedTuple):
 
 def _rare_values(values: list[Json]) -> _RareValues:
     try:
-        data = orjson.dumps(values, default=float)
+        orjson.dumps(values, default=float)
     except orjson.JSONEncodeError:
-        is_refused, candidates = True, floats(values)
+        is_refused = True
     else:
-        is_refused, candidates = False, floats(values) if _FRACTION.search(data) else []
-    return _RareValues(is_refused, [float_text(each) for each in candidates if is_rounded(each)])
+        is_refused = False
+    return _RareValues(is_refused, [float_text(each) for each in floats(values) if is_rounded(each)])
 
 
 _rare_values_of_tools = Last(_rare_values)
