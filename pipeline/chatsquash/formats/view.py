@@ -99,6 +99,27 @@ def _members(thoughts: list[str], refusals: list[str]) -> Object:
     return members
 
 
+def reply(text: str | None, calls: list[Call]) -> Message:
+    """Convert the blocks of an assistant turn that consists of at most one text, and of calls after it."""
+    converted: Any = {"role": "assistant", "content": text or (None if calls else "")}
+    if calls:
+        converted["tool_calls"] = list(map(call, calls))
+        if any(each.made_up or each.native for each in calls):
+            converted[PRIVATE] = Turn("assistant", (Text(text), *calls) if text else tuple(calls))
+    return cast("Message", converted)
+
+
+def result(block: Result) -> Message:
+    """Convert the only result of a turn, or one of several if the turn has no provider-specific data."""
+    converted: Any = {"role": "tool", "tool_call_id": block.id}
+    if block.name:
+        converted["name"] = block.name
+    converted["content"] = _result_content(block)
+    if not _is_plain(block):
+        converted[PRIVATE] = Turn("tool", (block,))
+    return cast("Message", converted)
+
+
 def call(block: Call) -> Object:
     """Convert a call, with its arguments unchanged."""
     kind, member = ("custom", "input") if block.custom else ("function", "arguments")
@@ -108,18 +129,11 @@ def call(block: Call) -> Object:
 
 def _results(turn: Turn) -> list[Message]:
     """Convert each result of a turn to a message; provider-specific data of the turn goes into the first."""
-    converted = list[Message]()
-    native = turn.native
-    for block in turn.blocks:
-        if type(block) is Result:
-            converted_result: Any = {"role": "tool", "tool_call_id": block.id}
-            if block.name:
-                converted_result["name"] = block.name
-            converted_result["content"] = _result_content(block)
-            if native or not _is_plain(block):
-                converted_result[PRIVATE] = Turn("tool", (block,), native=native)
-                native = {}
-            converted.append(cast("Message", converted_result))
+    results = [block for block in turn.blocks if type(block) is Result]
+    converted = list(map(result, results))
+    if turn.native and converted:
+        own: Any = {PRIVATE: Turn("tool", (results[0],), native=turn.native)}
+        converted[0] = {**converted[0], **own}
     return converted
 
 

@@ -105,12 +105,16 @@ def _are_within(values: list[Any], limit: int) -> bool:
     # Encoding is much faster than counting levels, and if it succeeds, the depth is within the encoder's limit.
     if limit > _ENCODED:
         try:
-            orjson.dumps(values)
+            orjson.dumps(values, default=_flat)
         except orjson.JSONEncodeError:
             pass  # also raised for other reasons, such as lone surrogates
         else:
             return True
     return levels(values, limit) <= limit
+
+
+def _flat(value: Any) -> None:
+    """Encode a turn in a message, which counts as a value without nesting."""
 
 
 def levels(values: Iterable[Any], limit: int) -> int:

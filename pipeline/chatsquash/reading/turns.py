@@ -76,16 +76,23 @@ def follow(  # noqa: PLR0913, PLR0917 - the parts of a request
         LineError: A turn is invalid.
     """
     is_same_system = system is before.system
-    head = before.messages[: before.stops[0]] if is_same_system else _system(form, system)
-    start = False if read is rewrite else form.START
-    loading = _Loading(form, before, read, [start], [len(head)], list(head), [])
-    loading.add(KeptRun(0, len(head)) if is_same_system else head)
-    index = 0
+    index, first = 0, edits[0] if edits else None
+    if is_same_system and isinstance(first, KeptRun) and (first.start, first.stop + 1) == (0, len(before.states)):
+        # Usually, a request adds to the previous one. The lists can be shared while no other request appended to them.
+        index, stop, edits = first.stop, before.stops[-1], edits[1:]
+        loading = _Loading(form, before, read, before.states, before.stops, before.messages[:stop], [])
+        loading.add(KeptRun(0, stop))
+    else:
+        head = before.messages[: before.stops[0]] if is_same_system else _system(form, system)
+        start = False if read is rewrite else form.START
+        loading = _Loading(form, before, read, [start], [len(head)], list(head), [])
+        loading.add(KeptRun(0, len(head)) if is_same_system else head)
     for run in edits:
         index = loading.run(run, turns, index)
-    unfinished = [] if read is rewrite else view.messages(form.close(loading.states[-1]))
-    loading.messages += unfinished
-    loading.add(unfinished)
+    if read is not rewrite and (open_turns := form.close(loading.states[-1])):
+        unfinished = view.messages(open_turns)
+        loading.messages += unfinished
+        loading.add(unfinished)
     return Turns(loading.states, loading.stops, system, loading.messages, tuple(loading.edits))
 
 

@@ -107,7 +107,7 @@ def holders(body: Json) -> list[dict[str, Any]]:
 
 def _add_counts(usage: dict[str, Any], counts: Json) -> None:
     """Add the token counts in an object to those known so far, which they replace."""
-    if isinstance(counts, dict):
+    if isinstance(counts, dict) and not _COUNTS.isdisjoint(counts):
         for name in _COUNTS.intersection(counts):
             if count(counts[name]) is not None:
                 usage[name] = counts[name]

@@ -153,13 +153,17 @@ def _losses(message: Message, joins: MessageFilter | None) -> Iterator[str]:
 
 
 def _fits_chat(message: Message) -> bool:
-    """Return whether a turn loses nothing as a chat message: texts and reasoning, then calls, and nothing else."""
+    """Return whether a turn loses nothing as a chat message: texts and reasoning, then calls, or results with texts."""
     turn = chat.turn(message)
     if turn is None or turn.native:
         return False
     is_after_call = False
     for block in turn.blocks:
         kind = type(block)
+        if type(block) is Result:
+            if not all(type(each) is Text and not each.native for each in block.content):
+                return False
+            continue
         if kind not in _REPRESENTABLE or (kind is Text and is_after_call):
             return False
         is_after_call = is_after_call or kind is Call

@@ -7,6 +7,7 @@ from chatsquash.formats.providers.gemini.evidence import marks
 from chatsquash.formats.providers.gemini.read import START, load, plain, system
 from chatsquash.formats.providers.gemini.response import reply
 from chatsquash.formats.providers.gemini.stream import assemble
+from chatsquash.formats.providers.gemini.usual import usual
 from chatsquash.formats.providers.gemini.write import dump
 
 NAME = "gemini"
@@ -28,4 +29,17 @@ native members
 """
 """The kinds of content that lose only their place, boundaries or marks."""
 
-__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "plain", "reply", "system", "tools"]
+__all__ = [
+    "PROVIDER",
+    "START",
+    "assemble",
+    "close",
+    "dump",
+    "load",
+    "marks",
+    "plain",
+    "reply",
+    "system",
+    "tools",
+    "usual",
+]

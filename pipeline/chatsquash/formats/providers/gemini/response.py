@@ -12,6 +12,7 @@ from chatsquash.formats.calls import native
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.providers.gemini.read import START, assistant_turn, open_turn
 from chatsquash.formats.providers.gemini.stream import assemble
+from chatsquash.formats.providers.gemini.usual import text_and_calls
 from chatsquash.formats.values import Object, kind, objects, string
 
 _REASONS = {
@@ -20,6 +21,7 @@ _REASONS = {
     **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
     **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_RECITATION", "IMAGE_PROHIBITED_CONTENT"), "content_filter"),
 }
+_USUAL = frozenset(("role", "parts"))
 CITATION_MEMBERS = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 """Members of candidates that turns in requests do not have."""
 
@@ -53,6 +55,11 @@ def _answer(candidate: Object, count: int) -> Response:
     if not isinstance(candidate["content"], dict):
         return wrong("response.candidates[0].content", kind(candidate["content"]), count)
     content = candidate["content"]
+    usual = None
+    if content.keys() == _USUAL and type(content["parts"]) is list and candidate.keys().isdisjoint(CITATION_MEMBERS):
+        usual = text_and_calls(content["parts"], START.call) if content["parts"] else None
+    if usual:
+        return Response(view.reply(*usual), count, "tool_calls" if reason == "stop" and usual[1] else reason)
     try:
         turn = assistant_turn(open_turn(content), START.call)
     except TurnError as problem:

@@ -5,6 +5,7 @@ from chatsquash.formats.base import no_system as system
 from chatsquash.formats.providers.ollama.evidence import marks
 from chatsquash.formats.providers.ollama.read import PROVIDER, START, load, tools
 from chatsquash.formats.providers.ollama.response import assemble, reply
+from chatsquash.formats.providers.ollama.usual import usual
 from chatsquash.formats.providers.ollama.write import dump
 
 NAME = "ollama"
@@ -27,4 +28,4 @@ openai encrypted, gemini call sig, native members
 """
 """The kinds of content that lose only their place, boundaries or marks."""
 
-__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools", "usual"]

@@ -6,6 +6,7 @@ from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import Stream, missing_reply, wrong
 from chatsquash.formats.providers.ollama.read import START, load_assistant
+from chatsquash.formats.providers.ollama.usual import text_and_calls
 from chatsquash.formats.values import Object, as_list, kind, string
 
 
@@ -26,6 +27,9 @@ def _answer(body: Object, message: Json) -> Response:
     if not isinstance(message.get("content"), str | None):
         return wrong("response.message.content", kind(message["content"]))
     done_reason = string(body, "done_reason") or None
+    usual = text_and_calls(message, START.call) if "role" in message else None
+    if usual and any(usual):
+        return Response(view.reply(*usual), 1, "tool_calls" if done_reason == "stop" and usual[1] else done_reason)
     turn, _ = load_assistant(message, START)
     if not (turn.blocks or turn.native):
         return Response(None, 1, done_reason, "the response's message is empty")
