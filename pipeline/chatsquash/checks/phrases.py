@@ -49,11 +49,16 @@ class Phrases:
 
     def violations_in(self, record: bytes) -> list[Violation]:
         """Return violations in the bytes of a record or of messages; most are ruled out without parsing."""
-        lower = record.lower() if self._phrases else b""
-        for phrase in self._phrases:
-            if phrase.core in lower:
-                return list(self.violations(jsonio.loads(record)))
-        return []
+        return list(self.violations(jsonio.loads(record))) if self.may_be_in([record]) else []
+
+    def may_be_in(self, messages: Iterable[bytes]) -> bool:
+        """Return whether any JSON of messages may contain a phrase."""
+        for piece in messages if self._phrases else ():
+            lower = piece.lower()
+            for phrase in self._phrases:
+                if phrase.core in lower:
+                    return True
+        return False
 
     def violations(self, record: Json) -> Iterator[Violation]:
         """Yield violations in a record of any preset, or in messages."""

@@ -40,6 +40,11 @@ Inside = tuple[Json, int, Json]
 """A container, the index of its parent, and its key in the parent."""
 
 
+def may_change(text: str) -> bool:
+    """Return whether a text contains a sign without which ``Anonymizer`` changes nothing."""
+    return "@" in text or "\\" in text or "%" in text
+
+
 def fingerprint(key: bytes) -> str:
     """Return 16 hexadecimal characters that identify a key and reveal nothing about its pseudonyms."""
     return _sign(key, _FINGERPRINT_PURPOSE).hex()[:16]
@@ -106,10 +111,7 @@ class Anonymizer:
         for number, (container, _, _) in enumerate(inside):  # the list grows during iteration, to avoid recursion
             for place, member in _members(container):
                 if isinstance(member, str):
-                    # Most strings contain none of these, which is found quickly.
-                    if "@" not in member and "\\" not in member and "%" not in member:
-                        continue
-                    if (new_text := self.text(member)) is not member:
+                    if may_change(member) and (new_text := self.text(member)) is not member:
                         copies.setdefault(number, container.copy())[place] = new_text
                 elif isinstance(member, (dict, list)):
                     inside.append((member, number, place))

@@ -20,7 +20,7 @@ from chatsquash.core.text import printable
 from chatsquash.core.times import stamp
 from chatsquash.records.line import digest
 from chatsquash.records.reading import record
-from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer, with_passwords
+from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer, may_change, with_passwords
 from chatsquash.session.plan import Plan, plan, run_stages
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.session.stages.compose import normalise
@@ -96,8 +96,9 @@ class RecordMaker:
         entry = snapshot.entry
         tokens = of_entry(entry)
         name_part, dot, suffix = log.name.rpartition(".")  # an address with a suffix after it is not recognised
-        names = (session.id or stem(log), name_part or suffix, tokens.model)
-        name, source, model = self._anonymizer.anonymize(list(names))[0] if self._anonymizer else names
+        name, source, model = session.id or stem(log), name_part or suffix, tokens.model
+        if self._anonymizer and may_change(f"{name}\n{source}\n{model}"):
+            name, source, model = self._anonymizer.anonymize([name, source, model])[0]
         return Facts(
             prefix=prefix_of_line(line) if self._options.split else "",
             session=printable(name),

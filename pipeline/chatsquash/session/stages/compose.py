@@ -93,22 +93,22 @@ def encode_record(
 
 
 def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
-    if conversation.encoded_messages is None:
-        messages, rounded = jsonio.encode(conversation.messages)
-    else:
-        messages, rounded = b"[%b]" % b",".join(conversation.encoded_messages), []
+    messages, rounded = conversation.encoded_messages, list[str]()
+    if messages is None:
+        encoded, rounded = jsonio.encode(conversation.messages)
+        messages = [encoded[1:-1]]
     tools = analyse_definitions(conversation.tools)
     spellings = [*rounded, *tools.rounded]
     findings = [reading.number_changed(spellings, len(spellings))] if spellings else []
-    record = b'{"messages":%b,"tools":%b}' % (messages, tools.encoded)
+    record = b"".join((b'{"messages":[', b",".join(messages), b'],"tools":', tools.encoded, b"}"))
     if in_folder:
         from chatsquash.records import shaping  # imported here because only dataset folders need it
 
         findings += shaping.specified_record_violations(conversation, record)
         if why := next((each for each in findings if each.severity == "error"), None):
             return RecordLine(None, findings, why)
-    if phrases:
-        findings += phrases.violations_in(messages)
+    if phrases and phrases.may_be_in(messages):
+        findings += phrases.violations(jsonio.loads(b"[%b]" % b",".join(messages)))
     return RecordLine(record, findings)
 
 
