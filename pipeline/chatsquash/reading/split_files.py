@@ -167,7 +167,11 @@ def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divisi
     form, content = database
 
     def places() -> list[bytes]:
-        return [jsonio.dumps(family) for family in content.families()]
+        global _last_places  # noqa: PLW0603 - only one per process
+        # The sessions of a database are grouped when it is identified and again when it is divided.
+        if _last_places is None or _last_places[0] is not content:
+            _last_places = content, [jsonio.dumps(family) for family in content.families()]
+        return _last_places[1]
 
     return Division(form.NAME, f"{form.NAME} (tables {', '.join(content.tables)})", places)
 
@@ -176,14 +180,18 @@ _last: tuple[object, Database, tuple[DocumentFormat, AgentDatabase] | None] | No
 """The last database, kept open for the other sessions in it."""
 
 
+_last_places: tuple[AgentDatabase, list[bytes]] | None = None
+"""The last database whose sessions were grouped, with their places."""
+
+
 def _content(file: BinaryIO, options: Options) -> tuple[DocumentFormat, AgentDatabase] | None:
-    global _last  # noqa: PLW0603 - only one per process
+    global _last, _last_places  # noqa: PLW0603 - only one per process
     key = (status_of(file), options.max_memory, options.max_database_time)
     if _last and _last[0] == key:
         return _last[2]
     if _last:
         _last[1].close()
-        _last = None
+        _last = _last_places = None
     from chatsquash.formats import databases  # imported late because few files need it
 
     database = _database(file, options)
@@ -199,10 +207,11 @@ def _content(file: BinaryIO, options: Options) -> tuple[DocumentFormat, AgentDat
 
 def forget() -> None:
     """Close the cached database."""
-    global _last  # noqa: PLW0603 - as above
+    global _last, _last_places  # noqa: PLW0603 - as above
     if _last:
         _last[1].close()
         _last = None
+    _last_places = None
 
 
 def _database(file: BinaryIO, options: Options) -> Database:

@@ -27,8 +27,8 @@ MOST = 1_000
 """The maximum number of logs compared in a lineage."""
 _SAMPLE = 16
 """The number of logs sampled to decide whether a run contains agent files."""
-_RECENT = 4
-"""The number of lineages whose copies are cached; forks are usually next to their parents."""
+_RECENT = 256
+"""The number of lineages whose copies are cached, as a few numbers for each file."""
 
 
 class Lineages:

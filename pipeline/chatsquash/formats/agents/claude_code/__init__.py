@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from glob import escape
 from operator import itemgetter
@@ -67,10 +67,10 @@ def _is_of_session(line: Json) -> bool:
 
 
 def _is_line(line: Json) -> bool:
-    if not isinstance(line, dict) or "projectHash" in line:
+    if type(line) is not dict or "projectHash" in line:
         return False
     kind = line.get("type")
-    if isinstance(line.get("sessionId"), str):
+    if type(line.get("sessionId")) is str:
         return "uuid" in line or "leafUuid" in line or kind in _TREE or kind in _UNLINKED
     return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
 
@@ -196,21 +196,24 @@ def _name(value: Object) -> str:
 def _count_members(values: list[Object]) -> Counter[str]:
     """Count the unread members that are not null, computed together for values with the same members."""
     names: Counter[str] = Counter()
-    # Nearly all lines have one of a few shapes: a type and the names of the members, which are not examined one by one.
-    shapes: dict[tuple[str, ...], list[Object]] = {}
-    for value in values:
-        shape = (string(value, "type"), *value)
-        shapes.setdefault(shape, []).append(value)
-    for (line_type, *names_of_members), same in shapes.items():
-        _count_unread_members(names, line_type, names_of_members, same, (*_LINE, *_READ.get(line_type, ())))
-        for inner, read in _INSIDE.items():
-            bodies: dict[tuple[str, ...], list[Object]] = {}
-            for value in same if inner in names_of_members else ():
-                if isinstance(body := value[inner], dict):
-                    bodies.setdefault(tuple(body), []).append(body)
-            for members, alike in bodies.items():
-                _count_unread_members(names, member_path(line_type, inner), members, alike, read)
+    for members, same in _by_members(values):
+        for line_type in {string(value, "type") for value in same}:
+            alike = [value for value in same if string(value, "type") == line_type]
+            _count_unread_members(names, line_type, members, alike, (*_LINE, *_READ.get(line_type, ())))
+            for inner, read in _INSIDE.items():
+                if inner in members:
+                    bodies = [body for value in alike if isinstance(body := value[inner], dict)]
+                    for inner_members, group in _by_members(bodies):
+                        _count_unread_members(names, member_path(line_type, inner), inner_members, group, read)
     return +names
+
+
+def _by_members(values: list[Object]) -> Iterable[tuple[tuple[str, ...], list[Object]]]:
+    """Group values by the names of their members; nearly all lines have one of a few shapes."""
+    shapes = defaultdict[tuple[str, ...], list[Object]](list)
+    for value in values:
+        shapes[tuple(value)].append(value)
+    return shapes.items()
 
 
 def _count_unread_members(

@@ -40,7 +40,8 @@ def fits(values: list[Json]) -> str | None:
     lines_with_parts = 0
     has_history = False
     for each in objects(values):
-        is_with_parts, is_history = has_parts(each), each.get("subtype") in (_SUMMARY, _BOOT)
+        is_with_parts = has_parts(each)
+        is_history = "subtype" in each and each["subtype"] in (_SUMMARY, _BOOT)
         if (is_with_parts or is_history) and _OWN.issubset(each):
             lines_with_parts += is_with_parts
             has_history = has_history or is_history
@@ -51,8 +52,10 @@ def fits(values: list[Json]) -> str | None:
 
 def has_parts(line: Json) -> bool:
     """Return whether a line has a message with parts."""
-    message = line.get("message") if isinstance(line, dict) else None
-    return isinstance(message, dict) and isinstance(message.get("parts"), list)
+    if type(line) is not dict or "message" not in line:
+        return False
+    message = line["message"]
+    return type(message) is dict and "parts" in message and isinstance(message["parts"], list)
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
