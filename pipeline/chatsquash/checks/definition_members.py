@@ -68,6 +68,9 @@ def are_usual(*holders: Json) -> bool:
 
 def definitions_with_unknown(tools: list[Tool]) -> list[tuple[Tool, list[str]]]:
     """Return the definitions with unknown members, each with these members."""
+    functions = [tool.get("function") or () for tool in tools if isinstance(tool, dict)]
+    if are_usual(*tools, *functions):
+        return []
     return [(tool, members) for tool in tools if (members := unknown_members(tool))]
 
 

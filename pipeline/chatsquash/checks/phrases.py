@@ -60,6 +60,16 @@ class Phrases:
                     return True
         return False
 
+    def may_be_in(self, encoded: bytes) -> bool:
+        """Return whether a record, as encoded by ``jsonio``, may have any violations."""
+        if not self._phrases:
+            return False
+        lower = encoded.lower()
+        if any(phrase.core in lower for phrase in self._phrases) or _may_fold_to_ascii(encoded):
+            return True
+        # Texts that are JSON may have escapes of their own.
+        return not all(phrase.is_plain for phrase in self._phrases) and rb"\\" in encoded
+
     def violations(self, record: Json) -> Iterator[Violation]:
         """Yield violations in a record of any preset, or in messages."""
         for phrase in self._phrases:
@@ -81,6 +91,18 @@ def _phrase(text: str) -> _Phrase:
     # Letters that casefold to ASCII letters, such as the long s, do not match those letters.
     core = max(_PLAIN.findall(text), key=len)
     return _Phrase(text, spellings, core.lower().encode(), core == text)
+
+
+_FOLDED = "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"  # noqa: RUF001
+"""The characters other than ASCII whose casefolding contains ASCII."""
+_LEADS = tuple({(encoded[:1], encoded[:2]) for encoded in map(str.encode, _FOLDED)})
+"""The first byte and the first two bytes of each."""
+
+
+def _may_fold_to_ascii(encoded: bytes) -> bool:
+    """Return whether text in UTF-8 may contain characters that casefold to ASCII characters."""
+    # A single byte is found much faster than two.
+    return not encoded.isascii() and any(lead in encoded and pair in encoded for lead, pair in _LEADS)
 
 
 def _with_json_strings(texts: Iterable[str]) -> Iterator[str]:

@@ -67,6 +67,11 @@ def markup_collision(view: View) -> Iterator[Fact]:
             yield Fact(f"the text itself contains {tag}: check the message, or convert with native calls", at)
 
 
+def has_tags(record: bytes) -> bool:
+    """Return whether a record, as encoded by ``jsonio``, contains the beginning of a tag."""
+    return b"<tool_" in record or b"</tool_" in record
+
+
 def has_markup(messages: list[Message]) -> bool:
     """Return whether the text of a record contains a well-formed call or result."""
     return any(

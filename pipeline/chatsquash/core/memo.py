@@ -10,7 +10,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _MOST = 128
-"""The maximum number of list items to cache."""
+"""The maximum number of objects to cache."""
 
 
 class Last(Generic[A, B]):
@@ -29,6 +29,26 @@ class Last(Generic[A, B]):
         if self._known is None or self._known[0] is not argument:
             self._known = (argument, self._work(argument))
         return self._known[1]
+
+
+class Recent(Generic[A, B]):
+    """A function that caches its results for about a hundred objects by identity.
+
+    Neither the arguments nor the results may be changed.
+    """
+
+    def __init__(self, work: Callable[[A], B]) -> None:
+        self._work = work
+        self._known: dict[int, tuple[A, B]] = {}
+
+    def __call__(self, argument: A) -> B:
+        """Return the result for this object."""
+        known = self._known.get(id(argument))
+        if known is None:
+            if len(self._known) == _MOST:
+                self._known.clear()
+            known = self._known[id(argument)] = (argument, self._work(argument))
+        return known[1]
 
 
 class Each(Generic[A, B]):

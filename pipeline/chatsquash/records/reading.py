@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 from chatsquash.core import chat, footprint, jsonio, reasoning
 from chatsquash.core.model import Json, Message
 from chatsquash.core.text import json_type
@@ -20,6 +22,45 @@ def parse(data: bytes) -> Json:
         return jsonio.loads(data)
     except (ValueError, RecursionError) as problem:
         raise NotARecordError(f"the line is not valid JSON ({type(problem).__name__})") from None
+
+
+class RowParser:
+    """Parses the rows of a dataset; equal definitions of consecutive rows are parsed once and stay the same object.
+
+    Neither rows nor definitions may be changed.
+    """
+
+    def __init__(self) -> None:
+        self._tools: dict[bytes, Json] = {}
+
+    def parse(self, data: bytes) -> Json:
+        """Parse a row; raise like ``parse``."""
+        footprint.require_memory(data)
+        try:
+            members = _members(data)
+            return {name: self._definitions(raw) if name == "tools" else jsonio.loads(raw) for name, raw in members}
+        except (ValueError, RecursionError):  # not an object, or an error that only the complete row explains
+            return parse(data)
+
+    def _definitions(self, raw: bytes) -> Json:
+        tools = self._tools.get(raw)
+        if tools is None:
+            if len(self._tools) == _MOST_TOOLS:
+                self._tools.clear()
+            tools = jsonio.loads(raw)
+            if len(raw) <= _LONGEST_TOOLS:
+                self._tools[raw] = tools
+        return tools
+
+
+_MOST_TOOLS, _LONGEST_TOOLS = 64, 1 << 17
+"""The maximum number of lists of definitions to remember, and the size of each in bytes."""
+_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def _members(data: bytes) -> list[tuple[str, bytes]]:
+    """Return the members of an object with their JSON; raise ``ValueError`` for any other value."""
+    return [(name, bytes(raw)) for name, raw in _decode_members(data).items()]
 
 
 def record(value: Json) -> StoredRecord:

@@ -14,9 +14,10 @@ from chatsquash.checks import definition_members, examine, private, reading, sch
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
-from chatsquash.checks.tags import is_inlined, to_native
+from chatsquash.checks.tags import has_tags, is_inlined, to_native
 from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.core.memo import Recent
 from chatsquash.core.model import Conversation, Finding, Json, Violation
 from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
@@ -25,7 +26,7 @@ from chatsquash.formats import documents
 from chatsquash.reading.identify import identify
 from chatsquash.records.datasets import PARQUET, UNBOUNDED, DatasetRow, files, rows, session
 from chatsquash.records.line import NotARecordError, StoredRecord
-from chatsquash.records.reading import native, parse, record
+from chatsquash.records.reading import RowParser, native, parse, record
 from chatsquash.redaction.addresses import addresses, may_have_address
 from chatsquash.redaction.hits import Value
 from chatsquash.redaction.privacy import remove_beginnings
@@ -81,23 +82,24 @@ def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
     if checks.arguments:
         schemas.refuse_missing()
     without_tools, checks = _without_tools(path), checks._replace(has_inlined_calls=_is_inlined(path))
+    parser = RowParser()
     for file in files(path):
         _refuse_log(path, file)
         is_empty = True
-        without_definitions = without_tools.get(str(file), set())
+        without_definitions, name, file_session = without_tools.get(str(file), set()), str(file), session(file)
         for row, row_value in _rows(file, checks):
-            data = row.data.removeprefix(BOM_UTF8)
             is_empty = False
-            session_id: str | None = None
-            mask = _Mask(checks.private)
-            violations = _row(data, checks, without_tools=row.number in without_definitions)
-            for violation in (*_private(data, row_value, mask), *violations):
-                session_id = session_id or mask.redacted(_session(data) or row.session or "")
-                yield finding(
-                    violation._replace(text=mask.redacted(violation.text)), session_id, str(row.file), row.number
-                )
+            stored, mask = _parse(row.data.removeprefix(BOM_UTF8), parser), _Mask(checks.private)
+            violations = [*_private(stored, row_value, mask)] if mask.redactor else []
+            violations += _row(stored, checks, without_tools=row.number in without_definitions)
+            if violations:
+                session_id = mask.redacted(_session(stored.value) or file_session)
+                for violation in violations:
+                    yield finding(
+                        violation._replace(text=mask.redacted(violation.text)), session_id, name, row.number
+                    )
         if is_empty:
-            yield finding(stored_records.empty_dataset(), session(file), str(file))
+            yield finding(stored_records.empty_dataset(), file_session, name)
 
 
 def _refuse_log(dataset: str, file: Path) -> None:
@@ -153,6 +155,22 @@ def _rows(file: Path, checks: Checks) -> Iterator[tuple[DatasetRow, Json]]:
         yield from ((row, None) for row in records)
 
 
+class _Row(NamedTuple):
+    """A row with its value, which is parsed once for all checks."""
+
+    data: bytes
+    value: Json
+    problem: NotARecordError | None = None
+    """The reason why it has no value."""
+
+
+def _parse(data: bytes, parser: RowParser) -> _Row:
+    try:
+        return _Row(data, parser.parse(data))
+    except NotARecordError as problem:
+        return _Row(data, None, problem)
+
+
 class _Mask:
     """Finds the secrets and personal data of a row and removes them from messages about it."""
 
@@ -182,36 +200,32 @@ class _Mask:
         return remove_beginnings("".join([*pieces, text[done:]]), self._values)
 
 
-def _private(data: bytes, row_value: Json, mask: _Mask) -> Iterator[Violation]:
+def _private(row: _Row, row_value: Json, mask: _Mask) -> Iterator[Violation]:
     """Yield the secrets and personal data in a row, even if it is not a record."""
-    if mask.redactor is None:
-        return
-    try:
-        value = parse(data) if row_value is None else row_value
-        if row_value is None and has_duplicate_members(
-            data, value
-        ):  # the parser dropped members, so the bytes are searched too
-            value = [value, data.decode("utf-8", "surrogatepass")]
-        yield from mask.find(value)
-    except NotARecordError:
+    if row.problem and row_value is None:
         return  # reported as a bad record
+    try:
+        value = row.value if row_value is None else row_value
+        if row_value is None and has_duplicate_members(
+            row.data, value
+        ):  # the parser dropped members, so the bytes are searched too
+            value = [value, row.data.decode("utf-8", "surrogatepass")]
+        yield from mask.find(value)
     except UnsearchedError as problem:
         yield private.redaction_failed(str(problem))
 
 
-def _session(data: bytes) -> str | None:
-    """Return the session id of a row, if it has one."""
-    try:
-        value = parse(data)
-    except NotARecordError:
-        return None
+def _session(value: Json) -> str:
+    """Return the session id of a row, or an empty string if it has none."""
     session_id = value.get(_SESSION) if isinstance(value, dict) else None
-    return session_id if isinstance(session_id, str) else None
+    return session_id if isinstance(session_id, str) else ""
 
 
-def _row(data: bytes, checks: Checks, *, without_tools: bool) -> Iterator[Violation]:
+def _row(row: _Row, checks: Checks, *, without_tools: bool) -> Iterator[Violation]:
+    value = row.value
     try:
-        value = parse(data)
+        if row.problem:
+            raise row.problem
         row_record = record(value)
     except NotARecordError as problem:
         yield stored_records.bad_record(str(problem))
@@ -220,7 +234,10 @@ def _row(data: bytes, checks: Checks, *, without_tools: bool) -> Iterator[Violat
     extra = checks.further(row_record) if checks.further else ()
     native_record = native(row_record)
     expected = OF_TOOLS if without_tools and not native_record.tools else ()
-    is_text = is_inlined(native_record.messages) if checks.has_inlined_calls is None else checks.has_inlined_calls
+    texts, rounded = _encode(value)
+    is_text = checks.has_inlined_calls
+    if is_text is None:
+        is_text = (native_record is not row_record or has_tags(texts)) and is_inlined(native_record.messages)
     for violation in _record(native_record, is_text=is_text, checks_arguments=checks.arguments):
         if violation.code in expected:
             continue
@@ -236,11 +253,18 @@ def _row(data: bytes, checks: Checks, *, without_tools: bool) -> Iterator[Violat
         yield violation._replace(at=row_record.place(violation.at))
     for violation in checks.overlap(row_record) if checks.overlap else ():
         yield violation._replace(at=row_record.place(violation.at))
-    yield from checks.phrases.violations(value)
+    yield from checks.phrases.violations(value) if checks.phrases.may_be_in(texts) else ()
     yield from _remaining_addresses(value) if checks.addresses else ()
-    _, rounded = jsonio.encode(value)
     if rounded:
         yield reading.number_changed(rounded, len(rounded))
+
+
+def _encode(value: dict[str, Json]) -> tuple[bytes, list[str]]:
+    """Encode a row except its definitions; return it with the numbers of the row that lost digits."""
+    encoded, rounded = jsonio.encode({name: member for name, member in value.items() if name != "tools"})
+    if rounded or _rounded(value.get("tools")):
+        _, rounded = jsonio.encode(value)
+    return encoded, rounded
 
 
 def _user_after_results(native_record: StoredRecord) -> Iterator[Violation]:
@@ -265,12 +289,11 @@ def _record(native_record: StoredRecord, *, is_text: bool, checks_arguments: boo
     messages, tools = native_record.messages, definitions(native_record.tools)
     if native_record.tools is not None and not isinstance(native_record.tools, list):
         yield reading.wrong_type("tools", json_type(native_record.tools), 1)
-    for tool, unknown in definition_members.definitions_with_unknown(
-        native_record.tools if isinstance(native_record.tools, list) else []
-    ):
-        yield definition_members.tool_members(tool, unknown)
+    of_members, of_tools = _judge(native_record.tools) if tools else ((), ())
+    yield from of_members
     view = View(Conversation(messages, tools))
-    yield from examine(view, "tools", "record")
+    yield from examine(view, "record")
+    yield from of_tools
     if is_text:
         yield from examine(view, "inlined")
         view = View(Conversation(to_native(messages), tools))
@@ -279,6 +302,22 @@ def _record(native_record: StoredRecord, *, is_text: bool, checks_arguments: boo
         yield from examine(view, "arguments")
 
 
+@Recent
+def _rounded(tools: Json) -> list[str]:
+    return jsonio.encode(tools)[1]
+
+
+@Recent
+def _judge(tools: list[Any]) -> tuple[list[Violation], list[Violation]]:
+    """Return the findings about members of definitions, and those of the rules."""
+    members = [
+        definition_members.tool_members(tool, unknown)
+        for tool, unknown in definition_members.definitions_with_unknown(tools)
+    ]
+    return members, list(examine(View(Conversation([], definitions(tools))), "tools"))
+
+
+@Recent
 def definitions(tools: Json) -> list[Any]:
     """Return the flattened definitions; none if ``tools`` is not a list."""
     return list(map(flatten, tools if isinstance(tools, list) else []))
