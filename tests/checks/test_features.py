@@ -19,7 +19,7 @@ from tests import strategies
 
 from .rows import assistant, call, result, talk, tool, user
 
-KINDS = ("record", "native")
+KINDS = ("tools", "record", "native")
 SAID = [
     "done",
     "exit code: 1",
@@ -59,6 +59,7 @@ ROWS = {
     "open calls": talk(user(), assistant("", call())),
     "bad results": talk(user(), assistant("", call()), result(""), assistant()),
     "unmatched results": talk(user(), result(), assistant()),
+    "odd definitions": talk(user(), assistant(), tools=[tool(""), tool()]),
 }
 
 
@@ -100,6 +101,39 @@ def test_a_check_is_called_where_there_is_what_it_looks_at(feature, monkeypatch)
     assert called(conversation, monkeypatch) == looking(has)
 
 
+NAMES = [["a"], ["a", "b"], [], ["a", "a"], ["a", ""], ["a", 5], [["a"], ["a"]], None, "a"]
+PROPERTIES = [{}, {"a": {}}, {"a": {}, "b": True}, {"a": {"type": "string"}}, {"a": "string"}, None, []]
+schemas = st.fixed_dictionaries(
+    {"type": st.sampled_from(["object", "object", "object", "string", 5, ["object"]])},
+    optional={"properties": st.sampled_from(PROPERTIES), "required": st.sampled_from(NAMES)},
+)
+parameters = schemas | st.sampled_from([{}, None, 5, [], "object"])
+definitions = st.fixed_dictionaries(
+    {"name": st.sampled_from(["grep", "grep", "", None, 5])},
+    optional={
+        "description": st.sampled_from(["d", "d", "d", "", " \n", None, 5]),
+        "parameters": parameters,
+        "input_schema": parameters,
+        "type": st.sampled_from(["function", "custom", "web_search", "", None, 5]),
+        "custom": st.sampled_from([{"name": "a"}, {"name": "a", "description": "d"}, {}, None]),
+        "function": st.sampled_from(["x", None, {"name": "a"}]),
+        "strict": st.booleans(),
+        "examples": st.none(),
+    },
+) | st.sampled_from([None, 5, "grep", [], ["name"], {}, {"googleSearch": {}}])
+
+
+@given(st.lists(definitions, max_size=3))
+@example([tool()])
+@example([tool(parameters={"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"]}, strict=True)])
+def test_rules_that_are_not_called_for_definitions_would_find_nothing(tools):
+    whole = View(Conversation([], tools))
+    of_tools = [rule for rule in rules().values() if rule.kind == "tools"]
+    assert examine(View(Conversation([], tools)), "tools") == [
+        rule.violation(fact) for rule in of_tools for fact in rule.function(whole)
+    ]
+
+
 @st.composite
 def steps(draw, number):
     """Calls of the usual form with results behind them, now and then with one missing, odd, or elsewhere."""
@@ -135,7 +169,7 @@ def conversations(draw):
             style = strategies.Style()
             added = [strategies.write(each, style, Random(0)) for each in strategies.turn(draw)]
             messages += map(jsonio.loads, added)
-    tools = draw(st.sampled_from([[], [tool()], [tool(), tool("read")]]))
+    tools = draw(st.sampled_from([[], [tool()], [tool(), tool("read")], [tool(), draw(definitions)]]))
     return Conversation(messages, tools, source=draw(st.sampled_from(["openai_chat", None])))
 
 

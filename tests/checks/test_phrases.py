@@ -25,6 +25,7 @@ def found(phrase, value):
     """What is found, which is the same for the value, for its bytes and for those of its messages."""
     read = list(Phrases([phrase]).violations(value))
     assert list(Phrases([phrase]).violations_in(jsonio.dumps(value))) == read
+    assert not read or Phrases([phrase]).may_be_in(jsonio.dumps(value))
     if "messages" in value:
         assert list(Phrases([phrase]).violations_in(jsonio.dumps(value["messages"]))) == read
     return [(fact.code, fact.severity, fact.at) for fact in read]
@@ -110,3 +111,21 @@ def test_any_phrase_is_found_as_by_looking_through_all_texts(phrase, texts):
         else []
     )
     assert [at for _, _, at in found(phrase, record(*map(user, texts)))] == naive[:1]
+
+
+def test_characters_that_casefold_to_ascii_are_all_known():
+    characters = map(chr, (*range(128, 0xD800), *range(0xE000, 0x110000)))
+    assert {each for each in characters if any(map(str.isascii, each.casefold()))} == {*phrases._FOLDED}
+
+
+@cases(
+    "text",
+    ("the Kelvin sign is a k in any case", "to\u212ayo"),
+    ("a long s", "\u017fay"),
+    ("a ligature", "\ufb01nd"),
+)
+def test_a_phrase_in_letters_that_casefold_to_ascii_is_not_ruled_out(text):
+    value = record(user(f"we {text} it"))
+    assert list(Phrases([text.casefold()]).violations(value))
+    assert Phrases([text.casefold()]).may_be_in(jsonio.dumps(value))
+    assert not Phrases([text.casefold()]).may_be_in(jsonio.dumps(record(user("naïve — nothing"))))

@@ -12,6 +12,7 @@ from functools import cache
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING
 
+from chatsquash.checks._sound_definitions import are_sound
 from chatsquash.checks.exchanges import bad_results, decoded_arguments
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
 from chatsquash.core.errors import UsageError
@@ -114,7 +115,12 @@ def _features_of_calls(view: View) -> list[Feature]:
     return features
 
 
+def _features_of_definitions(view: View) -> list[Feature]:
+    return [] if are_sound(view.tools) else ["odd definitions"]
+
+
 FEATURES: dict[Kind, Callable[[View], list[Feature]]] = {
+    "tools": _features_of_definitions,
     "record": _features_of_record,
     "native": _features_of_calls,
 }

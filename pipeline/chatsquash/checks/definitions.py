@@ -47,7 +47,7 @@ def calls_without_tools(view: View) -> Iterator[Fact]:
         yield Fact("the record calls tools but does not define any: check whether the logger omits request.tools")
 
 
-@check("error", kind="tools")
+@check("error", kind="tools", looks=("odd definitions",))
 def tool_not_object(view: View) -> Iterator[Fact]:
     """Reported when a tool definition is not a JSON object."""
     for index, tool in enumerate(view.tools):
@@ -55,7 +55,7 @@ def tool_not_object(view: View) -> Iterator[Fact]:
             yield Fact(f"tools[{index}] is {json_type(tool)}, not an object: remove or correct the definition")
 
 
-@check("error", kind="tools")
+@check("error", kind="tools", looks=("odd definitions",))
 def tool_name(view: View) -> Iterator[Fact]:
     """Reported when the name of a tool is missing, empty or not a string."""
     for index, tool in _numbered_definitions(view):
@@ -65,7 +65,7 @@ def tool_name(view: View) -> Iterator[Fact]:
             yield Fact(f"the name of tools[{index}] is {seen}: log the name that calls use")
 
 
-@check("warning", kind="tools")
+@check("warning", kind="tools", looks=("odd definitions",))
 def tool_description(view: View) -> Iterator[Fact]:
     """Reported when the `description` of a tool is missing, empty or not a string."""
     for index, tool in _numbered_definitions(view):
@@ -74,7 +74,7 @@ def tool_description(view: View) -> Iterator[Fact]:
             yield Fact(f"{_label(index, tool)} has no description: describe what it does in a sentence")
 
 
-@check("error", kind="tools")
+@check("error", kind="tools", looks=("odd definitions",))
 def tool_parameters(view: View) -> Iterator[Fact]:
     """Reported when the `parameters` of a tool is not an object."""
     for index, tool in _functions(view):
@@ -83,7 +83,7 @@ def tool_parameters(view: View) -> Iterator[Fact]:
             yield Fact(f"parameters of {_label(index, tool)} is {json_type(parameters)}: make it a JSON schema object")
 
 
-@check("warning", kind="tools")
+@check("warning", kind="tools", looks=("odd definitions",))
 def tool_parameters_missing(view: View) -> Iterator[Fact]:
     """Reported when the definition of a function has no `parameters`."""
     for index, tool in _functions(view):
@@ -91,7 +91,7 @@ def tool_parameters_missing(view: View) -> Iterator[Fact]:
             yield Fact(f"{_label(index, tool)} has no parameters: add a JSON schema (empty if it has no arguments)")
 
 
-@check("error", kind="tools")
+@check("error", kind="tools", looks=("odd definitions",))
 def tool_parameters_type(view: View) -> Iterator[Fact]:
     """Reported when the `type` of a tool's `parameters` is missing or not `object`."""
     for label, parameters in _schemas(view):
@@ -101,7 +101,7 @@ def tool_parameters_type(view: View) -> Iterator[Fact]:
             yield Fact(f"the type in parameters of {label} is {seen}: it must be 'object'")
 
 
-@check("error", kind="tools")
+@check("error", kind="tools", looks=("odd definitions",))
 def tool_properties(view: View) -> Iterator[Fact]:
     """Reported when `properties` in a tool's `parameters` is missing or not an object, or has a non-object property."""
     for label, parameters in _schemas(view):
@@ -117,7 +117,7 @@ def tool_properties(view: View) -> Iterator[Fact]:
             yield Fact(f"{where} is {seen}: it must be an object, which may be empty")
 
 
-@check("error", kind="tools")
+@check("error", kind="tools", looks=("odd definitions",))
 def tool_required(view: View) -> Iterator[Fact]:
     """Reported when `required` in a tool's `parameters` is not a list of distinct, non-empty names."""
     for label, parameters in _schemas(view):

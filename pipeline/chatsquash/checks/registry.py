@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "replies", "template"]
 _OfRecord = Literal["no messages", "no tools", "unknown roles", "odd content", "odd end"]
 _OfCalls = Literal["legacy calls", "odd calls", "undeclared calls", "odd arguments", "open calls"]
-Feature = _OfRecord | _OfCalls | Literal["bad results", "unmatched results"]
+Feature = _OfRecord | _OfCalls | Literal["bad results", "unmatched results", "odd definitions"]
 """A feature of records that a rule may depend on."""
 P = ParamSpec("P")
 T = TypeVar("T")
