@@ -152,7 +152,7 @@ def texts(record: StoredRecord) -> list[str]:
 def message_texts(message: Message) -> list[str]:
     """Return the texts in a message: content, reasoning and calls."""
     candidates = [chat.text(message), reasoning.text(message)]
-    for call in chat.calls(message):
+    for call in chat.calls(message) if "tool_calls" in message else ():
         if name := chat.call_name(call):
             candidates += name, call_arguments(call)
     return [text for text in candidates if isinstance(text, str)]

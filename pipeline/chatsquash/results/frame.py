@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
@@ -17,6 +20,7 @@ from chatsquash.storage.folder import Folder
 if TYPE_CHECKING:
     import polars as pl
 
+T = TypeVar("T")
 _BATCH = 2_000
 
 DAMAGE = (ValueError, TypeError, AttributeError, RecursionError, OverflowError)
@@ -41,6 +45,35 @@ def frame(output: str | PathLike[str]) -> pl.DataFrame:
         return frame_of(folder)
 
 
+def table_lines(output: str | PathLike[str], kind: type[T]) -> Iterator[T]:
+    """Yield the lines of the session table of an output folder as a type with some members; raises like ``frame``."""
+    decode = msgspec.json.Decoder(kind).decode
+    with closing(Folder(Path(fspath(output)))) as folder:
+        path = folder.path / SESSIONS
+        try:
+            with folder.open_file(SESSIONS) as file:
+                while line := file.readline(LONGEST):
+                    yield decode(line)
+        except FileNotFoundError:
+            raise _missing(path) from None
+        except OSError as problem:
+            raise _unreadable(path, problem) from None
+        except (*DAMAGE, msgspec.MsgspecError) as problem:
+            raise _unknown(path, problem) from None
+
+
+def _missing(path: Path) -> UsageError:
+    return UsageError(f"{path}: no session table; use an output folder of chatsquash convert")
+
+
+def _unreadable(path: Path, problem: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be read ({problem.strerror})")
+
+
+def _unknown(path: Path, problem: BaseException) -> UsageError:
+    return UsageError(f"{path}: not a session table of this version of chatsquash: {error_text(problem)}")
+
+
 def frame_of(folder: Folder) -> pl.DataFrame:
     """Return the session table of an open output folder; raises like ``frame``."""
     import polars as pl  # slow to import, and not needed by conversions
@@ -59,11 +92,11 @@ def frame_of(folder: Folder) -> pl.DataFrame:
                     rows = []
         return pl.concat([*frames, frame_of_rows(rows)])
     except FileNotFoundError:
-        raise UsageError(f"{path}: no session table; use an output folder of chatsquash convert") from None
+        raise _missing(path) from None
     except OSError as problem:
-        raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
+        raise _unreadable(path, problem) from None
     except (*DAMAGE, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{path}: not a session table of this version of chatsquash: {error_text(problem)}") from None
+        raise _unknown(path, problem) from None
 
 
 def frame_of_rows(rows: list[dict[str, object]]) -> pl.DataFrame:

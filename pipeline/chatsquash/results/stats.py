@@ -8,23 +8,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import polars as pl
+from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from chatsquash.core import chat
+from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.core.index import Index
+from chatsquash.core.memo import Recent
+from chatsquash.core.model import Json
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, files, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
-from chatsquash.records.reading import definitions, native, parse, record, texts
-from chatsquash.results import template as rendering
-from chatsquash.results.frame import frame
+from chatsquash.records.reading import RowParser, native, record, texts
+from chatsquash.results.frame import table_lines
 from chatsquash.results.stats_table import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten
-from chatsquash.templates import counting
-from chatsquash.templates.counting import RefusedError
 
 MEASURES = ("messages", "assistant messages", "tool calls", "characters", "characters of tools", "tokens")
 """Measures of every record; tokens only with a tokenizer."""
@@ -49,23 +49,30 @@ def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
 
 def token_counter(tokenizer: str | None, template: str | None, **bounds: Any) -> Tokens | None:
     """Return a token counter for a tokenizer and an optional chat template, or ``None`` without a tokenizer."""
+    if not (tokenizer or template):
+        return None
+    from chatsquash.results import template as rendering  # few runs count tokens
+    from chatsquash.templates import counting
+
     tokenizer = tokenizer or (counting.of_template(template) if template else None)
     if template and not tokenizer:
         raise UsageError("--template has no effect without --tokenizer; add it because the model has no tokenizer.json")
     chat_template = rendering.template(template, **bounds) if template else None
-    return counting.Counter(counting.Tokenizer(counting.pack(tokenizer)), chat_template) if tokenizer else None
+    return counting.Counter(counting.Tokenizer(counting.pack(str(tokenizer))), chat_template)
 
 
 class _Counting:
-    """Counts records one by one.  Memory grows by eight bytes per record, the digest that detects duplicates."""
+    """Counts records one by one.  Memory grows by about 20 bytes per record, for the digest that detects duplicates."""
 
     def __init__(self, tokens: Tokens | None) -> None:
         self.stats = Stats()
         self._tokens = tokens
+        self._parser = RowParser()
+        self._tools = Recent(_read_tools)
         self._measures = MEASURES if tokens else MEASURES[:-1]
         self._batch: list[tuple[int | None, ...]] = []
         self._places: list[tuple[str, int]] = []
-        self._digests: list[pl.Series] = []
+        self._digests = Index()
         self._sums = dict.fromkeys(self._measures, 0)
         self._maxima = dict.fromkeys(self._measures, 0)
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._measures}
@@ -75,51 +82,57 @@ class _Counting:
         if not Path(dataset, *SESSIONS.split("/")).is_file():
             return
         totals = self.stats.table = self.stats.table or SessionStats()
-        rows = frame(dataset)
-        once = rows.filter(pl.col("record").is_null() | (pl.col("record") == 1))
-        totals.sessions += len(once)
-        totals.prompt_tokens += sum(
-            once["usage_prompt_tokens"].drop_nulls()
-        )  # Python's sum, since that of polars wraps at 64 bits
-        totals.completion_tokens += sum(once["usage_completion_tokens"].drop_nulls())
-        with_record = rows.filter(pl.col("record").is_not_null())
-        exit_status = pl.when(pl.col("exit") == 0).then(pl.lit("0")).when(pl.col("exit") != 0).then(pl.lit("other"))
-        totals.exit.update(with_record.select(exit_status)["literal"].fill_null("unknown").to_list())
-        for name in ("finish", "truncated", "last_user"):
-            getattr(totals, name).update(with_record[name].cast(pl.String).fill_null("unknown").to_list())
-        rewards = with_record["reward"].drop_nulls()
-        total = (totals.reward or 0.0) * totals.rewards + float(rewards.sum())
-        totals.rewards += len(rewards)
-        totals.reward = total / totals.rewards if totals.rewards else None
+        reward = (totals.reward or 0.0) * totals.rewards
+        for line in table_lines(dataset, _TableLine):
+            if line.record is None or line.record == 1:
+                totals.sessions += 1
+                totals.prompt_tokens += line.usage.prompt_tokens or 0
+                totals.completion_tokens += line.usage.completion_tokens or 0
+            if line.record is None:
+                continue
+            totals.exit["unknown" if line.exit is None else "other" if line.exit else "0"] += 1
+            totals.finish["unknown" if line.finish is None else line.finish] += 1
+            totals.truncated["unknown" if line.truncated is None else "true" if line.truncated else "false"] += 1
+            totals.last_user["unknown" if line.last_user is None else line.last_user] += 1
+            if line.reward is not None:
+                totals.rewards += 1
+                reward += line.reward
+        totals.reward = reward / totals.rewards if totals.rewards else None
 
     def add(self, row: DatasetRow) -> None:
         """Count a row."""
         try:
-            row_record = record(parse(row.data.removeprefix(BOM_UTF8)))
+            row_record = record(self._parser.parse(row.data.removeprefix(BOM_UTF8)))
         except NotARecordError:
             self.stats.unreadable += 1
             return
         native_record = native(row_record)
-        calls = self._count_tools(native_record)
         split = _SPLIT.match(row.file.name)
         self.stats.splits[split[1] if split else ""] += 1
-        self.stats.roles.update(message["role"] for message in native_record.messages)
-        turns = sum(message["role"] == "assistant" for message in native_record.messages)
-        lengths = sum(map(len, texts(row_record))), len(definitions(row_record))
-        measures = (
+        roles, turns = self.stats.roles, 0
+        for message in native_record.messages:
+            role = message["role"]
+            roles[role] += 1
+            turns += role == "assistant"
+        length, tools_length = sum(map(len, texts(row_record))), self._tools(row_record.tools).length
+        self._batch.append((
             len(native_record.messages),
             turns,
-            calls,
-            *lengths,
+            self._count_tools(native_record),
+            length,
+            tools_length,
             *([self._count(row_record)] if self._tokens else []),
-        )
-        self._batch.append((*measures, xxh3_64_intdigest(row.data.strip())))
+        ))
         self._places.append((str(row.file), row.number))
+        if self._digests.put(xxh3_64_intdigest(row.data.strip()) or 1, 0) is not None:  # 0 cannot be a key
+            self.stats.duplicates += 1
         if len(self._batch) == _BATCH:
             self._fold()
 
     def _count(self, record: StoredRecord) -> int | None:
         """Return the tokens of a record, or ``None`` if the template cannot render it."""
+        from chatsquash.templates.counting import RefusedError  # few runs count tokens
+
         assert self._tokens
         try:
             return self._tokens(record)
@@ -130,41 +143,42 @@ class _Counting:
     def finish(self) -> Stats:
         """Return the statistics."""
         self._fold()
-        digests = pl.concat(self._digests) if self._digests else pl.Series(dtype=pl.UInt64)
-        self.stats.duplicates = len(digests) - digests.n_unique()
         self.stats.spreads = {name: self._spread(name) for name in self._measures if self._counts[name]}
         return self.stats
 
     def _count_tools(self, record: StoredRecord) -> int:
         """Count the tools of a record; return the number of calls."""
-        definitions = record.tools if isinstance(record.tools, list) else []
-        for name in {name for tool in definitions if (name := chat.tool_name(flatten(tool)))}:
-            self.stats.tools.setdefault(name, ToolCount()).defined_in += 1
-        calls_by_tool = Counter(
-            chat.call_name(call) or "" for message in record.messages for call in chat.calls(message)
-        )
+        tools = self.stats.tools
+        names = self._tools(record.tools).names
+        for name in names:
+            tools.setdefault(name, ToolCount()).defined_in += 1
+        calls_by_tool: dict[str, int] = {}
+        for message in record.messages:
+            for call in chat.calls(message) if "tool_calls" in message else ():
+                name = chat.call_name(call) or ""
+                calls_by_tool[name] = calls_by_tool.get(name, 0) + 1
         for name, calls in calls_by_tool.items():
-            count = self.stats.tools.setdefault(name, ToolCount())
+            count = tools.setdefault(name, ToolCount())
             count.called_in += 1
             count.calls += calls
-        self.stats.with_tools += bool(definitions)
+        self.stats.with_tools += isinstance(record.tools, list) and bool(record.tools)
         self.stats.with_calls += bool(calls_by_tool)
-        return calls_by_tool.total()
+        return sum(calls_by_tool.values())
 
     def _fold(self) -> None:
         """Add the batch to the sums, the counts of rounded values and the longest records."""
-        schema = {**dict.fromkeys(self._measures, pl.Int64), "digest": pl.UInt64}
-        frame = pl.DataFrame(self._batch, schema=schema, orient="row")
-        self.stats.records += len(frame)
-        self._digests.append(frame["digest"])
-        for name in self._measures:
-            column = frame[name].drop_nulls()
-            self._sums[name] += int(column.sum())
-            self._maxima[name] = max(self._maxima[name], int(column.max() or 0))  # type: ignore[arg-type]
-            rounded = column.cast(pl.Float64).round_sig_figs(3).cast(pl.Int64)
-            self._counts[name].update(dict(rounded.value_counts().iter_rows()))
-        longest = frame.with_row_index().sort("characters", "index", descending=[True, False]).head(MAX_LONGEST)
-        rows = [Long(row["characters"], row["messages"], *self._places[row["index"]]) for row in longest.to_dicts()]
+        self.stats.records += len(self._batch)
+        columns = dict(zip(self._measures, zip(*self._batch, strict=True), strict=False))
+        for name, column in columns.items():
+            counts = self._counts[name]
+            for value, count in Counter(column).items():
+                if value is not None:
+                    self._sums[name] += count * value
+                    self._maxima[name] = max(self._maxima[name], value)
+                    counts[_round(value)] += count
+        lengths = columns.get("characters", ())
+        longest = sorted(range(len(lengths)), key=lambda at: -(lengths[at] or 0))[:MAX_LONGEST]
+        rows = [Long(lengths[at] or 0, self._batch[at][0] or 0, *self._places[at]) for at in longest]
         candidates = sorted([*self.stats.longest, *rows], key=lambda each: (-each.characters, each.file, each.record))
         self.stats.longest = candidates[:MAX_LONGEST]
         self._batch, self._places = [], []
@@ -189,3 +203,41 @@ class _Counting:
             if seen >= rank:
                 return value
         return 0
+
+
+class _Tools(NamedTuple):
+    """The definitions of a record."""
+
+    names: set[str]
+    length: int
+    """Their number of characters as JSON; 0 if there are none."""
+
+
+def _read_tools(tools: Json) -> _Tools:
+    names = {name for tool in tools if (name := chat.tool_name(flatten(tool)))} if isinstance(tools, list) else set()
+    return _Tools(names, len(jsonio.dumps(tools).decode()) if tools else 0)
+
+
+class _TableUsage(Struct, frozen=True):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _TableLine(Struct, frozen=True):
+    """The members of a line of the session table that are counted."""
+
+    record: int | None = None
+    usage: _TableUsage = _TableUsage()
+    exit: int | None = None
+    finish: str | None = None
+    truncated: bool | None = None
+    last_user: str | None = None
+    reward: float | None = None
+
+
+def _round(value: int) -> int:
+    """Return a number rounded to three significant digits, halves away from zero."""
+    if value < 1000:
+        return value
+    unit = 10 ** (len(str(value)) - 3)
+    return (value + unit // 2) // unit * unit
