@@ -23,7 +23,11 @@ def _is_sound(tool: Any) -> bool:
     if not name or not description or description.isspace() or schema.get("type") != "object":
         return False
     properties, required = schema.get("properties"), schema.get("required", _NONE)
-    if type(properties) is not dict or type(required) is not list or not _DICT.issuperset(map(type, properties.values())):
+    if (
+        type(properties) is not dict
+        or type(required) is not list
+        or not _DICT.issuperset(map(type, properties.values()))
+    ):
         return False
     return not required or (_STR.issuperset(map(type, required)) and "" not in required and _are_distinct(required))
 

@@ -93,7 +93,7 @@ def _phrase(text: str) -> _Phrase:
     return _Phrase(text, spellings, core.lower().encode(), core == text)
 
 
-_FOLDED = "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"  # noqa: RUF001
+_FOLDED = "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
 """The characters other than ASCII whose casefolding contains ASCII."""
 _LEADS = tuple({(encoded[:1], encoded[:2]) for encoded in map(str.encode, _FOLDED)})
 """The first byte and the first two bytes of each."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, footprint, jsonio, reasoning
 from chatsquash.core.model import Json, Message
@@ -24,43 +26,49 @@ def parse(data: bytes) -> Json:
         raise NotARecordError(f"the line is not valid JSON ({type(problem).__name__})") from None
 
 
+class _PlainRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A row with only the members of the default preset."""
+
+    messages: Any
+    tools: msgspec.Raw
+
+
 class RowParser:
-    """Parses the rows of a dataset; equal definitions of consecutive rows are parsed once and stay the same object.
+    """Parses the rows of a dataset; equal definitions of several rows are parsed once and stay the same object.
 
     Neither rows nor definitions may be changed.
     """
 
     def __init__(self) -> None:
-        self._tools: dict[bytes, Json] = {}
+        self._tools: dict[bytes, Any] = {}
 
     def parse(self, data: bytes) -> Json:
         """Parse a row; raise like ``parse``."""
-        footprint.require_memory(data)
-        try:
-            members = _members(data)
-            return {name: self._definitions(raw) if name == "tools" else jsonio.loads(raw) for name, raw in members}
-        except (ValueError, RecursionError):  # not an object, or an error that only the complete row explains
-            return parse(data)
+        if data.startswith(_BEGINNING):
+            footprint.require_memory(data)
+            with suppress(msgspec.MsgspecError, ValueError, RecursionError):  # other rows are parsed as a whole
+                row = _decode_plain(data)
+                return {"messages": row.messages, "tools": self._definitions(row.tools)}
+        return parse(data)
 
-    def _definitions(self, raw: bytes) -> Json:
-        tools = self._tools.get(raw)
-        if tools is None:
-            if len(self._tools) == _MOST_TOOLS:
-                self._tools.clear()
-            tools = jsonio.loads(raw)
-            if len(raw) <= _LONGEST_TOOLS:
-                self._tools[raw] = tools
+    def _definitions(self, raw: msgspec.Raw) -> Json:
+        digest = xxh3_128_digest(raw)
+        known = self._tools.get(digest, _NEW)
+        if known is not _NEW and known is not _SEEN:
+            return known
+        tools = jsonio.loads(bytes(raw))
+        if len(self._tools) == _MOST_TOOLS:
+            self._tools.clear()
+        # Keeping definitions that never come again would only cost memory.
+        self._tools[digest] = _SEEN if known is _NEW or len(raw) > _LONGEST_TOOLS else tools
         return tools
 
 
+_NEW, _SEEN = object(), object()
+_BEGINNING = b'{"messages":'
 _MOST_TOOLS, _LONGEST_TOOLS = 64, 1 << 17
 """The maximum number of lists of definitions to remember, and the size of each in bytes."""
-_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-
-
-def _members(data: bytes) -> list[tuple[str, bytes]]:
-    """Return the members of an object with their JSON; raise ``ValueError`` for any other value."""
-    return [(name, bytes(raw)) for name, raw in _decode_members(data).items()]
+_decode_plain = jsonio.decoder(_PlainRow).decode
 
 
 def record(value: Json) -> StoredRecord:
@@ -151,11 +159,12 @@ def texts(record: StoredRecord) -> list[str]:
 
 def message_texts(message: Message) -> list[str]:
     """Return the texts in a message: content, reasoning and calls."""
-    candidates = [chat.text(message), reasoning.text(message)]
+    text = chat.text(message)
+    texts = [reasoning.text(message)] if text is None else [text, reasoning.text(message)]
     for call in chat.calls(message) if "tool_calls" in message else ():
         if name := chat.call_name(call):
-            candidates += name, call_arguments(call)
-    return [text for text in candidates if isinstance(text, str)]
+            texts += name, call_arguments(call)
+    return texts
 
 
 def definitions(record: StoredRecord) -> str:

@@ -95,9 +95,7 @@ def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
             if violations:
                 session_id = mask.redacted(_session(stored.value) or file_session)
                 for violation in violations:
-                    yield finding(
-                        violation._replace(text=mask.redacted(violation.text)), session_id, name, row.number
-                    )
+                    yield finding(violation._replace(text=mask.redacted(violation.text)), session_id, name, row.number)
         if is_empty:
             yield finding(stored_records.empty_dataset(), file_session, name)
 

@@ -17,11 +17,11 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.index import Index
 from chatsquash.core.memo import Recent
-from chatsquash.core.model import Json
+from chatsquash.core.model import Json, Message
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, files, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
-from chatsquash.records.reading import RowParser, native, record, texts
+from chatsquash.records.reading import RowParser, message_texts, native, record
 from chatsquash.results.frame import table_lines
 from chatsquash.results.stats_table import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten
@@ -109,20 +109,20 @@ class _Counting:
         native_record = native(row_record)
         split = _SPLIT.match(row.file.name)
         self.stats.splits[split[1] if split else ""] += 1
-        roles, turns = self.stats.roles, 0
-        for message in native_record.messages:
-            role = message["role"]
-            roles[role] += 1
-            turns += role == "assistant"
-        length, tools_length = sum(map(len, texts(row_record))), self._tools(row_record.tools).length
-        self._batch.append((
-            len(native_record.messages),
-            turns,
-            self._count_tools(native_record),
-            length,
-            tools_length,
-            *([self._count(row_record)] if self._tokens else []),
-        ))
+        measured = _measure(native_record.messages)
+        length = (measured if native_record is row_record else _measure(row_record.messages)).length
+        for role in measured.roles:
+            self.stats.roles[role] += 1
+        self._batch.append(
+            (
+                len(measured.roles),
+                measured.roles.count("assistant"),
+                self._count_tools(native_record.tools, measured.calls),
+                length,
+                self._tools(row_record.tools).length,
+                *([self._count(row_record)] if self._tokens else []),
+            )
+        )
         self._places.append((str(row.file), row.number))
         if self._digests.put(xxh3_64_intdigest(row.data.strip()) or 1, 0) is not None:  # 0 cannot be a key
             self.stats.duplicates += 1
@@ -146,24 +146,18 @@ class _Counting:
         self.stats.spreads = {name: self._spread(name) for name in self._measures if self._counts[name]}
         return self.stats
 
-    def _count_tools(self, record: StoredRecord) -> int:
-        """Count the tools of a record; return the number of calls."""
+    def _count_tools(self, definitions: Json, calls: list[str]) -> int:
+        """Count the tools that a record defines and those that it calls, by name; return the number of calls."""
         tools = self.stats.tools
-        names = self._tools(record.tools).names
-        for name in names:
+        for name in self._tools(definitions).names:
             tools.setdefault(name, ToolCount()).defined_in += 1
-        calls_by_tool: dict[str, int] = {}
-        for message in record.messages:
-            for call in chat.calls(message) if "tool_calls" in message else ():
-                name = chat.call_name(call) or ""
-                calls_by_tool[name] = calls_by_tool.get(name, 0) + 1
-        for name, calls in calls_by_tool.items():
+        for name in {*calls} if len(calls) > 1 else calls:
             count = tools.setdefault(name, ToolCount())
             count.called_in += 1
-            count.calls += calls
-        self.stats.with_tools += isinstance(record.tools, list) and bool(record.tools)
-        self.stats.with_calls += bool(calls_by_tool)
-        return sum(calls_by_tool.values())
+            count.calls += calls.count(name)
+        self.stats.with_tools += isinstance(definitions, list) and bool(definitions)
+        self.stats.with_calls += bool(calls)
+        return len(calls)
 
     def _fold(self) -> None:
         """Add the batch to the sums, the counts of rounded values and the longest records."""
@@ -205,6 +199,26 @@ class _Counting:
         return 0
 
 
+class _Measured(NamedTuple):
+    """The messages of a record."""
+
+    roles: list[str]
+    length: int
+    """The number of characters of all their texts."""
+    calls: list[str]
+    """The names of the called tools; empty for a call without a name."""
+
+
+def _measure(messages: list[Message]) -> _Measured:
+    roles, calls, length = [], list[str](), 0
+    for message in messages:
+        roles.append(message["role"])
+        length += sum(map(len, message_texts(message)))
+        if "tool_calls" in message:
+            calls += [chat.call_name(call) or "" for call in chat.calls(message)]
+    return _Measured(roles, length, calls)
+
+
 class _Tools(NamedTuple):
     """The definitions of a record."""
 
@@ -239,5 +253,5 @@ def _round(value: int) -> int:
     """Return a number rounded to three significant digits, halves away from zero."""
     if value < 1000:
         return value
-    unit = 10 ** (len(str(value)) - 3)
+    unit: int = 10 ** (len(str(value)) - 3)
     return (value + unit // 2) // unit * unit
