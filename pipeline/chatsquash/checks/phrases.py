@@ -60,7 +60,7 @@ class Phrases:
                     return True
         return False
 
-    def may_be_in(self, encoded: bytes) -> bool:
+    def may_match(self, encoded: bytes) -> bool:
         """Return whether a record, as encoded by ``jsonio``, may have any violations."""
         if not self._phrases:
             return False

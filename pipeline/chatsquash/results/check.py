@@ -251,7 +251,7 @@ def _row(row: _Row, checks: Checks, *, without_tools: bool) -> Iterator[Violatio
         yield violation._replace(at=row_record.place(violation.at))
     for violation in checks.overlap(row_record) if checks.overlap else ():
         yield violation._replace(at=row_record.place(violation.at))
-    yield from checks.phrases.violations(value) if checks.phrases.may_be_in(texts) else ()
+    yield from checks.phrases.violations(value) if checks.phrases.may_match(texts) else ()
     yield from _remaining_addresses(value) if checks.addresses else ()
     if rounded:
         yield reading.number_changed(rounded, len(rounded))
