@@ -23,6 +23,18 @@ _VALUE_FOLLOWS = lazy_compile(
     rb"[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
 )
 """The possible separators between a word and its value, for a quick check."""
+VALUE_FOLLOWS_IN_JSON = lazy_compile(
+    rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?:(?<![a-z0-9_. \\/-])|(?<=[^\\]\\[nrtf]))key)"
+    rb"[a-z0-9_.-]{1,80}+(?P<close>(?:\\\\){0,16}+(?:\\\"|['`\])]){1,2}+|:?(?:\\\\){0,16}+(?:\\\"|'))?+"
+    rb"(?P<space>(?: |\\[nrtf]|\\u000b|(?:\\\\){1,16}+[nrt]){1,30}+)?+"
+    rb"(?:(?<=\\t)|[=:,>|(?&{<'.\[\x80-\xff-]|\\\\|\\ud|(?:for |changed |set )?(?:is|to|was|or|lautet|ist|est|es)[ :]|"
+    rb"for (?!\\n)|\\\"|[`v]|\":[\"0-9-]|(?(close)\"|(?!))|(?(space)\"|(?!))|"
+    rb"[a-z]{2,20}=(?:[^<>\\]|\\[^n]){0,360}>|"
+    rb"(?<= )(?=(?:[^\s0-9\"\\]|\\[\"\\bu]|\"(?=:)){0,256}+[0-9])(?:[^\s\"\\]|\\[\"\\bu]|\"(?=:)){5})"
+)
+"""Matches wherever ``_VALUE_FOLLOWS`` matches the decoded text; unescaped quotes end it, or its name."""
+BEFORE_RUN = 100
+"""The number of characters before a run in which a match with it may start."""
 _LONGEST_FLAG = 24
 _REST_OF_ESCAPE = lazy_compile(r"(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}")
 _WORDS_BEFORE = lazy_compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")
@@ -39,7 +51,7 @@ _DOUBLED = lazy_compile(r"(\\)\\")
 """Doubled backslashes in single quotes, which is the only escape there."""
 
 
-_NATIVE = (
+NATIVE = (
     "\u30d1\u30b9\u30ef\u30fc\u30c9",  # Japanese
     "\u5bc6\u7801",  # Chinese
     "\ube44\ubc00\ubc88\ud638",  # Korean
@@ -54,7 +66,7 @@ _NATIVE_VALUE = lazy_compile(
 
 def native_hits(text: str, data: Bytes) -> Iterator[Hit]:
     """Yield the passwords that follow a word for "password" in a script other than Latin."""
-    for word in _NATIVE if b"??" in data.plain else ():  # two non-ASCII characters
+    for word in NATIVE if b"??" in data.plain else ():  # two non-ASCII characters
         at = text.find(word) if word[0] in text else -1  # a single character is found faster
         while at >= 0:
             end = at + len(word)
@@ -133,7 +145,7 @@ def login_hits(text: str) -> list[Hit]:
 
 def before_run(rule: Rule, text: str, start: int, end: int) -> Iterator[Hit]:
     """Yield the hits of a rule whose value contains or starts with a run."""
-    for match in rule.pattern.finditer(text, max(0, start - 100), min(len(text), end + rule.reach)):
+    for match in rule.pattern.finditer(text, max(0, start - BEFORE_RUN), min(len(text), end + rule.reach)):
         if match.start() > end:
             return
         yield from _hit(rule, text, match)

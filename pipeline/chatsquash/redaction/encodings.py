@@ -274,6 +274,11 @@ def zones(lower: bytes) -> Iterator[tuple[int, int]]:
         yield max(0, start - _BEFORE), min(len(lower), end + _AFTER)
 
 
+def starts_zone(lower: bytes, at: int) -> bool:
+    """Return whether a percent sign starts an escape of an ordinary character."""
+    return bool(_URL_ESCAPES.match(lower, at))
+
+
 def unescaped(text: str, start: int, end: int) -> Substitution:
     """Decode one level of escapes in a part of a text."""
     return Substitution(text[start:end], _ESCAPE, _unescape, start)

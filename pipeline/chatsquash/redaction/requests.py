@@ -17,6 +17,7 @@ from chatsquash.redaction.placeholders import Placeholders
 from chatsquash.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
+    from chatsquash.redaction.gate import Gate
     from chatsquash.redaction.secrets import Secrets
 
 _NAMES = "names:"
@@ -116,6 +117,18 @@ def secret_finder(options: Options) -> Redactor:
     from chatsquash.redaction import lists
 
     return Redactor([secrets.find], None, lists.Lists(allow=options.allow).allows, lists.values)
+
+
+def secret_gate(options: Options) -> Gate | None:
+    """Return the gate that excludes records without secrets, if the rules permit one."""
+    return _gate(options.redact_rules)
+
+
+@lru_cache(maxsize=4)
+def _gate(own: bytes | None) -> Gate | None:
+    from chatsquash.redaction.gate import gate
+
+    return gate(_of_rules(own))
 
 
 def _values(values: Mapping[str, tuple[str, str]]) -> Finder:

@@ -21,6 +21,8 @@ _DEEPEST = 3
 """The maximum depth of nested texts."""
 _BEFORE_RUN = 48
 """The number of characters before a run in which a word may identify it."""
+_REACH = 600
+"""The number of characters after a run in which a match may end."""
 _USERINFO = 300
 """The maximum length of the userinfo of a URL."""
 _NO_USERINFO = (b" ", b"\n", b'"', b"'", b"/", b"(", b"")
@@ -54,7 +56,7 @@ class Secrets:
                         (before_runs if rule.run else by_word).setdefault(literal, []).append(rule)
         words = {*by_word, *by_name, *self._commands.literals}
         self._words = Words(words)
-        self._rules_by_word: dict[str, tuple[Rule | None, Sequence[Rule] | None]] = {
+        self.rules_by_word: dict[str, tuple[Rule | None, Sequence[Rule] | None]] = {
             word: (by_name.get(word), None if word in self._commands.literals else by_word.get(word, ()))
             for word in map(str.lower, words)
         }
@@ -69,34 +71,82 @@ class Secrets:
             ("|".join(map(re.escape, sorted(self._before_runs, reverse=True))) or "(?!)").encode()
         )
         self._own = OwnRules([rule for rule in rules if rule.is_own])
+        self.has_own_rules = any(rule.is_own for rule in rules)
 
     def find(self, text: str) -> list[Hit]:
         """Return the secrets in a text, sorted and without overlaps."""
         return merge_overlapping([*self._search(text, _DEEPEST), *self._own.find(text)])
 
+    def may_find(
+        self, text: str, words: Iterable[tuple[int, str]], runs: Sequence[tuple[int, int]], *, has_escapes: bool
+    ) -> bool:
+        """Return whether there may be secrets at some words and runs of a text, or in its escapes.
+
+        A text that may continue a zone of escapes in another text counts as well.
+        """
+        if self._at_words(text, words, None):
+            return True
+        if not runs and not has_escapes:
+            return False
+        data = Bytes(text)
+        if self._in_runs(data, runs, _DEEPEST, [], is_alone=True):
+            return True
+        zones = [*encodings.zones(data.lower)] if has_escapes else []
+        if any(start == 0 or end == len(text) for start, end in zones):
+            return True
+        return any(self._search(encodings.unescaped(text, *zone).text, _DEEPEST - 1) for zone in zones)
+
+    def may_find_in_runs(self, text: str) -> bool:
+        """Return whether there are secrets in and around runs."""
+        data = Bytes(text)
+        return bool(self._in_runs(data, data.runs(), _DEEPEST, []))
+
     def _search(self, text: str, deep: int) -> list[Hit]:
         data = Bytes(text)
         hits = [] if text.isascii() else [*contexts.native_hits(text, data)]
+        hits += self._at_words(text, self._words.places(data), data)
+        hits += self._in_runs(data, data.runs(), deep, hits)
+        zones = encodings.zones(data.lower) if deep else ()
+        hits_in_zones = [self._search_rendering(encodings.unescaped(text, start, end), deep) for start, end in zones]
+        return [*chain.from_iterable(reversed(hits_in_zones)), *hits]
+
+    def _at_words(self, text: str, places: Iterable[tuple[int, str]], data: Bytes | None) -> list[Hit]:
+        """Return the secrets at words, the likely ones of which are determined by ``data``."""
+        hits: list[Hit] = []
         done: set[int] = set()
         possible = cache(partial(_may_begin, text))
-        for at, word in self._words.places(data):
-            name_rule, rules = self._rules_by_word[word]
-            if name_rule and contexts.may_be_named(data.lower, at):
+        for at, word in places:
+            name_rule, rules = self.rules_by_word[word]
+            if name_rule and (data is None or contexts.may_be_named(data.lower, at)):
                 hits += contexts.hits_by_name(name_rule, text, at, done)
-            elif word == "@" and not _is_userinfo(data.plain, at):
+            elif word == "@" and data and not _is_userinfo(data.plain, at):
                 continue
             for rule in self._commands.rules(text, at) if rules is None else rules:
                 # Most texts contain none of the beginnings, so the places of the word need not be examined.
-                if not rule.before or possible(rule.begins):
+                if data is None or not rule.before or possible(rule.begins):
                     hits += contexts.hits(rule, text, at)
+        return hits
+
+    def _in_runs(
+        self,
+        data: Bytes,
+        runs: Iterable[tuple[int, int]],
+        deep: int,
+        other_hits: Sequence[Hit],
+        *,
+        is_alone: bool = False,
+    ) -> list[Hit]:
+        """Return the secrets in and around runs; with ``is_alone``, words in other texts may identify them."""
+        text = data.text
+        hits: list[Hit] = []
         joined_to, known_hits = 0, 0
-        kinds_by_start: dict[int, str] = {}
-        for start, end in data.runs():
+        kinds_by_start = {hit.start: hit.kind for hit in other_hits}
+        for start, end in runs:
             kind = forms.kind_of_run(text, start, end)
             if kind == "checksum":
                 continue
-            shapes = [] if kind == "digest" else self._shapes.around(text, start, end)
-            hits += shapes or self._before(text, data, start, end)
+            shapes = [] if kind == "digest" else self._shapes.around(text, start, end, is_alone=is_alone)
+            hits += shapes or self._before(text, data, start, end, is_alone=is_alone)
             if deep and kind == "any" and not shapes:
                 hits += self._search_base64(text, data, start, end, deep)
             if deep and kind == "any" and start >= joined_to:
@@ -104,14 +154,12 @@ class Secrets:
                 known_hits = len(hits)
                 broken_hits, joined_to = self._search_joined(text, start, end, kinds_by_start, deep)
                 hits += broken_hits
-        zones = encodings.zones(data.lower) if deep else ()
-        hits_in_zones = [self._search_rendering(encodings.unescaped(text, start, end), deep) for start, end in zones]
-        return [*chain.from_iterable(reversed(hits_in_zones)), *hits]
+        return hits
 
-    def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
-        """Return the runs that are secrets according to a word before them."""
-        low = max(0, start - _BEFORE_RUN)
-        words = {match[0].decode() for match in self._telling.finditer(data.lower, low, start + 1)}
+    def _before(self, text: str, data: Bytes, start: int, end: int, *, is_alone: bool) -> list[Hit]:
+        """Return the runs that are secrets according to a word before them, or anywhere in the match if alone."""
+        low, high = (start - contexts.BEFORE_RUN, end + _REACH) if is_alone else (start - _BEFORE_RUN, start + 1)
+        words = {match[0].decode() for match in self._telling.finditer(data.lower, max(0, low), high)}
         rules = (rule for word in words for rule in self._before_runs[word])
         return [hit for rule in rules for hit in contexts.before_run(rule, text, start, end)]
 

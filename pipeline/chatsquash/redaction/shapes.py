@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import lookalikes
@@ -45,14 +45,15 @@ class Shapes:
         self._anywhere = anywhere
         self._within = re.compile("|".join(map(re.escape, sorted(anywhere, reverse=True))) or r"(?!)")
 
-    def around(self, text: str, start: int, end: int) -> list[Hit]:
-        """Return the matches in and around a run."""
+    def around(self, text: str, start: int, end: int, *, is_alone: bool = False) -> list[Hit]:
+        """Return the matches in and around a run; with ``is_alone``, its literal may be in another text."""
+        before, after = (_AROUND, _AROUND) if is_alone else (_NEAR, _END)
         hits: list[Hit] = []
         for at in _beginnings(text, start, end):
             for rule in self._beginning(text, at):
                 if near := rule.pattern.match(text, at):
                     hits += hit_of(rule, near)
-        for near in self._within.finditer(text, max(0, start - _NEAR), end + _END):
+        for near in self._within.finditer(text, max(0, start - before), end + after):
             for rule in self._anywhere[near[0]]:
                 for match in rule.pattern.finditer(text, max(0, start - _AROUND), end + _AROUND):
                     hits += hit_of(rule, match)
@@ -147,37 +148,40 @@ def _table(*classes: tuple[str, str]) -> bytes:
     return bytes(by_byte.get(byte, _NONE) for byte in range(256))
 
 
-_RUNS = _table(("a", _LETTERS + _LETTERS.upper() + _DIGITS + "_+/~-"))
+RUNS = _table(("a", _LETTERS + _LETTERS.upper() + _DIGITS + "_+/~-"))
 _LOWER = bytes.maketrans(_LETTERS.upper().encode(), _LETTERS.encode())
 _DIGIT = lazy_compile(rb"[0-9](?:(?=[A-Za-z])|(?<=[A-Za-z].))")
 _CAPITAL = lazy_compile(rb"[A-Z](?:[a-z][A-Z]|[A-Z]{15})")
 """Patterns that do not occur in names: a digit next to a letter, and capitals in an order or number unlike words."""
-_NEEDLE = b"a" * SHORTEST
+NEEDLE = b"a" * SHORTEST
 _PIVOTS = "-jqzkxw"
 """Letters that are rare enough to make searching for them in a word fast."""
 _WordSearch = Callable[[bytes], list[tuple[int, str]]]
 """Returns the offset of each word in a text in lower case, in any order."""
+PatternSearch = Callable[[bytes], list[tuple[int, int, int]]]
+"""Returns the number, start and end of each pattern in a text, with overlapping ones, by their ends."""
 
 
 class Bytes:
     """A text as one byte per character; non-ASCII characters are replaced."""
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self.plain = text.encode("ascii", "replace")
         self.lower = self.plain.translate(_LOWER)
 
     def runs(self) -> Iterator[tuple[int, int]]:
         """Yield the spans of runs of key characters that look random."""
-        letters = self.plain.translate(_RUNS)
+        letters = self.plain.translate(RUNS)
         plain = self.plain
-        at = letters.find(_NEEDLE)
+        at = letters.find(NEEDLE)
         while at >= 0:
             end = letters.find(b" ", at + SHORTEST)
             if end < 0:
                 end = len(letters)
             if _DIGIT.search(plain, at, end) or _CAPITAL.search(plain, at, end):
                 yield at, end
-            at = letters.find(_NEEDLE, end)
+            at = letters.find(NEEDLE, end)
 
 
 class Words:
@@ -196,7 +200,11 @@ class Words:
             else:
                 longer_words[shorter].append((word.index(shorter), word, word.encode()))
         self._longer_words = longer_words
-        self._find = _multi_pattern_search(list(longer_words)) or _each_word_search(list(longer_words))
+
+    @cached_property
+    def _find(self) -> _WordSearch:
+        words = list(self._longer_words)
+        return _multi_pattern_search(words) or _each_word_search(words)
 
     def any_in(self, lower: bytes) -> bool:
         """Return whether a short text contains any of the words; option flags must follow a space."""
@@ -216,16 +224,24 @@ class Words:
         return places
 
 
-def _multi_pattern_search(words: list[str]) -> _WordSearch | None:
-    """Return a search for all words at once, or ``None`` if the package is not installed."""
+def pattern_search(patterns: Sequence[bytes]) -> PatternSearch | None:
+    """Return a search for all patterns at once, or ``None`` if the package is not installed."""
     try:
         from ahocorasick_rs import BytesAhoCorasick, Implementation
     except ImportError:
         return None
-    engine = BytesAhoCorasick([word.encode() for word in words], implementation=Implementation.DFA)
+    engine = BytesAhoCorasick(patterns, implementation=Implementation.DFA)
+    return partial(engine.find_matches_as_indexes, overlapping=True)
+
+
+def _multi_pattern_search(words: list[str]) -> _WordSearch | None:
+    """Return a search for all words at once, or ``None`` if the package is not installed."""
+    search = pattern_search([word.encode() for word in words])
+    if search is None:
+        return None
 
     def find(lower: bytes) -> list[tuple[int, str]]:
-        return [(at, words[number]) for number, at, _ in engine.find_matches_as_indexes(lower, overlapping=True)]
+        return [(at, words[number]) for number, at, _ in search(lower)]
 
     return find
 

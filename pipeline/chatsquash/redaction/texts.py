@@ -15,7 +15,7 @@ from chatsquash.redaction.hits import Hit
 # Each text starts and ends with a line, and matches across it do not count.
 _BETWEEN = "\n\0\n"
 """The separator of joined texts."""
-_STRUCTURE = frozenset(
+STRUCTURE = frozenset(
     (
         *("messages", "conversations", "prompt", "completion", "chosen", "rejected", "text", "content", "value"),
         *("role", "from", "name", "type", "function", "arguments", "tools", "description", "parameters", "properties"),
@@ -25,9 +25,9 @@ _STRUCTURE = frozenset(
 """Structural keys of records, which reveal nothing about their values."""
 _PLAIN_KEYS = frozenset(("content", "reasoning_content", "arguments", "description", "text"))
 """Structural keys whose strings are only texts, unless they start like media."""
-_ARGUMENT_KEYS = frozenset(("arguments", "args", "input", "parameters", "input_schema", "inputSchema"))
+ARGUMENT_KEYS = frozenset(("arguments", "args", "input", "parameters", "input_schema", "inputSchema"))
 """Keys below which everything comes from the model or the user, including ids."""
-_IDS = frozenset(
+IDS = frozenset(
     (
         *("id", "tool_call_id", "call_id", "item_id", "response_id", "tool_use_id", "previous_response_id"),
         *("toolCallId", "toolUseId", "callId", "responseId", "messageId"),
@@ -38,7 +38,7 @@ _IDENTIFIED = frozenset(("type", "role", "function", "name", "toolName", "object
 """Members that identify an ``id`` next to them as a protocol id of a call, message or response."""
 _CALL_MEMBERS = frozenset(("name", "toolName", "toolCallId", "toolUseId"))
 """Members that identify an ``input`` next to them as that of a call."""
-_SEALED = frozenset(
+SEALED = frozenset(
     (
         *("signature", "thinking_signature", "thinkingSignature", "thought_signature", "thoughtSignature"),
         *("thoughtSignatures", "encrypted_content", "encrypted", "redacted", "redactedData", "redactedContent"),
@@ -47,7 +47,7 @@ _SEALED = frozenset(
 """Opaque values of a service, which rejects them if they have been changed."""
 _SEALED_TYPES = ("redacted_thinking", "reasoning.encrypted")
 """The types of blocks with opaque ``data``."""
-_MEDIA = frozenset(("data", "file_data", "image", "b64_json"))
+MEDIA = frozenset(("data", "file_data", "image", "b64_json"))
 """Members that contain an image, audio or a file, if a member next to them indicates it."""
 _MEDIA_BESIDE = frozenset(("format", "mimeType", "mime_type", "media_type", "mediaType", "file_data"))
 _WORDS = frozenset(("signature", "encrypted", "redacted"))
@@ -93,7 +93,7 @@ _TYPES = frozenset(
 )
 _VOCABULARY = {"role": _ROLES, "from": _ROLES, "type": _TYPES}
 """The words of formats and schemas, which lists must not replace."""
-_SPECIAL = _IDS | _SEALED | _MEDIA
+_SPECIAL = IDS | SEALED | MEDIA
 _NAMES = ("name", "key", "variable")
 """The members next to a ``value`` that name it."""
 _LONGEST_NAME = 80
@@ -149,7 +149,7 @@ class Texts:
         """Add the texts of an object; append the containers in it to ``inside``."""
         places, texts = self._places, self._texts
         for key, member in container.items():
-            if is_informative := key not in _STRUCTURE:
+            if is_informative := key not in STRUCTURE:
                 places.append((container, key, "key"))
                 texts.append(key)
             kind = type(member)
@@ -276,7 +276,7 @@ def _unused(name: str, members: dict[str, Any], before: dict[str, Any]) -> str:
 
 def _is_argument(container: Any, key: Any) -> bool:
     """Return whether everything below a member comes from the model or the user, unlike the input of a request."""
-    return key in _ARGUMENT_KEYS and (key != "input" or bool(_CALL_MEMBERS & container.keys()))
+    return key in ARGUMENT_KEYS and (key != "input" or bool(_CALL_MEMBERS & container.keys()))
 
 
 def _is_passed_over(container: Any, key: Any, text: str, *, is_argument: bool) -> bool:
@@ -284,8 +284,8 @@ def _is_passed_over(container: Any, key: Any, text: str, *, is_argument: bool) -
         return True
     if is_argument or not _OPAQUE.fullmatch(text):
         return False
-    if key in _IDS:
+    if key in IDS:
         return key != "id" or bool(_IDENTIFIED & container.keys())
-    if key in _SEALED:
+    if key in SEALED:
         return key not in _WORDS or bool(_BLOCK & container.keys())
-    return key in _MEDIA and (container.get("type") in _SEALED_TYPES or bool(_MEDIA_BESIDE & container.keys()))
+    return key in MEDIA and (container.get("type") in _SEALED_TYPES or bool(_MEDIA_BESIDE & container.keys()))

@@ -65,6 +65,7 @@ class OutcomePrivacy:
         self._anonymizer, self._redactor = self._privacy.anonymizer, self._privacy.redactor
         reports_secrets = options.integrity_analysis and "secrets" not in options.redacts
         self._secret_detector = requests.secret_finder(options) if reports_secrets else None
+        self._gate = requests.secret_gate(options) if reports_secrets else None
 
     def outcome(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         """Return an outcome whose private values are reported or replaced with placeholders.
@@ -118,6 +119,10 @@ class OutcomePrivacy:
         records, unsearched = list(outcome.records), outcome.privacy.unsearched_texts
         facts: list[tuple[Violation, str, int | None]] = []
         for at, record in enumerate(outcome.records):
+            skipped = self._gate.skipped_texts(record.line) if self._gate else None
+            if skipped is not None:
+                unsearched += 0 if self._redactor else skipped
+                continue
             pieces = Pieces(parsed(record.line))
             counts = detector.count(pieces.values)
             unsearched += 0 if self._redactor else detector.passed_over

@@ -1,0 +1,408 @@
+r"""Show that a record contains no secret by searching its JSON as it is written, without parsing all of it.
+
+The words, runs and escapes after which ``Secrets`` looks for a secret also occur in the JSON, because only quotes,
+backslashes and control characters are escaped there. One search finds them all. What remains after a quick look at the
+text behind them is decided by the rules in the decoded string; the other strings are neither parsed nor searched.
+
+The gate never decides that there is a secret: the record is then searched completely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+from xxhash import xxh3_128_digest
+
+from chatsquash.core import jsonio
+from chatsquash.core.lazy import lazy_compile
+from chatsquash.core.model import Json
+from chatsquash.redaction import contexts, encodings, shapes, texts
+from chatsquash.redaction.rules import Rule
+from chatsquash.redaction.secrets import Secrets
+
+_NAME, _DASH, _ARGUMENTS, _ID, _OWN_ID, _WORD, _URL, _ESCAPE, _STOP = range(9)
+"""The kinds of patterns: names, possible flags, containers of arguments, protocol ids, other words, URLs, escapes."""
+_FLAG_STARTS = (" ", '"', "'", "\\t", "\\n")
+"""The characters before the flag of a command, as written in JSON."""
+_ESCAPES = (
+    *("\\/", "&#", "&amp;", "&lt;", "&gt;", "&quot;", "&apos;"),
+    *(f"{mark}{digit}" for mark in ("%", "\\x", "\\u00") for digit in "234567"),
+)
+_WIDEST = 6
+"""The maximum number of bytes of a character in JSON, as in ``\u001b``."""
+_NEAR_FLAG = 24
+_LONGEST_NEAR = _NEAR_FLAG * _WIDEST
+_USERINFO = lazy_compile(rb"[^\s/\"'`<>\\@]*+@")
+"""The characters up to a sign in the userinfo of a URL."""
+_OPAQUE = lazy_compile(rb'[A-Za-z0-9+/=_.:|~-]*+"')
+"""An opaque value; one with line breaks is left to the complete search."""
+_IDENTIFIED = (b',"type":', b',"function":', b',"role":', b',"name":')
+_IDENTIFIED_BEFORE = b'"type":"function",'
+_CLOSING = lazy_compile(rb'"(?:(?<!\\")|(?<=[^\\]\\\\")|(?<=[^\\]\\\\\\\\"))')
+"""The end of a string, which at most four backslashes precede; otherwise decoding fails."""
+_NUMBER = lazy_compile(rb"-?+([0-9][0-9.eE+-]*+)")
+_RANDOM = lazy_compile(rb"[0-9A-Z](?:(?<=[0-9])(?:(?=[A-Za-z])|(?<=[A-Za-z].))|(?<=[A-Z])(?:[a-z][A-Z]|[A-Z]{15}))")
+"""The patterns of ``shapes`` for runs that look random, in one."""
+_MESSAGES, _NEXT_MESSAGE = b'{"messages":[', b'},{"role":"'
+_SYSTEM_MESSAGE = _MESSAGES + b'{"role":"system","content":"'
+_TOOLS = b',"tools":['
+_MOST_PARTS = 20_000
+_NEAR_RUN = contexts.BEFORE_RUN + 3
+_AROUND = "\n\0\n"
+"""The text between two texts that are searched together."""
+_BACKSLASH, _PERCENT, _U, _QUOTE = b'\\%u"'
+
+
+class _Pattern(NamedTuple):
+    """A text to search for, in lower case, and what it means."""
+
+    text: bytes
+    kind: int
+    word: str = ""
+    shift: int = 0
+    """The number of characters before the word."""
+    has_other_rules: bool = False
+    """Whether rules other than the one for names may apply to a name."""
+    begins: tuple[bytes, ...] = ()
+    """Texts, one of which precedes such a name; empty if there is no such condition."""
+
+
+class _Place(NamedTuple):
+    """A place in the JSON that only the rules can decide."""
+
+    start: int
+    end: int = 0
+    """The end of a run; 0 for words and escapes."""
+    word: str = ""
+    """The word; empty for runs and escapes."""
+
+
+class _Neighbours(NamedTuple):
+    """The message around a string, with those before it that have enough text; or all definitions."""
+
+    line: bytes
+    before: bytes
+    """The part of the record before ``line``: its first message, or nothing."""
+    start: int
+    end: int
+
+    @classmethod
+    def around(cls, line: bytes, at: int, before: bytes) -> _Neighbours:
+        """Return the neighbours of an offset."""
+        if line.startswith(_TOOLS):
+            return cls(line, before, 1, len(line))
+        start, end = line.rfind(_NEXT_MESSAGE, 0, at), line.find(_NEXT_MESSAGE, at)
+        if end < 0 and not line.endswith(b"}]"):
+            raise ValueError("no list of messages")
+        return cls(line, before, start, end if end >= 0 else len(line) - 2)
+
+    def joined(self) -> str:
+        """Return the joined texts, which begin like the record or with enough text before the message."""
+        if self.line.startswith(_TOOLS):
+            return self._of_definitions()
+        start = self.start
+        values = [self._message(start, self.end)]
+        while start >= 0:
+            end, start = start, self.line.rfind(_NEXT_MESSAGE, 0, start)
+            values.insert(0, self._message(start, end))
+            if len(texts.Texts(values[:-1]).joined) > _NEAR_RUN:
+                break
+        else:
+            if self.before:
+                values.insert(0, jsonio.loads(self.before[len(_MESSAGES) :]))
+        return texts.Texts(values).joined
+
+    def _message(self, start: int, end: int) -> Json:
+        """Parse the message between two offsets; the first one has a negative start."""
+        first = len(_MESSAGES) if self.line.startswith(_MESSAGES) else 1
+        return jsonio.loads(self.line[start + 2 if start >= 0 else first : end + 1])
+
+    def _of_definitions(self) -> str:
+        joined = texts.Texts([jsonio.loads(b"{" + self.line[1:])]).joined
+        if next(shapes.Bytes(joined).runs(), (_NEAR_RUN, 0))[0] < _NEAR_RUN:
+            raise ValueError("the text before the definitions is unknown")
+        return joined
+
+
+class Gate:
+    """Decides for most records that they contain no secret."""
+
+    def __init__(self, secrets: Secrets, find: shapes.PatternSearch, patterns: list[_Pattern]) -> None:
+        self._secrets, self._find, self._patterns = secrets, find, patterns
+        self._kinds = [each.kind for each in patterns]
+        self._known: dict[bytes, int | None] = {}
+        """The results for parts that many records share, by digest."""
+
+    def skipped_texts(self, line: bytes) -> int | None:
+        """Return the number of texts in a record that need no search if it certainly contains no secret.
+
+        Otherwise return ``None``.
+        """
+        counts = self._shared_counts(line)
+        return None if None in counts else sum(filter(None, counts))
+
+    def _shared_counts(self, line: bytes) -> list[int | None]:
+        """Judge the parts of a record; those that many records share are judged once."""
+        tools = line.rfind(_TOOLS)
+        tools = len(line) if tools < 0 else tools
+        head = line.find(_NEXT_MESSAGE, 0, tools) + 1 if line.startswith(_SYSTEM_MESSAGE) else 0
+        counts = [self._count(line[head:tools], line[:head])]
+        # In the definitions, everything may be below an argument.
+        for part, is_argument in ((line[:head], False), (line[tools:], True)):
+            key = xxh3_128_digest(part)
+            if key not in self._known:
+                if len(self._known) > _MOST_PARTS:
+                    self._known.clear()
+                self._known[key] = self._count(part, is_shared=True, is_argument=is_argument)
+            counts.append(self._known[key])
+        return counts
+
+    def _count(
+        self, part: bytes, before: bytes = b"", *, is_shared: bool = False, is_argument: bool = False
+    ) -> int | None:
+        """Return the number of skipped texts in a part of a record, like ``skipped_texts``.
+
+        What follows a shared part must not be inside of an argument.
+        """
+        values: dict[int, int] = {}
+        try:
+            places, has_arguments = self._places(part, part.lower(), values, is_argument=is_argument)
+            if places is None or (has_arguments and is_shared and not is_argument):
+                return None
+            places += _runs(part, values)
+            return len(values) if not places or self._are_clear(part, sorted(places), before) else None
+        except Exception:  # noqa: BLE001 - the complete search decides, and reports what fails
+            return None
+
+    def _places(
+        self, line: bytes, lower: bytes, values: dict[int, int], *, is_argument: bool = False
+    ) -> tuple[list[_Place] | None, bool]:
+        """Return the places of words and escapes, and whether there are arguments; add the spans of skipped values.
+
+        There are no places if the record has members that are not examined here.
+        """
+        places: list[_Place] = []
+        kinds, patterns, follows = self._kinds, self._patterns, contexts.VALUE_FOLLOWS_IN_JSON.match
+        possible = cache(partial(_may_begin, line))
+        dash = -_LONGEST_NEAR
+        for number, start, end in self._find(lower):
+            kind = kinds[number]
+            if kind == _NAME:
+                pattern = patterns[number]
+                if (
+                    follows(lower, start)
+                    or (start - dash < _LONGEST_NEAR and _may_be_flag(lower, start))
+                    or (pattern.has_other_rules and possible(pattern.begins))
+                ):
+                    places.append(_Place(start, word=pattern.word))
+            elif kind == _DASH:
+                dash = start
+            elif kind == _ARGUMENTS:
+                is_argument = True
+            elif kind <= _OWN_ID:
+                stop = 0 if is_argument else _end_of_id(line, start, end, is_own=kind == _OWN_ID)
+                if not stop:
+                    return None, is_argument
+                values[end] = stop
+            elif (other := _other_place(line, lower, start, end, patterns[number])) is None:
+                return None, is_argument
+            else:
+                places += other
+        return places, is_argument
+
+    def _are_clear(self, line: bytes, places: list[_Place], before: bytes) -> bool:
+        """Return whether the strings with the given places certainly contain no secrets."""
+        at = end = 0
+        neighbours: set[int] = set()
+        while at < len(places):
+            start = _opening(line, end, places[at].start)
+            end = _closing(line, start)
+            first = at
+            while at < len(places) and places[at].start < end:
+                at += 1
+            # A place outside of strings is a number.
+            if at == first or not self._is_clear(line, start, end, places[first:at], neighbours):
+                return False
+        groups = {_Neighbours.around(line, place, before) for place in neighbours}
+        return not any(self._secrets.may_find_in_runs(group.joined()) for group in groups)
+
+    def _is_clear(self, line: bytes, start: int, end: int, places: list[_Place], neighbours: set[int]) -> bool:
+        """Return whether the string in a part of the JSON certainly contains no secrets.
+
+        A run near the start of a string may lead to a match in the text before it; ``neighbours`` gets such strings.
+        """
+        has_escapes = not all(place.word or place.end for place in places)
+        places = [place for place in places if (place.word or place.end) and not _is_escape(line, place.start)]
+        text, offsets = _decode(line, start, end, {cut for place in places for cut in place[:2] if cut})
+        if any(place.end and offsets[place.start] < _NEAR_RUN for place in places):
+            neighbours.add(start)
+        for before, after in _contexts(line, start, end):
+            full, by = f"{_AROUND}{before}{text}{after}{_AROUND}", len(_AROUND) + len(before)
+            words = [(offsets[place.start] + by, place.word) for place in places if place.word]
+            runs = [(offsets[place.start] + by, offsets[place.end] + by) for place in places if place.end]
+            if self._secrets.may_find(full, words, runs, has_escapes=has_escapes):
+                return False
+        return True
+
+
+def gate(secrets: Secrets) -> Gate | None:
+    """Create the gate for built-in rules, or return ``None`` if there is no fast search for many patterns."""
+    patterns = [*_word_patterns(secrets), *_member_patterns()]
+    find = shapes.pattern_search([each.text for each in patterns])
+    return Gate(secrets, find, patterns) if find and not secrets.has_own_rules else None
+
+
+def _word_patterns(secrets: Secrets) -> Iterator[_Pattern]:
+    for word, (name_rule, rules) in secrets.rules_by_word.items():
+        if rules is None:
+            for start in _FLAG_STARTS:
+                yield _Pattern(f"{start}{word}".encode(), _WORD, word, len(start))
+        elif name_rule:
+            yield _name_pattern(word, rules)
+        elif word == "@":
+            yield _Pattern(b"://", _URL, word)
+        else:
+            yield _Pattern(word.encode(), _WORD, word)
+    for dash in (" -", '"-'):
+        yield _Pattern(dash.encode(), _DASH)
+    for native in contexts.NATIVE:
+        yield _Pattern(native.encode(), _STOP)
+    for escape in _ESCAPES:
+        yield _Pattern(escape.encode(), _ESCAPE)
+
+
+def _name_pattern(word: str, rules: Sequence[Rule]) -> _Pattern:
+    is_limited = all(rule.before for rule in rules)
+    begins = tuple(begin.encode() for rule in rules for begin in rule.begins) if is_limited else ()
+    return _Pattern(word.encode(), _NAME, word, 0, bool(rules), begins)
+
+
+def _member_patterns() -> Iterator[_Pattern]:
+    """Yield the patterns for members that are not searched, or whose context is not known here."""
+    for key in texts.IDS:
+        yield _Pattern(f'"{key}":"'.encode().lower(), _OWN_ID if key == "id" else _ID, key)
+    for key in texts.ARGUMENT_KEYS:
+        for bracket in "{[":
+            yield _Pattern(f'"{key}":{bracket}'.encode().lower(), _ARGUMENTS)
+    for key in (*texts.SEALED, *texts.MEDIA, "value"):
+        yield _Pattern(f'"{key}":"'.encode().lower(), _STOP)
+    yield _Pattern(b'"data:', _STOP)
+
+
+def _other_place(line: bytes, lower: bytes, start: int, end: int, pattern: _Pattern) -> Iterable[_Place] | None:
+    """Return the places for a pattern that is not frequent, or ``None`` if it is not examined here."""
+    if pattern.kind == _WORD:
+        return (_Place(start + pattern.shift, word=pattern.word),)
+    if pattern.kind == _URL:
+        return _signs(line, end)
+    if pattern.kind == _ESCAPE:
+        is_zone = line[start] != _PERCENT or encodings.starts_zone(lower, start)
+        return (_Place(start),) if is_zone else ()
+    is_in_string = line[start] == _QUOTE and line[start - 1] == _BACKSLASH
+    return () if is_in_string else None
+
+
+def _may_begin(line: bytes, begins: tuple[bytes, ...]) -> bool:
+    return not begins or any(each in line for each in begins)
+
+
+def _may_be_flag(lower: bytes, at: int) -> bool:
+    """Return whether there may be the start of a flag within the characters before a name."""
+    near = lower[max(0, at - _NEAR_FLAG) : at]
+    if not near.isascii() or b"\\" in near:
+        near = lower[max(0, at - _LONGEST_NEAR) : at]
+    return b" -" in near or b'"-' in near
+
+
+def _signs(line: bytes, at: int) -> Iterator[_Place]:
+    """Yield the signs in the userinfo of a URL."""
+    while match := _USERINFO.match(line, at):
+        at = match.end()
+        yield _Place(at - 1, word="@")
+
+
+def _end_of_id(line: bytes, start: int, end: int, *, is_own: bool) -> int:
+    """Return the end of a protocol id whose member starts and ends at the given offsets, or 0 if it may be a text."""
+    value = _OPAQUE.match(line, end)
+    if not value or line[start - 1] == _BACKSLASH or line[start + 1 : end - 3].decode() not in texts.IDS:
+        return 0
+    if is_own and not (line.startswith(_IDENTIFIED, value.end()) or line.endswith(_IDENTIFIED_BEFORE, 0, start)):
+        return 0
+    return value.end() - 1
+
+
+def _runs(line: bytes, values: dict[int, int]) -> Iterator[_Place]:
+    """Yield the runs of key characters that look random, like ``Bytes.runs``, except opaque values."""
+    letters = line.translate(shapes.RUNS)
+    at = letters.find(shapes.NEEDLE)
+    while at >= 0:
+        end = values.get(at)
+        if end is None:
+            end = letters.find(b" ", at + shapes.SHORTEST)
+            end = len(letters) if end < 0 else end
+            if _RANDOM.search(line, at, end):
+                # The letter of an escape does not belong to the run.
+                start = at + (5 if line[at] == _U else 1) if _is_escape(line, at) else at
+                if end - start >= shapes.SHORTEST and _RANDOM.search(line, start, end):
+                    yield _Place(start, end)
+        at = letters.find(shapes.NEEDLE, end)
+
+
+def _is_escape(line: bytes, at: int) -> bool:
+    """Return whether an offset is within an escape, directly after its backslash."""
+    if line[at - 1] != _BACKSLASH:
+        return False
+    return bool((at - len(line[:at].rstrip(b"\\"))) % 2)
+
+
+def _opening(line: bytes, floor: int, at: int) -> int:
+    """Return the offset of the quote that opens the string around an offset."""
+    # In strings, a backslash precedes each quote.
+    start = max(line.rfind(b':"', floor, at), floor)
+    for before in (b',"', b'["', b'{"'):
+        start = max(line.rfind(before, start, at), start)
+    return start + 1
+
+
+def _closing(line: bytes, start: int) -> int:
+    """Return the end of the string that starts at an offset."""
+    match = _CLOSING.search(line, start + 1)
+    if not match:
+        raise ValueError(line)
+    return match.end()
+
+
+def _decode(line: bytes, start: int, end: int, cuts: set[int]) -> tuple[str, dict[int, int]]:
+    """Decode the string in a part of the JSON, and map offsets in the JSON to the decoded string."""
+    offsets: dict[int, int] = {}
+    pieces: list[str] = []
+    length, at = 0, start + 1
+    for cut in (*sorted(cuts), end - 1):
+        piece = jsonio.loads(b'"%b"' % line[at:cut])
+        pieces.append(piece)
+        length += len(piece)
+        offsets[cut] = length
+        at = cut
+    return "".join(pieces), offsets
+
+
+def _contexts(line: bytes, start: int, end: int) -> Iterator[tuple[str, str]]:
+    """Yield the texts before and after a string with which ``Texts`` joins it."""
+    if line[end : end + 1] == b":":
+        yield "", ""
+        if line[end + 1] == _QUOTE:
+            yield '"', f'": "{jsonio.loads(line[end + 1 : _closing(line, end + 1)])}"'
+        elif number := _NUMBER.match(line, end + 1):
+            yield '"', f'": {number[1].decode()}'
+        return
+    if line[start - 1 : start] == b":":
+        opening = line.rfind(b'"', 0, start - 2)
+        if line[opening - 1] == _BACKSLASH:
+            raise ValueError("a key with a quote")
+        key = jsonio.loads(line[opening : start - 1])
+        if key not in texts.STRUCTURE:
+            yield f'"{key}": "', '"'
+            return
+    yield "", ""
