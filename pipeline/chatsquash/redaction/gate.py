@@ -98,7 +98,7 @@ class _Neighbours(NamedTuple):
             raise ValueError("no list of messages")
         return cls(line, before, start, end if end >= 0 else len(line) - 2)
 
-    def joined(self) -> str:
+    def text(self) -> str:
         """Return the joined texts, which begin like the record or with enough text before the message."""
         if self.line.startswith(_TOOLS):
             return self._of_definitions()
@@ -226,7 +226,7 @@ class Gate:
             if at == first or not self._is_clear(line, start, end, places[first:at], neighbours):
                 return False
         groups = {_Neighbours.around(line, place, before) for place in neighbours}
-        return not any(self._secrets.may_find_in_runs(group.joined()) for group in groups)
+        return not any(self._secrets.may_find_in_runs(group.text()) for group in groups)
 
     def _is_clear(self, line: bytes, start: int, end: int, places: list[_Place], neighbours: set[int]) -> bool:
         """Return whether the string in a part of the JSON certainly contains no secrets.
