@@ -182,8 +182,9 @@ class ResultContent(Struct, frozen=True):
 
 def arguments(value: Json, missing: str = "{}") -> str:
     """Return arguments as a string; the string in ``UNPARSED`` is restored."""
-    if isinstance(value, dict) and len(value) == 1 and isinstance(value.get(UNPARSED), str):
-        return str(value[UNPARSED])
+    if isinstance(value, dict):
+        unparsed = value[UNPARSED] if len(value) == 1 and UNPARSED in value else None
+        return unparsed if isinstance(unparsed, str) else compact(value)
     return missing if value is None else value if isinstance(value, str) else compact(value)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+import orjson
+
 from chatsquash.core import jsonio
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
@@ -20,7 +22,10 @@ _PLAIN_NAME = lazy_compile(r"[0-9A-Za-z_-]{1,100}")
 
 def compact(value: Json) -> str:
     """Return a value as compact JSON, with members in order and non-ASCII characters unescaped."""
-    return jsonio.dumps(value).decode("utf-8", "surrogatepass")
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:  # such as lone surrogates
+        return jsonio.dumps(value).decode("utf-8", "surrogatepass")
 
 
 def is_plain_name(value: Json) -> bool:

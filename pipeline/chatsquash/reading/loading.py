@@ -104,7 +104,7 @@ class Loader:
         """Continue from the request of this valid entry; return the findings about it."""
         self.before = loaded_request
         # Such a request neither refers to responses nor can its own response be referred to.
-        if not self.form.REFERS and exchange.reply.body is None:
+        if exchange.reply.body is None and exchange.first(self.form.REFERS) in (NOTHING, b"null"):
             self.last = None
             return ()
         is_missing = self.answers.is_history_missing(exchange, self.form)

@@ -135,9 +135,18 @@ def _read_body(raw: bytes, requested_model: bytes, form: Format) -> Response | N
     response = _answer(body, form)
     if response.message is None:
         return None
-    own = next((body[name] for name in usage.IDS if type(body.get(name)) is str), "")
+    own, name = "", body.get("model")
+    for member in usage.IDS:
+        if type(body.get(member)) is str:
+            own = body[member]
+            break
     return replace(
-        response, model=model([body]), id=own, raw=raw, requested_model=requested_model, tokens=usage.of_bodies([body])
+        response,
+        model=name if name and type(name) is str else model([body]),
+        id=own,
+        raw=raw,
+        requested_model=requested_model,
+        tokens=usage.of_bodies([body]),
     )
 
 

@@ -82,15 +82,15 @@ _WITH_USAGE = frozenset((*MEMBERS, *RESPONSE_HOLDERS))
 
 def of_bodies(bodies: Sequence[Json]) -> Tokens:
     """Return the tokens in a response body or the events of a stream; the last value of each count is used."""
-    usage: dict[str, Any] = {}
+    counted: list[dict[str, Any]] = []
     for body in bodies:
         if isinstance(body, dict) and not _WITH_USAGE.isdisjoint(body):
             for holder in holders(body):
-                _add_counts(usage, holder)
-                for name in _USAGE:
-                    if holder.get(name):
-                        _add_counts(usage, holder[name])
-    return _tokens(usage) if usage else _NO_TOKENS
+                inner = (holder, holder.get("usage"), holder.get("usageMetadata"))
+                counted += [each for each in inner if type(each) is dict and not _COUNTS.isdisjoint(each)]
+    if len(counted) < 2:
+        return _tokens(counted[0]) if counted else _NO_TOKENS
+    return _tokens({name: value for counts in counted for name, value in counts.items() if count(value) is not None})
 
 
 def of_usage(usage: Json) -> Tokens:
@@ -102,15 +102,7 @@ def holders(body: Json) -> list[dict[str, Any]]:
     """Return the objects that may have response members: the body itself, and the response inside an event."""
     if not isinstance(body, dict):
         return []
-    return [body, *[body[name] for name in RESPONSE_HOLDERS if name in body and isinstance(body[name], dict)]]
-
-
-def _add_counts(usage: dict[str, Any], counts: Json) -> None:
-    """Add the token counts in an object to those known so far, which they replace."""
-    if isinstance(counts, dict) and not _COUNTS.isdisjoint(counts):
-        for name in _COUNTS.intersection(counts):
-            if count(counts[name]) is not None:
-                usage[name] = counts[name]
+    return [body, *[inner for name in RESPONSE_HOLDERS if name in body and isinstance(inner := body[name], dict)]]
 
 
 def _tokens(usage: dict[str, Any]) -> Tokens:

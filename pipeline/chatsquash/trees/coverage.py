@@ -8,10 +8,11 @@ from typing import Literal
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.accounting import Coverage, ReplyOutcome
-from chatsquash.core.blocks import Block, Reasoning, Text
+from chatsquash.core.blocks import Block, Call, Reasoning, Text
 from chatsquash.core.model import Message
 from chatsquash.trees.growth_tracking import GrowthTracker
 
+_MEMBERS = frozenset(reasoning.MEMBERS)
 _REASONS = {chat.PRIVATE, *reasoning.MEMBERS}
 """Members that indicate reasoning outside the content."""
 Fate = Literal["carried", "lost", "withheld"] | None
@@ -97,4 +98,9 @@ def _may_reason(reply: Message) -> bool:
     content = reply.get("content")
     if type(content) is list or (type(content) is str and reasoning.CLOSE in content):
         return True
-    return not _REASONS.isdisjoint(reply)
+    if _REASONS.isdisjoint(reply):
+        return False
+    turn = chat.turn(reply)
+    if turn is None or not _MEMBERS.isdisjoint(reply):
+        return True
+    return any(type(block) is not Call and (type(block) is not Text or block.native) for block in turn.blocks)

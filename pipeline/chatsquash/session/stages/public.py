@@ -40,6 +40,7 @@ _UNSUPPORTED = (HostedCall, HostedResult, Approval, Other)
 """Blocks that cannot be represented in chat messages and that a reader of the record would miss."""
 _GROUNDING = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 """Fields of Gemini turns that cannot be represented in chat messages either."""
+_PRIVATE_TYPES = (Turn, Private)
 _REPRESENTABLE = frozenset((Text, Reasoning, Call))
 """Blocks that can be represented in chat messages."""
 
@@ -129,9 +130,11 @@ def remove_private(conversation: Conversation) -> StageResult:
 
 
 def _bare(members: Any) -> Any:
-    if not isinstance(members, dict) or not isinstance(members.get(PRIVATE), Turn | Private):
+    if not isinstance(members, dict) or not isinstance(members.get(PRIVATE), _PRIVATE_TYPES):
         return members
-    return {key: value for key, value in members.items() if key != PRIVATE}
+    public = members.copy()
+    del public[PRIVATE]
+    return public
 
 
 def _losses(message: Message, joins: MessageFilter | None) -> Iterator[str]:

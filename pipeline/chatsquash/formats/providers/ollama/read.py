@@ -136,11 +136,10 @@ def _result(turn: Object, state: State) -> LoadedTurn:
 
 def tools(value: Json) -> Tools:
     """Load function definitions, which have the same form as in OpenAI chat; all other tools are treated as hosted."""
-    functions = [
-        tool if "type" in tool else {"type": "function", **tool} for tool in as_list(value) if _is_function(tool)
-    ]
-    return Tools(functions, [tool for tool in as_list(value) if not _is_function(tool)])
-
-
-def _is_function(tool: Json) -> bool:
-    return isinstance(tool, dict) and isinstance(tool.get("function"), dict)
+    functions, hosted = list[Json](), list[Json]()
+    for tool in as_list(value):
+        if isinstance(tool, dict) and isinstance(tool.get("function"), dict):
+            functions.append(tool if "type" in tool else {"type": "function", **tool})
+        else:
+            hosted.append(tool)
+    return Tools(functions, hosted)
