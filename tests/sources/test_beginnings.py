@@ -58,3 +58,18 @@ def test_of_very_many_small_values_fewer_are_taken():
     file = io.BytesIO(b"[" + b"[]," * 10_000 + b"1]")
     found = jsonio.loads(beginning(file, 50_000))
     assert 100 < len(found) < 2_000
+
+
+def test_a_document_is_read_in_one_piece_hashed_once_and_not_kept(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"x" * (3 << 20))
+    hashed = bytearray()
+    with path.open("rb", buffering=0) as file:
+        kept = beginnings.Beginning(file, hashed.extend)
+        with kept:
+            beginnings.read_from_start(file, 1 << 16)
+            found = beginnings.read_from_start(file, 1 << 30)
+            assert kept.data is found
+            beginnings.discard(file)
+            assert not kept.data
+    assert bytes(hashed) == found == path.read_bytes()

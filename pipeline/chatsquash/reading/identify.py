@@ -181,12 +181,13 @@ def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> 
     key = _key(file, options, unit)
     if _last and key == _last[0]:
         return _last[1]
-    before, _last = _last, None
+    # Units of the same file have the same hash; the document itself is released before the next one is read.
+    digest = _last[1].digest if key and _last and _last[1] and _last[0][0] == key[0] else ""  # type: ignore[index]
+    _last = None
     document = read_document(file, options, unit)
     if key:
-        if document and before and before[1] and before[0][0] == key[0]:  # type: ignore[index]
-            # Units of the same file have the same hash.
-            document.digest = before[1].digest
+        if document and digest:
+            document.digest = digest
         _last = key, document
     return document
 
@@ -194,6 +195,8 @@ def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> 
 def read_document(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
     """Return the result of ``document_in`` without the cache."""
     content = document_content(file, options.from_format, options, unit)
+    if content:
+        beginnings.discard(file)
     return log_documents.load(content, file, options) if content else None
 
 

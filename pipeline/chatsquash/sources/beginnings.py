@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable
 from typing import BinaryIO
@@ -18,6 +19,7 @@ _TOKENS = lazy_compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 _CLOSING = {b"[": b"]", b"{": b"}"}
 _SPACE = b" \t\r\n"
 _NONE = object()
+_PIECE, _MANY = 1 << 20, 16
 _PARTIAL_CHARACTER = lazy_compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
 """An escape sequence or a UTF-8 character that may be truncated."""
 _LONGEST_ESCAPE = len(rb"\u00e")
@@ -42,16 +44,21 @@ def trim(data: bytes, memory: int, most: int) -> bytes:
 
 def read(file: BinaryIO, most: int) -> bytes:
     """Read ``most`` bytes of a file; return fewer only at the end."""
-    # A single read of an unbuffered file may return fewer bytes than requested.
+    # A single read of an unbuffered file may return fewer bytes than requested; one piece needs no copy.
     pieces = []
-    while most > 0 and (piece := file.read(min(most, 1 << 20))):
+    while most > 0 and (piece := file.read(min(most, max(_PIECE, _remaining(file))))):
         pieces.append(piece)
         most -= len(piece)
     return b"".join(pieces)
 
 
+def _remaining(file: BinaryIO) -> int:
+    """Return the number of bytes in a regular file after its position, or 0 for other files."""
+    return max(0, os.fstat(file.fileno()).st_size - file.tell()) if may_be_remembered(file) else 0
+
+
 class Beginning:
-    """The bytes read from a file while its format is detected, so that no byte is read or hashed twice."""
+    """The bytes read from a file while its format is detected; none is hashed twice, and hardly any is read twice."""
 
     def __init__(self, file: BinaryIO, hashed: Callable[[memoryview], object] | None) -> None:
         self.file, self.data = file, b""
@@ -94,6 +101,12 @@ class Beginning:
             self.size = stop
 
 
+def discard(file: BinaryIO) -> None:
+    """Discard the bytes kept of a file whose format is known; they may be as many as its content."""
+    if _open and _open.file is file:
+        _open.data = b""
+
+
 _open: Beginning | None = None
 """The beginning of the file whose format is being detected."""
 
@@ -113,6 +126,10 @@ def read_from_start(file: BinaryIO, most: int, read: Callable[[BinaryIO, int], b
     known = _open if _open and _open.file is file else None
     data = known.data[:most] if known else b""
     file.seek(len(data))
+    if data and most > len(data) and _remaining(file) > _MANY * len(data):
+        # Reading these few bytes again needs less memory than joining them with many.
+        data = b""
+        file.seek(0)
     if len(data) < most:
         more = read(file, most - len(data))
         data = data + more if data else more
