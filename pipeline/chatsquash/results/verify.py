@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 from collections import Counter
@@ -11,34 +12,27 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
+import msgspec
 from xxhash import xxh3_128
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.log import Log
 from chatsquash.core.model import OURS, Json
-from chatsquash.core.options import Options
 from chatsquash.core.text import pluralize, printable, shorten
-from chatsquash.dataset.reports.findings import FINDINGS
-from chatsquash.dataset.reports.rejected import REJECTED
-from chatsquash.dataset.reports.replies import REPLIES
+from chatsquash.dataset.report_names import FINDINGS, REJECTED, REPLIES
 from chatsquash.dataset.session_table import SESSIONS
-from chatsquash.dataset.store import StagedFile
-from chatsquash.reading.identify import is_readable
-from chatsquash.reading.sessions import SPAN
-from chatsquash.redaction.privacy import path_digest
-from chatsquash.redaction.pseudonyms import fingerprint
 from chatsquash.results.output import OutputSource, manifest, open_output
-from chatsquash.session.parts import parts
-from chatsquash.sources.find import discover
-from chatsquash.sources.lines import lines
-from chatsquash.sources.open import open_file, raw
 from chatsquash.storage.commit import PLAN, RUN
 from chatsquash.storage.folder import validate_name
 
-_PIECE = 1 << 20
+if TYPE_CHECKING:
+    from chatsquash.core.log import Log
+    from chatsquash.core.options import Options
+
+_PIECE = 1 << 18
+_SAMPLE, _MANY = 1 << 12, 32
+"""Lines are short if so many bytes have more line feeds than this."""
 _OPAQUE_SUFFIXES = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
 """Suffixes of files whose lines cannot be counted by line feeds."""
 _DUPLICATE = "duplicate-record"
@@ -85,7 +79,7 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
             paths = known.paths(run["options"]["anonymize_key_fingerprint"]) if known else {}
             done.logs, problems = compare(run, out / RUN, paths)
             done.problems += problems
-    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+    except (KeyError, TypeError, AttributeError, ValueError, msgspec.MsgspecError) as problem:
         raise UsageError(
             f"{out / RUN}: not a run.json of chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
         ) from None
@@ -96,19 +90,33 @@ def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
     """Yield the differences of a file from its entry; raise ``ValueError`` for a name outside the folder."""
     name = validate_name(entry["path"])
     path = out / name
-    hashed = StagedFile(name)
+    digest, size, lines = hashlib.sha256(), 0, 0
+    has_lines = not name.endswith(_OPAQUE_SUFFIXES)
     try:
-        with out.folder.open_file(name) as file:
-            while piece := file.read(_PIECE):
-                hashed.add(piece)
+        with out.folder.open_file(name) as file, memoryview(_BUFFER) as view:
+            while count := file.readinto(view):  # type: ignore[attr-defined]
+                digest.update(view[:count])
+                size += count
+                lines += _count_lines(count) if has_lines else 0
     except OSError as problem:
         yield f"{path}: cannot be read ({problem.strerror})"
         return
-    size, lines, digest = hashed.size, hashed.lines, hashed.digest.hexdigest()
-    if (size, digest) != (entry["size"], entry["sha256"]):
-        yield f"{path}: {size:,} bytes with the hash {digest}, expected {entry['size']:,} bytes with {entry['sha256']}"
-    elif not name.endswith(_OPAQUE_SUFFIXES) and lines != entry["lines"]:
+    if (size, digest.hexdigest()) != (entry["size"], entry["sha256"]):
+        actual = f"{size:,} bytes with the hash {digest.hexdigest()}"
+        yield f"{path}: {actual}, expected {entry['size']:,} bytes with {entry['sha256']}"
+    elif has_lines and lines != entry["lines"]:
         yield f"{path}: {pluralize(lines, 'line')}, expected {entry['lines']:,}"
+
+
+def _count_lines(size: int) -> int:
+    """Return the number of line feeds in the first bytes of the buffer."""
+    if _BUFFER.count(b"\n", 0, min(size, _SAMPLE)) > _MANY:
+        return _BUFFER.count(b"\n", 0, size)
+    # Looking for the next one is much faster than counting if lines are long.
+    count, at = 0, _BUFFER.find(b"\n", 0, size)
+    while at >= 0:
+        count, at = count + 1, _BUFFER.find(b"\n", at + 1, size)
+    return count
 
 
 def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
@@ -157,13 +165,18 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
     """Yield sums over the session table that are inconsistent with the counts or the record files."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
+    written = 0
     with suppress(OSError), out.folder.open_file(SESSIONS) as file:  # an unreadable file is reported above
-        for session in map(orjson.loads, file):
-            kinds[_kind(session)] += 1
-            if (name := session["file"]) is not None:
-                rows[name] += 1
-                if session["row"] != rows[name]:
-                    yield f"{out / SESSIONS}: row {session['row']:,} of {name} instead of row {rows[name]:,}"
+        for session in map(msgspec.json.Decoder(_TableLine).decode, file):
+            if (name := session.file) is None:
+                kinds[_kind(session)] += 1
+                continue
+            written += 1
+            rows[name] = expected_row = rows.get(name, 0) + 1
+            if session.row != expected_row:
+                yield f"{out / SESSIONS}: row {session.row:,} of {name} instead of row {expected_row:,}"
+    if written:
+        kinds["written"] = written
     expected = {
         "written": records_written,
         f"skipped: {_DUPLICATE}": counts["duplicates"],
@@ -181,23 +194,35 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
             yield f"{out / RUN}: counts {total} in {name}, but {SESSIONS} has {rows[name]:,}"
 
 
-def _kind(session: dict[str, Json]) -> str:
-    """Return the outcome of a session, in words."""
-    if session["file"] is not None:
-        return "written"
-    return f"filtered: {session['filtered']}" if session["filtered"] else f"skipped: {session['left_out']}"
+class _TableLine(msgspec.Struct, gc=False):
+    """The members of a line of the session table that are counted."""
+
+    file: str | None
+    row: int | None = None
+    left_out: str | None = None
+    filtered: str | None = None
+
+
+def _kind(session: _TableLine) -> str:
+    """Return the outcome of a session without a record, in words."""
+    return f"filtered: {session.filtered}" if session.filtered else f"skipped: {session.left_out}"
 
 
 def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
+class _FindingLine(msgspec.Struct, gc=False):
+    severity: str
+    filtered: Any = None
+
+
 def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[tuple[str, ...], int, int]]:
     """Yield for each severity a noun, the number of findings in the report, and the number in ``run.json``."""
     in_report: Counter[tuple[str, str]] = Counter()
     with suppress(OSError), out.folder.open_file(FINDINGS) as file:  # an unreadable file is reported above
-        for line in map(orjson.loads, file):
-            in_report["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
+        for line in map(msgspec.json.Decoder(_FindingLine).decode, file):
+            in_report["filtered_findings" if line.filtered else "findings", line.severity] += 1
     expected = {
         (what, severity): _total(codes)
         for what in ("findings", "filtered_findings")
@@ -227,6 +252,12 @@ class KnownLogs(NamedTuple):
         """Return the paths of the logs by digest; raise ``UsageError`` if the run had another key."""
         if fingerprint_of_run is None:
             return {}
+        from chatsquash.core.options import Options  # these are only needed for logs with replaced paths
+        from chatsquash.reading.identify import is_readable
+        from chatsquash.redaction.privacy import path_digest
+        from chatsquash.redaction.pseudonyms import fingerprint
+        from chatsquash.sources.find import discover
+
         if fingerprint(self.key) != fingerprint_of_run:
             raise UsageError(
                 f"the key does not match the run's key, {fingerprint_of_run}; pass that key with --anonymize-key-file"
@@ -250,6 +281,8 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compariso
         place: Its path, for messages.
         paths: The paths of logs that are replaced in ``run.json``, by digest.
     """
+    from chatsquash.core.options import Options  # only needed for logs
+
     count, problems = 0, list[str]()
     remaining, hidden = len(run["inputs"]), 0
     bounds = Options(**{name: run["options"][name] for name in _BOUNDS})
@@ -275,27 +308,51 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compariso
 
 def log_differences(path: str, expected: list[str], options: Options, limit: int | None = None) -> Iterator[str]:
     """Yield the difference of a log from its hashes: that of the file, or those of its (first ``limit``) sessions."""
-    log = Log(filesystem_path(path), path, Path(path).name, 0)
+    from chatsquash.sources.open import raw  # only needed for logs
+
+    place = filesystem_path(path)
     digests = list(filter(None, expected))  # empty if it was unreadable at conversion, too
     try:
-        with raw(log.path) as file:
-            of_file = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
-            if set(digests) != of_file and sorted(digests) != sorted(islice(_parts(log, options), limit)):
+        with raw(place) as file:
+            of_file = {_digest(file)} if digests else set()
+        if set(digests) != of_file:
+            from chatsquash.core.log import Log
+
+            log = Log(place, path, Path(path).name, 0)
+            if sorted(digests) != sorted(islice(_parts(log, options), limit)):
                 yield f"{path}: file has changed since it was converted"
     except OSError as problem:
         if digests:
             yield f"{path}: cannot be read ({problem.strerror})"
 
 
+def _digest(file: io.FileIO) -> str:
+    """Return the hash of a file."""
+    digest = xxh3_128()
+    with memoryview(_BUFFER) as view:
+        while count := file.readinto(view):
+            digest.update(view[:count])
+    return digest.hexdigest()
+
+
+_BUFFER = bytearray(_PIECE)
+"""Reused, since allocating memory takes longer than hashing a small log."""
+
+
 def filesystem_path(path: str) -> str:
     """Return a path as the file system has it; bytes that are not UTF-8 are escaped in ``run.json``."""
-    if os.path.lexists(path):
+    if "\\udc" not in path or os.path.lexists(path):
         return path
     return _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), path)
 
 
 def _parts(log: Log, options: Options) -> Iterator[str]:
     """Yield the hashes of the sessions in a file."""
+    from chatsquash.reading.sessions import SPAN  # only needed for files with several sessions
+    from chatsquash.session.parts import parts
+    from chatsquash.sources.lines import lines
+    from chatsquash.sources.open import open_file
+
     with open_file(log.path, options) as file:
         digests = [(xxh3_128(), part.spans or ()) for part in parts(log, options)]
         owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}

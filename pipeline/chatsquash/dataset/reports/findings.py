@@ -8,9 +8,10 @@ from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
 from chatsquash.dataset.findings_text import as_json, as_text
+from chatsquash.dataset.report_names import FINDINGS
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
-TEXT, FINDINGS = "reports/integrity-report.txt", "reports/findings.jsonl"
+TEXT = "reports/integrity-report.txt"
 FILES = TEXT, FINDINGS
 WHOLE, PLACES = False, True
 

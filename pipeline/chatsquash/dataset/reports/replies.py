@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, printable_json
+from chatsquash.dataset.report_names import REPLIES
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
-REPLIES = "reports/replies.jsonl"
 FILES = (REPLIES,)
 WHOLE, PLACES = False, True
 

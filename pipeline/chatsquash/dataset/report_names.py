@@ -1,0 +1,5 @@
+"""The names of report files, for commands that read them without the modules that write them."""
+
+FINDINGS = "reports/findings.jsonl"
+REJECTED = "reports/rejected.jsonl"
+REPLIES = "reports/replies.jsonl"
