@@ -20,6 +20,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import AddedRun, Edits, KeptRun, Message
 from chatsquash.formats import PLAIN
 from chatsquash.formats.base import Format
+from chatsquash.reading import evidence
 from chatsquash.reading.exchange import Exchange, LineError, parse, split
 from chatsquash.reading.members import elements
 from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RawTools, RepeatedMembers, shorten
@@ -36,6 +37,10 @@ _PATIENCE = 3
 _HEAD = 16
 """The number of bytes whose equality suggests that an array begins at the same position as before."""
 _WHILE = 24
+
+
+class UncertainError(Exception):
+    """One of the first lines of a log is not certainly plain chat."""
 
 
 class Effort(Struct):
@@ -90,8 +95,8 @@ class History(Struct):
     """The number of consecutive unrelated lines."""
     uncompared: int = 0
     """The number of lines for which comparing is still paused."""
-    exchanges: dict[int, Exchange] = field(default_factory=dict)
-    """The exchanges of coming lines that were split to identify the log, by line number."""
+    is_first: bool = False
+    """Whether the next lines are the first ones of a log, which must be certainly plain chat."""
 
     @property
     def key(self) -> bytes:
@@ -100,9 +105,8 @@ class History(Struct):
 
     def read(self, line: Line) -> tuple[Exchange, Request]:
         """Return a line as an edit of the previous one; raise ``LineError`` or a parse error for an invalid line."""
-        known = self.exchanges.pop(line.number, None) if self.exchanges else None
-        result = None if self.uncompared or not self.array.count else self._read_compared(line, known)
-        return result or self._read_uncompared(line) or self._read_alone(line, known)
+        result = None if self.uncompared or not self.array.count else self._read_compared(line)
+        return result or self._read_uncompared(line) or self._read_alone(line)
 
     def remember(self, request: Request) -> None:
         """Compare the next line with the request of this valid entry."""
@@ -116,8 +120,8 @@ class History(Struct):
 
     # The readers of a line, in the order in which they are tried.
 
-    def _read_compared(self, line: Line, known: Exchange | None) -> tuple[Exchange, Request] | None:
-        """Read a line, already split if ``known``, based on the runs that it shares with the previous line."""
+    def _read_compared(self, line: Line) -> tuple[Exchange, Request] | None:
+        """Read a line based on the runs that it shares with the previous line."""
         place = line.start + self.place
         is_extension = line.buffer.startswith(self.array.data, place, line.stop)
         if not is_extension:
@@ -125,7 +129,7 @@ class History(Struct):
             is_extension = place >= 0 and line.buffer.startswith(self.array.data, place, line.stop)
         if is_extension:
             self.misses = 0
-            request = self._read_extension(line, place, known)
+            request = self._read_extension(line, place)
         else:
             runs = self.array.runs(line, place) if place >= 0 else []
             if not runs:
@@ -140,18 +144,14 @@ class History(Struct):
             self.effort.wrong_guesses += 1
         return request
 
-    def _read_extension(self, line: Line, place: int, known: Exchange | None) -> tuple[Exchange, Request] | None:
+    def _read_extension(self, line: Line, place: int) -> tuple[Exchange, Request] | None:
         """Read a line that adds messages to all those of the previous line, the most frequent case."""
         before, end = self.array.count, len(self.array.data)
         after = place + end
-        exchange = known or self._shorten(line, [(place + 1, after, _FIRST_MARKER)], after, place)
-        if exchange is None:
+        exchange = self._shorten(line, [(place + 1, after, _FIRST_MARKER)], after, place)
+        if exchange is None or not exchange.turns.startswith(_CONTINUED):
             return None
         turns = exchange.turns
-        if known and turns.startswith(self.array.data):
-            turns = _CONTINUED + turns[end:]
-        if not turns.startswith(_CONTINUED):
-            return None
         _, *new = self._parse(turns)
         self._check_messages(new, before)
         self.effort.extensions += 1
@@ -174,7 +174,7 @@ class History(Struct):
 
     def _read_uncompared(self, line: Line) -> tuple[Exchange, Request] | None:
         """Read a line in one pass while comparing is paused."""
-        if not self.uncompared:
+        if not self.uncompared or self.is_first:
             return None
         data = line.buffer[line.start : line.stop]
         parsed = parse(data, self.form, self.answers)
@@ -186,9 +186,9 @@ class History(Struct):
         self._check_messages(messages, 0)
         return exchange, Request(messages, _all(messages), 0, Array())
 
-    def _read_alone(self, line: Line, known: Exchange | None) -> tuple[Exchange, Request]:
-        """Read a line, already split if ``known``, by itself."""
-        exchange = known or self._split(line.buffer[line.start : line.stop])
+    def _read_alone(self, line: Line) -> tuple[Exchange, Request]:
+        """Read a line by itself."""
+        exchange = self._split(line.buffer[line.start : line.stop])
         self.effort.unrelated += 1
         raw = exchange.turns
         messages = self._parse(raw)
@@ -265,7 +265,11 @@ class History(Struct):
 
     def _split(self, data: bytes | bytearray) -> Exchange:
         self.effort.skipped += len(data)
-        return split(data, self.form, self.answers)
+        if not self.is_first:
+            return split(data, self.form, self.answers)
+        if (exchange := evidence.chat_exchange(data)) is None:
+            raise UncertainError
+        return exchange
 
     def _parse(self, raw: bytes) -> Any:
         """Parse raw turns or tools."""

@@ -31,7 +31,7 @@ from chatsquash.formats.definition_cache import share
 from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
-from chatsquash.reading.deltas import Effort, History, Request
+from chatsquash.reading.deltas import Effort, History, Request, UncertainError
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, OUTPUT_FORMATS, Exchange, LineError, is_blank
@@ -69,30 +69,45 @@ class EntryReader:
         bounds: The limits of lines.
         effort: Counts the work, for tests.
         answers: Responses in other logs that requests may refer to.
-        exchanges: The exchanges of lines that were already split, by line number.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the context of a file
+    def __init__(
         self,
         shape: Shape,
         known: dict[str, KnownTools],
         bounds: Bounds = BOUNDS,
         effort: Effort | None = None,
         answers: Answers | None = None,
-        exchanges: dict[int, Exchange] | None = None,
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
         self.answers = answers
         self._stream = self._home = self._new(shape)
-        if exchanges:
-            self._stream.history.exchanges = exchanges
         self._before: list[Message] = []
 
-    def entries(self, lines: Iterable[Line]) -> Generator[Entry | SkippedLine, None, str | None]:
-        """Yield the entries of the next lines, and the lines without entries, in file order.
+    def first_entries(self, head: list[Line]) -> list[Entry] | None:
+        """Return the entries of a log's first lines if all of these are certainly plain chat.
+
+        Otherwise, return ``None``; this reader must then not be used anymore.
+        """
+        if max(line.length for line in head) > self._bounds.safe_size:
+            return None
+        history = self._stream.history
+        history.is_first = True
+        try:
+            entries = [self._normalize(self._stream.read(line, self._other_shape)) for line in head]
+        except (LineError, UncertainError, _OtherShapeError):
+            return None
+        history.is_first = False
+        return entries
+
+    def entries(
+        self, lines: Iterable[Line], first: Iterable[Entry] = ()
+    ) -> Generator[Entry | SkippedLine, None, str | None]:
+        """Yield the ``first`` entries, those of the next lines, and the lines without entries, in file order.
 
         Returns the reason for not reading the rest of the log, or ``None``.
         """
+        yield from first
         bounds = self._bounds
         rejected = 0
         for line in lines:

@@ -82,19 +82,22 @@ class _RawChoice(Struct, gc=False):
     message: dict[str, Raw]
 
 
-_answer: msgspec.json.Decoder[Any] = jsonio.decoder(
-    msgspec.defstruct(
-        "Answer",
-        [
-            ("choices", list[_RawChoice]),
-            ("object", Literal["chat.completion"], "chat.completion"),
-            *((name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object")),
-        ],
-        forbid_unknown_fields=True,
-        gc=False,
-    )
-)
-"""Decodes chat responses and rejects members unknown in chat responses."""
+def _answer_decoder(choice: type[Struct], base: type[Struct] = Struct) -> msgspec.json.Decoder[Any]:
+    """Return a decoder of chat responses that rejects members unknown in chat responses."""
+    names = [name for name in RESPONSE if name not in ("choices", "object", *base.__struct_fields__)]
+    fields = [
+        ("choices", list[choice]),  # type: ignore[valid-type]  # a parameter
+        ("object", Literal["chat.completion"], "chat.completion"),
+        *((name, Raw, Raw()) for name in names),
+    ]
+    answer = msgspec.defstruct("Answer", fields, bases=(base,), forbid_unknown_fields=True, gc=False, kw_only=True)
+    return jsonio.decoder(answer)
+
+
+_answer = _answer_decoder(replies.Choice, replies.Chat)
+"""Decodes the most frequent kind of these responses."""
+_raw_answer = _answer_decoder(_RawChoice)
+"""Decodes all of these responses."""
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
@@ -103,14 +106,27 @@ def chat_exchange(line: bytes | bytearray) -> Exchange | None:
     """Return the exchange in a line that is certainly chat, so that other formats need not be considered."""
     try:
         members = raw_members(line)
-        if has_foreign_members(members) or not _answer.decode(members.response).choices:
-            return None
         request = members.request
-        if not request.keys().isdisjoint(foreign.SYSTEM) or b'"input_schema"' in bytes(request.get("tools", NOTHING)):
+        if has_foreign_members(members) or not request.keys().isdisjoint(foreign.SYSTEM):
             return None
-        return exchange_of(members, get_format(PLAIN))
+        answer = _decode_answer(members.response)
+        if not answer.choices or b'"input_schema"' in bytes(request.get("tools", NOTHING)):
+            return None
+        reply = None
+        if isinstance(answer, replies.Chat) and not members.status:
+            model = bytes(request.get(replies.REQUESTED_MODEL, NOTHING))
+            reply = replies.of_chat(answer, bytes(members.response), model)
+        return exchange_of(members, get_format(PLAIN), reply=reply)
     except (*PARSE_ERRORS, LineError):
         return None
+
+
+def _decode_answer(raw: Raw) -> Any:
+    """Return a response that only chat has; raise ``PARSE_ERRORS`` for any other response."""
+    try:
+        return _answer.decode(raw)
+    except PARSE_ERRORS:
+        return _raw_answer.decode(raw)
 
 
 def shape_of(line: bytes) -> Shape | None:

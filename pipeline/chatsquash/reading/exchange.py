@@ -158,10 +158,15 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
     return exchange_of(members, form, answers)
 
 
-def exchange_of(members: Any, form: Format, answers: Format | None = None) -> Exchange:
-    """Return the exchange in the raw members of a line; raise the same errors as ``split``."""
+def exchange_of(
+    members: Any, form: Format, answers: Format | None = None, reply: Response | None = None
+) -> Exchange:
+    """Return the exchange in the raw members of a line; raise the same errors as ``split``.
+
+    ``reply`` is the reply if it was already parsed.
+    """
     turns = bytes(members.request.get(form.TURNS, NOTHING))
-    exchange = _exchange(members, members.request, turns, answers or form)
+    exchange = _exchange(members, members.request, turns, reply or _reply(members, members.request, answers or form))
     first = turns[:1]
     if first == b"[":
         return exchange
@@ -184,14 +189,17 @@ def parse(
     turns = request.pop(form.TURNS)
     tools = [request.pop(name) for name in form.TOOLS]
     first = next((list(map(bytes, each)) for each in tools if each is not None), None)
-    return turns, _exchange(members, request, NOTHING, answers or form, first)
+    return turns, _exchange(members, request, NOTHING, _reply(members, request, answers or form), first)
+
+
+def _reply(line: Any, request: Mapping[str, Raw | bytes], answers: Format) -> Response:
+    model = bytes(request.get(replies.REQUESTED_MODEL, NOTHING))
+    return replies.reply(bytes(line.response), answers, bytes(line.status), model)
 
 
 def _exchange(
-    line: Any, request: Mapping[str, Raw | bytes], turns: bytes, answers: Format, tools: list[bytes] | None = None
+    line: Any, request: Mapping[str, Raw | bytes], turns: bytes, reply: Response, tools: list[bytes] | None = None
 ) -> Exchange:
-    model = bytes(request.get(replies.REQUESTED_MODEL, NOTHING))
-    reply = replies.reply(bytes(line.response), answers, bytes(line.status), model)
     return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply, tools, line)
 
 

@@ -20,7 +20,6 @@ from chatsquash.formats import PLAIN
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes, evidence
 from chatsquash.reading.evidence import Shape
-from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.members import BYTE_ORDER_MARK
 from chatsquash.sources import beginnings
 from chatsquash.sources.compression import uncompressed
@@ -79,15 +78,9 @@ PLAIN_CHAT = Identity(LogHead(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].
 """A log whose first lines are plain chat with responses, the most frequent case."""
 
 
-def chat_exchanges(head: list[Line]) -> dict[int, Exchange]:
-    """Return the exchanges of a log's first lines by line number; empty unless all are certainly plain chat."""
-    exchanges: dict[int, Exchange] = {}
-    for line in head:
-        exchange = evidence.chat_exchange(line.buffer[line.start : line.stop])
-        if exchange is None:
-            return {}
-        exchanges[line.number] = exchange
-    return exchanges
+def are_chat(head: list[Line]) -> bool:
+    """Return whether a log's first lines are all certainly plain chat."""
+    return all(evidence.chat_exchange(line.buffer[line.start : line.stop]) is not None for line in head)
 
 
 def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:

@@ -32,11 +32,10 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
-from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.identify import (
     PLAIN_CHAT,
     Identity,
-    chat_exchanges,
+    are_chat,
     document_in,
     forget,
     has_units,
@@ -140,11 +139,15 @@ class Reader:
         first = next(stream, None)
         if first is None:
             return Reading(None, to_the_end(_no_entries()))
-        head, exchanges = [first], dict[int, Exchange]()
+        head = [first]
+        is_chat = False
         if self._from is None and not (self._by_id and log.spans is None):
             head += _lines_at_hand(first, stream)
-            exchanges = chat_exchanges(head)
-        if exchanges:
+            reader = self._entry_reader(Shape())
+            if entries := reader.first_entries(head):
+                return self._reading(PLAIN_CHAT, to_the_end(reader.entries(stream, entries)), log)
+            is_chat = are_chat(head)
+        if is_chat:
             identity = PLAIN_CHAT
         else:
             identity = identify(file, self._options) if log.spans is None else identify_once(file, self._options)
@@ -152,11 +155,9 @@ class Reader:
             return _MIXED_SESSIONS
         document = identity.document
         if document is None:
-            items = self._entry_reader(identity.shape, exchanges).entries(chain(head, stream))
+            items = self._entry_reader(identity.shape).entries(chain(head, stream))
             if identity.seen.format is not None or not identity.seen.why:
-                entries = to_the_end(items)
-                is_watched = self._splits_mixed and not log.is_part
-                return Reading(identity.seen, until_mixed(entries) if is_watched else entries)
+                return self._reading(identity, to_the_end(items), log)
             seen = unrecognised.describe(identity.seen, log.path)
             return Reading(seen, to_the_end(unrecognised.items(items, stream, is_part=not seen.why)))
         if has_read(file, document.size):
@@ -167,21 +168,26 @@ class Reader:
             return Reading(identity.seen, to_the_end(self._single_entry(document, identity.shape)))
         return Reading(identity.seen, to_the_end(_document_entries(document, log)), document)
 
+    def _reading(self, identity: Identity, items: Iterator[Entry | SkippedLine], log: Log) -> Reading:
+        """Return the items of a log of exchanges, which may turn out to have several sessions."""
+        is_watched = self._splits_mixed and not log.is_part
+        return Reading(identity.seen, until_mixed(items) if is_watched else items)
+
     def _is_mixed(self, identity: Identity, log: Log) -> bool:
         """Return whether a file must be split into its sessions first."""
         if identity.document:
             return self._split and identity.has_several
         return log.spans is None and (self._by_id or (self._split and identity.may_mix))
 
-    def _entry_reader(self, shape: Shape, exchanges: dict[int, Exchange] | None = None) -> EntryReader:
-        """Return a reader of lines, of which those in ``exchanges`` were already split."""
+    def _entry_reader(self, shape: Shape) -> EntryReader:
+        """Return a reader of the lines of a file."""
         # The limit applies to each of the files that were joined.
         limit = (self._bounds.rejected + 1) * self._files - 1
         answers = self._last.answers if self._last else None
         if answers:
             answers.keep_last(_ANSWERS)
         bounds = self._bounds if limit == self._bounds.rejected else self._bounds._replace(rejected=limit)
-        entries = EntryReader(shape, self._known, bounds, answers=answers, exchanges=exchanges)
+        entries = EntryReader(shape, self._known, bounds, answers=answers)
         if self._refers_back:
             self._last = entries
         return entries

@@ -39,7 +39,7 @@ class Choice(Struct, gc=False):
     finish_reason: str | None = None
 
 
-class _Chat(Struct, gc=False):
+class Chat(Struct, gc=False):
     """The most frequent kind of chat response."""
 
     choices: list[Choice]
@@ -49,7 +49,7 @@ class _Chat(Struct, gc=False):
     usage: Any = None
 
 
-_chat = jsonio.decoder(_Chat)
+_chat = jsonio.decoder(Chat)
 
 
 def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> Response:
@@ -86,6 +86,11 @@ def _read_chat(raw: bytes, requested_model: bytes) -> Response | None:
         response = _chat.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+    return of_chat(response, raw, requested_model)
+
+
+def of_chat(response: Chat, raw: bytes, requested_model: bytes) -> Response | None:
+    """Return the reply in a chat response, or ``None`` if it is not of the most frequent kind after all."""
     choices = response.choices
     if not choices or type(choices[0].message.get("role")) is not str or is_foreign(choices[0].message):
         return None
