@@ -67,10 +67,11 @@ class Bounds(NamedTuple):
         if not _are_within(tools, self.nesting):
             raise self.too_deep()
 
-    def check_new_tools(self, tools: dict[bytes, Tool]) -> None:
-        """Raise ``LineError`` for new tools that are nested too deeply; ``tools`` is keyed by raw JSON."""
+    def check_new_tools(self, tools: list[Tool], length: int) -> None:
+        """Raise ``LineError`` for new tools that are nested too deeply; ``length`` is the size of their raw JSON."""
         # Each level takes at least two bytes, so short definitions cannot be too deep.
-        self.check_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
+        if length > 2 * self.nesting:
+            self.check_tools(tools)
 
     def check(self, request: Request, reply: Response) -> None:
         """Raise ``LineError`` for a line with too many messages or too deep nesting."""
@@ -79,9 +80,10 @@ class Bounds(NamedTuple):
             raise LineError("bad-entry", f"{observed}, more than the {self.messages:,} that are read (--max-messages)")
         message = reply.message
         new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
-        for run in request.edits:
-            if type(run) is AddedRun:
-                new += run.messages
+        if request.length > 2 * self.nesting:
+            for run in request.edits:
+                if type(run) is AddedRun:
+                    new += run.messages
         if new and not _are_within(new, self.nesting):
             raise self.too_deep()
 

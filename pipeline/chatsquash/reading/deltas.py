@@ -69,6 +69,8 @@ class Request(Struct, frozen=True, gc=False):
     edits: Edits
     place: int
     """The position of the array in its line."""
+    length: int
+    """An upper bound of the size of the raw new messages in bytes."""
     array: Array | None
     """The array of messages; ``None`` for the previous array with ``changes`` applied in order."""
     changes: list[Change] = []
@@ -159,7 +161,7 @@ class History(Struct):
         edits: Edits = (KeptRun(0, before), AddedRun(tuple(new))) if new else (KeptRun(0, before),)
         changes: list[Change] = [(end, end, growth)]
         messages = [*self.messages, *new]
-        return exchange, Request(messages, edits, place - line.start, None, changes)
+        return exchange, Request(messages, edits, place - line.start, len(growth), None, changes)
 
     def _read_patched(self, line: Line, place: int, runs: list[SharedRun]) -> tuple[Exchange, Request] | None:
         """Read a line that shares runs of messages with the previous line."""
@@ -184,7 +186,7 @@ class History(Struct):
         self.effort.whole += 1
         messages, exchange = parsed
         self._check_messages(messages, 0)
-        return exchange, Request(messages, _all(messages), 0, Array())
+        return exchange, Request(messages, _all(messages), 0, line.length, Array())
 
     def _read_alone(self, line: Line) -> tuple[Exchange, Request]:
         """Read a line by itself."""
@@ -195,7 +197,7 @@ class History(Struct):
         self._check_messages(messages, 0)
         array = Array(bytearray(raw[:-1].rstrip()), len(messages))
         place = find(line.buffer, self.key, array.data, line.start, line.stop)
-        return exchange, Request(messages, _all(messages), max(0, place - line.start), array)
+        return exchange, Request(messages, _all(messages), max(0, place - line.start), len(raw), array)
 
     # Finding repetitions
 
@@ -217,7 +219,7 @@ class History(Struct):
             return None
         try:
             exchange = self._split(short)
-        except LineError:
+        except (LineError, UncertainError):
             return None
         return self.known.verify(exchange, repeats) if repeats else exchange
 
@@ -241,7 +243,7 @@ class History(Struct):
         patch.close(tail[:-1].rstrip())
         self.effort.patches += 1
         edits, place = tuple(patch.edits), place - line.start
-        return Request(patch.messages, edits, place, None, patch.changes, patch.bounds)
+        return Request(patch.messages, edits, place, len(raw), None, patch.changes, patch.bounds)
 
     def _check_messages(self, messages: list[Any], first: int) -> None:
         """Raise ``LineError`` for chat messages without a role."""

@@ -31,7 +31,7 @@ from chatsquash.formats.definition_cache import share
 from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
-from chatsquash.reading.deltas import Effort, History, Request, UncertainError
+from chatsquash.reading.deltas import Effort, History, Request
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, OUTPUT_FORMATS, Exchange, LineError, is_blank
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 else:
     bodies = LazyModule("chatsquash.formats.bodies")
 
+_LIMITS = frozenset((*LIMITS, *OUTPUT_FORMATS))
 _HIDDEN = "the history that a summary replaced"
 """The part of a request that a record cannot show in the form that the model saw."""
 _SHORT = 8
@@ -85,19 +86,23 @@ class EntryReader:
         self._before: list[Message] = []
 
     def first_entries(self, head: list[Line]) -> list[Entry] | None:
-        """Return the entries of a log's first lines if all of these are certainly plain chat.
+        """Return the entries of a log's first lines if all of these are usual entries that are certainly plain chat.
 
         Otherwise, return ``None``; this reader must then not be used anymore.
+
+        Raises:
+            UncertainError: A line is not certainly plain chat.
         """
-        if max(line.length for line in head) > self._bounds.safe_size:
-            return None
-        history = self._stream.history
-        history.is_first = True
-        try:
-            entries = [self._normalize(self._stream.read(line, self._other_shape)) for line in head]
-        except (LineError, UncertainError, _OtherShapeError):
-            return None
-        history.is_first = False
+        entries: list[Entry] = []
+        self._stream.history.is_first = True
+        for line in head:
+            if line.length > self._bounds.safe_size:
+                return None
+            try:
+                entries.append(self._normalize(self._stream.read(line, self._other_shape)))
+            except (LineError, _OtherShapeError):
+                return None
+        self._stream.history.is_first = False
         return entries
 
     def entries(
@@ -160,12 +165,12 @@ class EntryReader:
         return None
 
     def _new(self, shape: Shape) -> _ShapeReader:
+        form = get_format(shape.request)
         if (tools := self._known.get(shape.request)) is None:
             # Tools of other formats are checked after conversion.
             check = self._bounds.check_new_tools if shape.request == PLAIN else None
-            convert = Last(partial(_convert_tools, get_format(shape.request)))
-            tools = self._known[shape.request] = KnownTools(check, convert)
-        form, answers = get_format(shape.request), get_format(shape.response)
+            tools = self._known[shape.request] = KnownTools(check, Last(partial(_convert_tools, form)))
+        answers = form if shape.response == shape.request else get_format(shape.response)
         loader = None if shape.request == PLAIN and not shape.is_mixed else self._loader(form, shape)
         history = History(form, answers, RepeatedMembers(form, tools, answers.ECHOES), self._effort)
         return _ShapeReader(shape, history, self._bounds, loader)
@@ -257,7 +262,8 @@ class _ShapeReader(Struct):
         original, loader, line = line, self.loader, self._unwrap(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
-            self._reject_other_endpoint(exchange, original)
+            if exchange.reply.message is None:
+                self._reject_other_endpoint(exchange, original)
             self.bounds.check(request, exchange.reply)
             if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
                 _raise_other(original, other)
@@ -269,7 +275,7 @@ class _ShapeReader(Struct):
             raise _bad_line(problem) from None
         self.history.remember(request)
         messages, edits, tools = request.messages, request.edits, request_tools.tools
-        reply, findings = exchange.reply, _losses(exchange, is_hosted=bool(request_tools.hosted))
+        reply, findings = exchange.reply, _losses(exchange.cut, is_hosted=request_tools.hosted)
         if loader and loaded_request:
             messages, edits = loaded_request.turns.messages, loaded_request.turns.edits
             tools = bodies.merge_tools(tools, loaded_request.turn_tools)
@@ -277,7 +283,7 @@ class _ShapeReader(Struct):
             self.history.known.learn_system(exchange)
         is_hidden = loaded_request.is_hidden if loaded_request else reply.compacted is not None
         reply = replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
-        wrong = request_tools.wrong
+        wrong, has_limits = request_tools.wrong, not _LIMITS.isdisjoint(exchange.request)
         if when is None or when.naive or exchange.session_id is None or wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_missing_members(when, exchange.session_id, reply.cleared, wrong, reply.wrong))
         return Entry(
@@ -285,8 +291,8 @@ class _ShapeReader(Struct):
             size=line.size,
             findings=findings,
             has_private=loaded_request is not None and not loaded_request.turns.are_verbatim,
-            limit=exchange.first(LIMITS),
-            output_format=exchange.first(OUTPUT_FORMATS),
+            limit=exchange.first(LIMITS) if has_limits else NOTHING,
+            output_format=exchange.first(OUTPUT_FORMATS) if has_limits else NOTHING,
             compacted=loaded_request.compacted if loaded_request else None,
             is_translated=self.shape.request != self.shape.response,
             known=loaded_request.known if loaded_request else 0,
@@ -295,9 +301,8 @@ class _ShapeReader(Struct):
 
     def _reject_other_endpoint(self, exchange: Exchange, line: Line) -> None:
         """Raise ``LineError`` for a call that has turns, but the response of an endpoint without conversations."""
-        if exchange.reply.message is not None or bytes(exchange.line.response) in (NOTHING, b"null"):
-            return
-        if other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
+        has_response = bytes(exchange.line.response) not in (NOTHING, b"null")
+        if has_response and other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
             raise LineError("bad-entry", "call to another endpoint")
 
     def _unwrap(self, line: Line) -> Line:
@@ -375,10 +380,12 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
     return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
 
 
-def _losses(exchange: Exchange, *, is_hosted: bool) -> tuple[RepeatedViolation, ...]:
+def _losses(cut: str | None, *, is_hosted: bool) -> tuple[RepeatedViolation, ...]:
     """Return the findings about tools run by the provider and about content that the logger truncated."""
+    if not cut and not is_hosted:
+        return ()
     findings = (RepeatedViolation("hosted-tools"),) if is_hosted else ()
-    return (*findings, RepeatedViolation("truncated-by-logger", (cut,))) if (cut := exchange.cut) else findings
+    return (*findings, RepeatedViolation("truncated-by-logger", (cut,))) if cut else findings
 
 
 def _missing_members(

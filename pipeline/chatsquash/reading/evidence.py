@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
@@ -21,12 +22,13 @@ from chatsquash.formats import (
     recognise_request,
     recognise_response,
 )
+from chatsquash.formats.base import Format
 from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
-from chatsquash.reading.exchange import Exchange, LineError, exchange_of, has_foreign_members, is_blank, raw_members
+from chatsquash.reading.exchange import Exchange, LineError, exchange_of, is_blank, standard_members
 from chatsquash.reading.members import NOTHING, PARSE_ERRORS
 from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.lines import LONGEST
@@ -99,24 +101,30 @@ _answer = _answer_decoder(replies.Choice, replies.Chat)
 _raw_answer = _answer_decoder(_RawChoice)
 """Decodes all of these responses."""
 _line = msgspec.json.Decoder(dict[str, Raw])
+_SYSTEM = frozenset(foreign.SYSTEM)
+
+
+@cache
+def _plain() -> Format:
+    return get_format(PLAIN)
 
 
 # Such a line has no member that another envelope requires, and its response has only members known in chat.
 def chat_exchange(line: bytes | bytearray) -> Exchange | None:
     """Return the exchange in a line that is certainly chat, so that other formats need not be considered."""
     try:
-        members = raw_members(line)
+        members = standard_members(line)
         request = members.request
-        if has_foreign_members(members) or not request.keys().isdisjoint(foreign.SYSTEM):
-            return None
         answer = _decode_answer(members.response)
-        if not answer.choices or b'"input_schema"' in bytes(request.get("tools", NOTHING)):
+        if not answer.choices or not _SYSTEM.isdisjoint(request):
+            return None
+        if "tools" in request and b'"input_schema"' in bytes(request["tools"]):
             return None
         reply = None
         if isinstance(answer, replies.Chat) and not members.status:
             model = bytes(request.get(replies.REQUESTED_MODEL, NOTHING))
             reply = replies.of_chat(answer, bytes(members.response), model)
-        return exchange_of(members, get_format(PLAIN), reply=reply)
+        return exchange_of(members, _plain(), reply=reply)
     except (*PARSE_ERRORS, LineError):
         return None
 

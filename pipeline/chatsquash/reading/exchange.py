@@ -8,11 +8,12 @@ Python's ``json`` accepts it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
 from functools import cache, lru_cache
-from operator import attrgetter
+from operator import itemgetter
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -36,7 +37,6 @@ class LineError(Exception):
         self.code, self.reason = code, reason
 
 
-_MISSING = Raw()
 REQUEST = "request"
 LIMITS = (
     *("max_tokens", "max_completion_tokens", "max_output_tokens"),
@@ -78,7 +78,9 @@ class Exchange(Struct, frozen=True, gc=False):
     @property
     def cut(self) -> str | None:
         """The envelope's description of content truncated by the logger."""
-        raw = bytes(self.line.truncated_by_logger) if self.line is not None else NOTHING
+        if self.line is None or not self.line.truncated_by_logger:
+            return None
+        raw = bytes(self.line.truncated_by_logger)
         return str(jsonio.loads(raw)) if raw[:1] == b'"' else None
 
     def first(self, names: tuple[str, ...]) -> bytes:
@@ -99,36 +101,36 @@ def _foreign_members(folders: tuple[str, ...]) -> list[str]:
     return sorted(envelopes.required_members(folders).difference(_OUTER_MEMBERS, (REQUEST,)))
 
 
-def raw_members(line: bytes | bytearray) -> Any:
-    """Return the raw members of a line and its request; raise ``PARSE_ERRORS`` if only ``json`` may accept the line."""
-    return _decoder(None, tuple(envelopes.__path__)).decode(line)
+def standard_members(line: bytes | bytearray) -> Any:
+    """Return the raw members of a line and its request if it has no member that only another envelope requires.
 
-
-def has_foreign_members(members: Any) -> bool:
-    """Return whether a line has a member that only another envelope requires."""
-    values = _foreign_getter(tuple(envelopes.__path__))(members)
-    return values.count(_MISSING) < len(values)
+    Otherwise, or if only ``json`` may accept the line, ``PARSE_ERRORS`` are raised.
+    """
+    return _standard_decoder(tuple(envelopes.__path__)).decode(line)
 
 
 @cache
-def _foreign_getter(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw, ...]]:
-    """Return a getter of the members that only other envelopes require."""
-    return attrgetter(*map(_field, range(len(_foreign_members(folders)))))
-
-
-def _field(at: int) -> str:
-    """Return an attribute name for a member whose own name may not be a valid identifier."""
-    return f"claim{at}"
+def _standard_decoder(folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    # No value has this type, so the decoder rejects lines with these members.
+    others: list[Any] = [(f"other{at}", Literal[_NO_VALUE], "") for at, _ in enumerate(_foreign_members(folders))]
+    return _decoder(dict[str, Raw], others, dict(zip(map(itemgetter(0), others), _foreign_members(folders), strict=True)))
 
 
 @cache
-def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """Return a decoder that splits lines; for a given format, it parses the turns and leaves other used members raw."""
-    names = {_field(at): member for at, member in enumerate(_foreign_members(folders))}
-    others = [(other, Raw, _MISSING) for other in names]
-    fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(get_format(name))), *others]
+def _parser(name: str) -> msgspec.json.Decoder[Any]:
+    """Return a decoder that parses the turns of a format, and leaves other used members raw."""
+    return _decoder(_request(get_format(name)))
+
+
+def _decoder(request: Any, others: list[Any] | None = None, names: dict[str, str] | None = None) -> Any:
+    """Return a decoder that splits lines; ``names`` are the names of ``others`` in lines."""
+    fields: list[Any] = [(REQUEST, request), *(others or ())]
     line = msgspec.defstruct("Line", fields, bases=(_OuterMembers,), gc=False, kw_only=True, rename=names)
     return jsonio.decoder(line)
+
+
+_NO_VALUE = os.urandom(16).hex()
+_splitter = _decoder(dict[str, Raw])
 
 
 def _request(form: Format) -> type[Struct]:
@@ -152,7 +154,7 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
     """
     members: Any
     try:
-        members = raw_members(line)
+        members = _splitter.decode(line)
     except PARSE_ERRORS:
         members = _split_slowly(bytes(line))
     return exchange_of(members, form, answers)
@@ -182,7 +184,7 @@ def parse(
 ) -> tuple[list[Message], Exchange] | None:
     """Return the turns of a line, parsed with the rest in one pass, or ``None`` if only ``split`` can decide."""
     try:
-        members = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
+        members = _parser(form.NAME).decode(line)
     except PARSE_ERRORS:
         return None
     request = asdict(members.request)
@@ -235,7 +237,4 @@ def _split_slowly(line: bytes) -> SimpleNamespace:
         what = "is missing" if request == NOTHING else f"is {kind(request)}, expected an object"
         raise LineError("bad-entry", f"request {what}")
     outer_members = {name: outer.get(name, NOTHING) for name in _OUTER_MEMBERS}
-    foreign = {
-        _field(at): outer.get(name, NOTHING) for at, name in enumerate(_foreign_members(tuple(envelopes.__path__)))
-    }
-    return SimpleNamespace(request=inner, **outer_members, **foreign)
+    return SimpleNamespace(request=inner, **outer_members)

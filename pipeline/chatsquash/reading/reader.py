@@ -30,6 +30,7 @@ from chatsquash.core.model import (
 from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
 from chatsquash.reading.bounds import Bounds
+from chatsquash.reading.deltas import UncertainError
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
 from chatsquash.reading.identify import (
@@ -144,9 +145,13 @@ class Reader:
         if self._from is None and not (self._by_id and log.spans is None):
             head += _lines_at_hand(first, stream)
             reader = self._entry_reader(Shape())
-            if entries := reader.first_entries(head):
+            try:
+                entries = reader.first_entries(head)
+                is_chat = entries is not None or are_chat(head)
+            except UncertainError:
+                entries = None
+            if entries is not None:
                 return self._reading(PLAIN_CHAT, to_the_end(reader.entries(stream, entries)), log)
-            is_chat = are_chat(head)
         if is_chat:
             identity = PLAIN_CHAT
         else:

@@ -135,6 +135,9 @@ def _members(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
 
 NO_TOOLS: list[Tool] = []
 """The tools of a request without tools, which is always this object."""
+_PATIENCE = 3
+"""The number of consecutive lists without a known definition after which ``_WHILE`` lists are not split."""
+_WHILE = 24
 _MOST = 512
 """The maximum number of cached definitions, which usually take a few megabytes at most."""
 _LARGE = 1 << 14
@@ -151,13 +154,17 @@ class KnownTools(Struct):
     Several sessions may share an instance.
     """
 
-    check: Callable[[dict[bytes, Tool]], None] | None = None
-    """Raises an error for definitions that exceed a limit; called once per definition."""
+    check: Callable[[list[Tool], int], None] | None = None
+    """Raises an error for new definitions, with the size of their raw JSON, that exceed a limit."""
     convert: Callable[[list[Tool]], Tools] = Tools
     """Converts a list of tools to those of plain chat, for other formats; the same object for the same list."""
     raw: RawTools = b""
     value: list[Tool] = field(default_factory=list)
     single: dict[bytes, Tool] = field(default_factory=dict)
+    misses: int = 0
+    """The number of consecutive lists without a known definition."""
+    paused: int = 0
+    """The number of lists for which looking up single definitions is still paused."""
 
     def learn(self, raw: RawTools, load: Callable[[bytes], Any]) -> list[Tool]:
         """Return the tools in raw JSON, as the same objects for equal bytes."""
@@ -168,15 +175,34 @@ class KnownTools(Struct):
     def _load(self, raw: RawTools, load: Callable[[bytes], Any]) -> Any:
         if isinstance(raw, bytes) and raw[:1] != b"[":
             return load(raw)
+        if self.paused and isinstance(raw, bytes):
+            self.paused -= 1
+            if (tools := self._load_list(raw, load)) is not None:
+                return tools
         definitions = elements(raw) if isinstance(raw, bytes) else raw
         known = list(map(self.single.get, definitions))
         if all(known):
+            self.misses = 0
             return known
+        self.misses = 0 if any(known) else self.misses + 1
+        if self.misses >= _PATIENCE:
+            # If every log has its own definitions, splitting lists only takes time.
+            self.paused = _WHILE
         new = _load_definitions([each for each, tool in zip(definitions, known, strict=True) if not tool], load)
         if self.check:
-            self.check(new)
+            self.check(list(new.values()), max(map(len, new)))
         self._remember(new)
         return [tool or new[each] for each, tool in zip(definitions, known, strict=True)]
+
+    def _load_list(self, raw: bytes, load: Callable[[bytes], Any]) -> Any:
+        """Parse a list in one pass, or return ``None`` if only parsing single definitions can locate the invalid one."""
+        try:
+            tools = load(raw)
+        except (ValueError, RecursionError):
+            return None
+        if self.check:
+            self.check(tools, len(raw))
+        return tools
 
     def _remember(self, new: dict[bytes, Tool]) -> None:
         for raw, tool in new.items():

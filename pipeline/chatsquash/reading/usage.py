@@ -68,11 +68,11 @@ def _value(raw: bytes) -> Json:
 RESPONSE_HOLDERS = ("message", "response", "interaction")
 """The members of stream events that contain a response."""
 _USAGE = ("usage", "usageMetadata")
-_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+_CACHED = frozenset(("cache_read_input_tokens", "cache_creation_input_tokens"))
 """Anthropic's counts of cached tokens, which are not included in its input tokens."""
 _PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count", "total_input_tokens")
 _COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count", "total_output_tokens")
-_THOUGHTS = ("thoughtsTokenCount", "total_thought_tokens")
+_THOUGHTS = frozenset(("thoughtsTokenCount", "total_thought_tokens"))
 """Gemini's counts of thinking tokens, which are not included in the tokens of its candidates."""
 MEMBERS = (*_USAGE, *_PROMPT, *_COMPLETION)
 """The members that count tokens in a response or in an event that contains one."""
@@ -109,13 +109,12 @@ def _tokens(usage: dict[str, Any]) -> Tokens:
     return Tokens(_first(usage, _PROMPT, _CACHED), _first(usage, _COMPLETION, _THOUGHTS))
 
 
-def _first(usage: dict[str, Any], names: tuple[str, ...], more: tuple[str, ...]) -> int | None:
+def _first(usage: dict[str, Any], names: tuple[str, ...], more: frozenset[str]) -> int | None:
     """Return the first of these counts that is present, plus the additional counts."""
     for name in names:
         if name in usage and (total := count(usage[name])) is not None:
-            for each in more:
-                if each in usage:
-                    total += count(usage[each]) or 0
+            if not more.isdisjoint(usage):
+                total += sum([count(usage[each]) or 0 for each in more.intersection(usage)])
             return total
     return None
 
