@@ -60,3 +60,33 @@ def test_a_definition_is_held_once_and_what_is_refused_is_not_learnt():
 
 def test_tools_that_are_no_list_are_parsed_as_they_are():
     assert KnownTools().learn(b'{"name":"a"}', jsonio.loads) == {"name": "a"}
+
+
+def test_lists_without_known_definitions_are_not_split_for_a_while(monkeypatch):
+    monkeypatch.setattr(module, "_PATIENCE", 2)
+    monkeypatch.setattr(module, "_WHILE", 3)
+    known = KnownTools()
+    paused = []
+    for number in range(9):
+        definitions = [b'{"name":"%d%b"}' % (number, name) for name in (b"a", b"b")]
+        assert learn(known, *definitions) == [jsonio.loads(each) for each in definitions]
+        paused.append(known.paused)
+    assert paused == [0, 3, 2, 1, 0, 3, 2, 1, 0]
+    first, second = learn(known, A, B), learn(known, B, A)
+    assert (first[0], first[1]) == (second[1], second[0])
+
+
+def test_a_list_that_is_not_split_is_refused_as_if_it_were(monkeypatch):
+    def refuse(new, length):
+        raise ValueError
+
+    for check, raw in ((refuse, b"[%b]" % A), (None, b'[{"a":1},{"a":NaN}]'), (None, b'[{"a":1}')):
+        reasons = []
+        for paused in (0, 3):
+            known = KnownTools(check)
+            known.paused = paused
+            with pytest.raises(ValueError) as problem:
+                known.learn(raw, jsonio.loads)
+            reasons.append(str(problem.value))
+            assert known.raw == b""
+        assert reasons[0] == reasons[1]
