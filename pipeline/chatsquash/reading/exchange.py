@@ -113,7 +113,9 @@ def standard_members(line: bytes | bytearray) -> Any:
 def _standard_decoder(folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
     # No value has this type, so the decoder rejects lines with these members.
     others: list[Any] = [(f"other{at}", Literal[_NO_VALUE], "") for at, _ in enumerate(_foreign_members(folders))]
-    return _decoder(dict[str, Raw], others, dict(zip(map(itemgetter(0), others), _foreign_members(folders), strict=True)))
+    return _decoder(
+        dict[str, Raw], others, dict(zip(map(itemgetter(0), others), _foreign_members(folders), strict=True))
+    )
 
 
 @cache
@@ -160,9 +162,7 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
     return exchange_of(members, form, answers)
 
 
-def exchange_of(
-    members: Any, form: Format, answers: Format | None = None, reply: Response | None = None
-) -> Exchange:
+def exchange_of(members: Any, form: Format, answers: Format | None = None, reply: Response | None = None) -> Exchange:
     """Return the exchange in the raw members of a line; raise the same errors as ``split``.
 
     ``reply`` is the reply if it was already parsed.
