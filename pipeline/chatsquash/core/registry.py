@@ -112,9 +112,9 @@ class Room(Generic[T]):
 
     def _modules(self) -> dict[str, str]:
         """Return the import path of each module, by name, searching again if a folder was added."""
-        folders = [package.__path__ for package in self._packages]
-        if folders != self._folders:
-            self._paths, self._folders = self._search(folders), [[*each] for each in folders]
+        if [package.__path__ for package in self._packages] != self._folders:
+            folders = [[*package.__path__] for package in self._packages]
+            self._paths, self._folders = self._search(folders), folders
         return self._paths
 
     def _search(self, folders: list[list[str]]) -> dict[str, str]:

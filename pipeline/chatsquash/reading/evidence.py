@@ -87,7 +87,7 @@ class _RawChoice(Struct, gc=False):
 def _answer_decoder(choice: type[Struct], base: type[Struct] = Struct) -> msgspec.json.Decoder[Any]:
     """Return a decoder of chat responses that rejects members unknown in chat responses."""
     names = [name for name in RESPONSE if name not in ("choices", "object", *base.__struct_fields__)]
-    fields = [
+    fields: list[Any] = [
         ("choices", list[choice]),  # type: ignore[valid-type]  # a parameter
         ("object", Literal["chat.completion"], "chat.completion"),
         *((name, Raw, Raw()) for name in names),

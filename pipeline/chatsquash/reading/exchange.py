@@ -124,7 +124,9 @@ def _parser(name: str) -> msgspec.json.Decoder[Any]:
     return _decoder(_request(get_format(name)))
 
 
-def _decoder(request: Any, others: list[Any] | None = None, names: dict[str, str] | None = None) -> Any:
+def _decoder(
+    request: Any, others: list[Any] | None = None, names: dict[str, str] | None = None
+) -> msgspec.json.Decoder[Any]:
     """Return a decoder that splits lines; ``names`` are the names of ``others`` in lines."""
     fields: list[Any] = [(REQUEST, request), *(others or ())]
     line = msgspec.defstruct("Line", fields, bases=(_OuterMembers,), gc=False, kw_only=True, rename=names)

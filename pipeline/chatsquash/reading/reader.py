@@ -141,21 +141,11 @@ class Reader:
         if first is None:
             return Reading(None, to_the_end(_no_entries()))
         head = [first]
-        is_chat = False
         if self._from is None and not (self._by_id and log.spans is None):
             head += _lines_at_hand(first, stream)
-            reader = self._entry_reader(Shape())
-            try:
-                entries = reader.first_entries(head)
-                is_chat = entries is not None or are_chat(head)
-            except UncertainError:
-                entries = None
-            if entries is not None:
-                return self._reading(PLAIN_CHAT, to_the_end(reader.entries(stream, entries)), log)
-        if is_chat:
-            identity = PLAIN_CHAT
-        else:
-            identity = identify(file, self._options) if log.spans is None else identify_once(file, self._options)
+            if (chat := self._read_chat(head, stream)) is not None:
+                return self._reading(PLAIN_CHAT, to_the_end(chat), log)
+        identity = identify(file, self._options) if log.spans is None else identify_once(file, self._options)
         if self._is_mixed(identity, log):
             return _MIXED_SESSIONS
         document = identity.document
@@ -165,6 +155,30 @@ class Reader:
                 return self._reading(identity, to_the_end(items), log)
             seen = unrecognised.describe(identity.seen, log.path)
             return Reading(seen, to_the_end(unrecognised.items(items, stream, is_part=not seen.why)))
+        return self._read_document(file, stream, log, identity, to_the_end)
+
+    def _read_chat(self, head: list[Line], stream: Iterator[Line]) -> Items | None:
+        """Return the entries of a log if its first lines are certainly plain chat."""
+        reader = self._entry_reader(Shape())
+        try:
+            entries = reader.first_entries(head)
+        except UncertainError:
+            return None
+        if entries is not None:
+            return reader.entries(stream, entries)
+        return self._entry_reader(Shape()).entries(chain(head, stream)) if are_chat(head) else None
+
+    def _read_document(
+        self,
+        file: BinaryIO,
+        stream: Iterator[Line],
+        log: Log,
+        identity: Identity,
+        to_the_end: Callable[[Items], Iterator[Entry | SkippedLine]],
+    ) -> Reading:
+        """Return the entries of a file that is a document."""
+        document = identity.document
+        assert document
         if has_read(file, document.size):
             file.seek(document.size)
         else:

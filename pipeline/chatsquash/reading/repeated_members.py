@@ -195,7 +195,7 @@ class KnownTools(Struct):
         return [tool or new[each] for each, tool in zip(definitions, known, strict=True)]
 
     def _load_list(self, raw: bytes, load: Callable[[bytes], Any]) -> Any:
-        """Parse a list in one pass, or return ``None`` if only parsing single definitions can locate the invalid one."""
+        """Parse a list in one pass, or return ``None`` if it is invalid."""
         try:
             tools = load(raw)
         except (ValueError, RecursionError):
