@@ -73,7 +73,8 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
 
 
 _fast = decoder(Any)
-_LARGE = footprint.MOST // footprint.FACTOR
+LARGE = footprint.MOST // footprint.FACTOR
+"""The number of bytes up to which ``loads`` never raises ``TooLargeError``."""
 
 
 def loads(data: bytes | str) -> Any:
@@ -85,7 +86,7 @@ def loads(data: bytes | str) -> Any:
         ValueError: Invalid JSON (``NotFiniteError`` for NaN and Infinity, ``TooLargeError`` above the memory limit).
         RecursionError: Values that are nested too deeply.
     """
-    if len(data) > _LARGE and footprint.exceeds(data, footprint.MOST):
+    if len(data) > LARGE and footprint.exceeds(data, footprint.MOST):
         raise TooLargeError(footprint.refusal(footprint.MOST))
     try:
         return _fast.decode(data)

@@ -30,6 +30,10 @@ class Last(Generic[A, B]):
             self._known = (argument, self._work(argument))
         return self._known[1]
 
+    def remember(self, argument: A, result: B) -> None:
+        """Cache a result that is known without the function."""
+        self._known = (argument, result)
+
 
 class Recent(Generic[A, B]):
     """A function that caches its results for about a hundred objects by identity.

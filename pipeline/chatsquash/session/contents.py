@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from chatsquash.core import chat, jsonio, marks, reasoning
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Json, Message
+from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Contents, Outcome, Record
 from chatsquash.records import media, presets
@@ -22,6 +21,14 @@ if TYPE_CHECKING:
 
 parsed: Last[bytes, Any] = Last(jsonio.loads)
 """Parses the line of a record; the value is shared with the search for secrets, so it must not be changed."""
+
+
+def remember(line: bytes, conversation: Conversation) -> None:
+    """Remember the conversation whose messages and tools are the members of a line, which then needs no parsing."""
+    if len(line) <= jsonio.LARGE:
+        parsed.remember(line, {"messages": conversation.messages, "tools": conversation.tools})
+
+
 _Measure = Callable[[list[str]], int]
 """Returns the total length of strings, in tokens if a tokenizer is set, else in characters."""
 
@@ -54,19 +61,19 @@ class ContentsMeasure:
             content = records.native(content)  # recognised by trying all presets
         trained = self._trained(value, record)
         models = {mark.place: mark.model for mark in record.marks if mark.model}
-        lengths: Counter[str] = Counter()
-        for at, message in enumerate(content.messages):
+        lengths: dict[str, int] = {}
+        replies = [(at, message) for at, message in enumerate(content.messages) if message["role"] == "assistant"]
+        for at, message in replies:
             place = content.place(at)
-            if message["role"] == "assistant" and (trained is None or place in trained):
-                lengths[models.get(place or 0, model)] += self._length(records.message_texts(message))
+            if trained is None or place in trained:
+                by = models.get(place or 0, model) if models else model
+                lengths[by] = lengths.get(by, 0) + self._length(records.message_texts(message))
         return Contents(
             characters=len(record.line) if record.line.isascii() else len(record.line.decode()),
             defines_tools=bool(content.tools),
-            calls=sum(map(self._calls, content.messages)),
+            calls=sum(self._calls(message) for _, message in replies),
             images=bool(value.get("images")) or any(map(media.has_image, content.messages)),
-            reasons=any(
-                message["role"] == "assistant" and reasoning.text_or_block(message) for message in content.messages
-            ),
+            reasons=any(reasoning.text_or_block(message) for _, message in replies),
             redacted=bool(record.replaced_secrets or record.addresses)
             or any(not is_secret(each.kind) for each in record.redactions),
             trained=dict(sorted(lengths.items())),

@@ -44,6 +44,7 @@ from chatsquash.core.outcome import Ending, Record, Rejection
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redaction.pseudonyms import Anonymizer
+from chatsquash.session import contents
 from chatsquash.session.cleaning import clean
 from chatsquash.session.ending import detect_ending
 from chatsquash.session.record_filters import measure
@@ -157,6 +158,8 @@ class Plan(NamedTuple):
         if line.data is None:
             assert line.refusal
             return Rejection(line.refusal), findings
+        if not self.is_shaped and not line.unflagged:
+            contents.remember(line.data, conversation)
         result = Record(
             line.data,
             usage,
