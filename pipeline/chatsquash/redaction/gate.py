@@ -48,7 +48,8 @@ _RANDOM = lazy_compile(rb"[0-9A-Z](?:(?<=[0-9])(?:(?=[A-Za-z])|(?<=[A-Za-z].))|(
 _MESSAGES, _NEXT_MESSAGE = b'{"messages":[', b'},{"role":"'
 _SYSTEM_MESSAGE = _MESSAGES + b'{"role":"system","content":"'
 _TOOLS = b',"tools":['
-_MOST_PARTS = 20_000
+_MOST_PARTS, _SHORT_PART = 20_000, 2048
+"""The maximum number of parts to remember, and the length up to which a first message is not judged separately."""
 _NEAR_RUN = contexts.BEFORE_RUN + 3
 _AROUND = "\n\0\n"
 """The text between two texts that are searched together."""
@@ -148,6 +149,7 @@ class Gate:
         tools = line.rfind(_TOOLS)
         tools = len(line) if tools < 0 else tools
         head = line.find(_NEXT_MESSAGE, 0, tools) + 1 if line.startswith(_SYSTEM_MESSAGE) else 0
+        head = head if head > _SHORT_PART else 0
         counts = [self._count(line[head:tools], line[:head])]
         # In the definitions, everything may be below an argument.
         for part, is_argument in ((line[:head], False), (line[tools:], True)):
