@@ -95,8 +95,8 @@ class Calls(Struct):
         """Return the last calls whose argument is contained in a text, in order; ``words`` are the text's word runs."""
         matches: Counter[str] = Counter()
         least: dict[str, int] = {}
-        for run in words if self._by_run else ():
-            for argument, sketched in self._by_run.get(run, ()):
+        for run in self._by_run.keys() & words:
+            for argument, sketched in self._by_run[run]:
                 matches[argument] += 1
                 least[argument] = max(_PROMPTED, len(sketched.runs) - 1)
         fitting = [argument for argument, times in matches.items() if times >= least[argument]]

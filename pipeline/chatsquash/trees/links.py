@@ -126,8 +126,8 @@ class Links(Struct):
         """Record the replies that a first message quotes; return summaries as ``_summaries`` does."""
         hits: dict[int, Reply] = {}
         count: Counter[int] = Counter()
-        for run in words:
-            for reply in self._by_run.get(run, ()):
+        for run in self._by_run.keys() & words:
+            for reply in self._by_run[run]:
                 hits[reply.number] = reply
                 count[reply.number] += 1
         quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
