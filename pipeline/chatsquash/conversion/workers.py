@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from errno import EIO
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from chatsquash.checks import reading
@@ -49,6 +49,7 @@ def outcomes(  # noqa: PLR0913
     processes: int | None = None,
     joins: Joins | None = None,
     lineages: Lineages | None = None,
+    converter: Callable[[], Converter] | None = None,
 ) -> Iterator[tuple[Log, Outcome]]:
     """Yield the outcome of every session, in the order of the logs, converting at most a few batches ahead.
 
@@ -61,18 +62,20 @@ def outcomes(  # noqa: PLR0913
         processes: Number of worker processes; by default as many of ``--workers`` as are worthwhile.
         joins: Selects the sessions to join.
         lineages: The lineages of the run; by default those among the logs.
+        converter: Returns the converter of this process; many files may have to be split, so they share it.
     """
     lineages = lineages or Lineages(logs, options)
+    converter = converter or cache(partial(Converter, options, lineages))
     workers = _useful_workers(logs, options)
     sessions = _sessions(logs, options, expanded, grouping)
     sessions = joins.all(sessions) if joins else sessions
     writer = journals.writer if journals else None
     if workers <= 1 and processes is None:
-        convert = partial(_convert_here, Converter(options, lineages), writer)
+        convert = partial(_convert_here, converter(), writer)
     else:
         convert = partial(_convert_in_workers, options, processes or workers, journals, lineages)
     if journals and not journals.is_empty():
-        done = _reuse_or_convert(convert, sessions, journals, Converter(options, lineages))
+        done = _reuse_or_convert(convert, sessions, journals, converter())
     else:
         done = convert(sessions)
     for log, outcome in done:
@@ -83,7 +86,14 @@ def outcomes(  # noqa: PLR0913
         if isinstance(parts, Outcome):
             yield log, parts
         else:
-            yield from outcomes(parts, options, journals, expanded, processes=processes, joins=joins, lineages=lineages)
+            rest = outcomes(
+                *(parts, options, journals, expanded),
+                processes=processes,
+                joins=joins,
+                lineages=lineages,
+                converter=converter,
+            )
+            yield from rest
 
 
 def _sessions(

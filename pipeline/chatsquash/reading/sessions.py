@@ -59,7 +59,7 @@ def split(
     options = options or Options()
     parts_of = parts_of or by_ids
     try:
-        with open_file(log.path, options) as file:
+        with open_file(log.path, options, is_part=log.is_part) as file:
             if parts := document_parts(log, file, options):
                 return parts
             if not isinstance(file, ExpandedFile) and getattr(file, "is_direct", True):
