@@ -188,3 +188,39 @@ def test_without_the_package_or_with_own_rules_there_is_no_gate(monkeypatch):
     assert requests.secret_gate(Options(redact_rules=own)) is None
     monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
     assert gate(requests._of_rules(None)) is None
+
+
+URLS = [
+    "https://me:Zq7Vn2Lx8Wd4@host/x",
+    "https://ghp_0a17904f3c829a60c2f3d5f6q8Zr7Vn2Lx8W:<x>@host",
+    "https:\\/\\/me:Zq7Vn2Lx8Wd4\\u0040host/x",
+    "https%3A%2F%2Fme%3AZq7Vn2Lx8Wd4%40host",
+    "a ://q8Zr7Vn2Lx8Wd4Rt6Yb3Kc@host",
+    "https://host/a b@c.de",
+    "see https://host/ and @dataclass",
+]
+
+
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from(URLS) | st.sampled_from(FILLING) | st.sampled_from(VALUES) | st.sampled_from(WORDS)))
+def test_no_record_with_anything_to_replace_is_excluded_before_replacement(parts):
+    options = Options(redact="secrets")
+    text = "".join(parts).encode("utf-8", "replace").decode()
+    for value in records(text, key=text[:9]):
+        skipped = requests.replacement_gate(options).skipped_texts(orjson.dumps(value))
+        if skipped is not None:
+            redactor = requests.redactor(options, b"a key for tests of it")
+            assert not redactor.replace(Pieces(value).values)
+            assert skipped == redactor.passed_over
+
+
+@cases(
+    "options, has_gate",
+    ("secrets", Options(redact="secrets"), True),
+    ("more than secrets", Options(redact="secrets,phones"), False),
+    ("a list", Options(redact="secrets", deny=b"Jane"), False),
+    ("a pattern", Options(redact="secrets", redact_pattern=("a=b",)), False),
+    ("nothing", Options(), False),
+)
+def test_only_secrets_alone_have_a_gate_before_replacement(options, has_gate):
+    assert bool(requests.replacement_gate(options)) is has_gate

@@ -9,7 +9,7 @@ from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import lookalikes, rules
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Check, Rule
-from chatsquash.redaction.shapes import Bytes, kind_of, value_of
+from chatsquash.redaction.shapes import BEFORE_RUN, Bytes, kind_of, value_of
 
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
@@ -33,8 +33,6 @@ VALUE_FOLLOWS_IN_JSON = lazy_compile(
     rb"(?<= )(?=(?:[^\s0-9\"\\]|\\[\"\\bu]|\"(?=:)){0,256}+[0-9])(?:[^\s\"\\]|\\[\"\\bu]|\"(?=:)){5})"
 )
 """Matches wherever ``_VALUE_FOLLOWS`` matches the decoded text; unescaped quotes end it, or its name."""
-BEFORE_RUN = 100
-"""The number of characters before a run in which a match with it may start."""
 _LONGEST_FLAG = 24
 _REST_OF_ESCAPE = lazy_compile(r"(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}")
 _WORDS_BEFORE = lazy_compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")

@@ -36,6 +36,7 @@ _NEAR_FLAG = 24
 _LONGEST_NEAR = _NEAR_FLAG * _WIDEST
 _USERINFO = lazy_compile(rb"[^\s/\"'`<>\\@]*+@")
 """The characters up to a sign in the userinfo of a URL."""
+_USERINFO_OF_URL = lazy_compile(rb"://[^\s/\"\\@]*+@")
 _OPAQUE = lazy_compile(rb'[A-Za-z0-9+/=_.:|~-]*+"')
 """An opaque value; one with line breaks is left to the complete search."""
 _IDENTIFIED = (b',"type":', b',"function":', b',"role":', b',"name":')
@@ -50,7 +51,6 @@ _SYSTEM_MESSAGE = _MESSAGES + b'{"role":"system","content":"'
 _TOOLS = b',"tools":['
 _MOST_PARTS, _SHORT_PART = 20_000, 2048
 """The maximum number of parts to remember, and the length up to which a first message is not judged separately."""
-_NEAR_RUN = contexts.BEFORE_RUN + 3
 _AROUND = "\n\0\n"
 """The text between two texts that are searched together."""
 _BACKSLASH, _PERCENT, _U, _QUOTE = b'\\%u"'
@@ -108,7 +108,7 @@ class _Neighbours(NamedTuple):
         while start >= 0:
             end, start = start, self.line.rfind(_NEXT_MESSAGE, 0, start)
             values.insert(0, self._message(start, end))
-            if len(texts.Texts(values[:-1]).joined) > _NEAR_RUN:
+            if len(texts.Texts(values[:-1]).joined) > shapes.NEAR_RUN:
                 break
         else:
             if self.before:
@@ -122,7 +122,7 @@ class _Neighbours(NamedTuple):
 
     def _of_definitions(self) -> str:
         joined = texts.Texts([jsonio.loads(b"{" + self.line[1:])]).joined
-        if next(shapes.Bytes(joined).runs(), (_NEAR_RUN, 0))[0] < _NEAR_RUN:
+        if shapes.may_concern_text_before(joined):
             raise ValueError("the text before the definitions is unknown")
         return joined
 
@@ -130,8 +130,11 @@ class _Neighbours(NamedTuple):
 class Gate:
     """Decides for most records that they contain no secret."""
 
-    def __init__(self, secrets: Secrets, find: shapes.PatternSearch, patterns: list[_Pattern]) -> None:
+    def __init__(
+        self, secrets: Secrets, find: shapes.PatternSearch, patterns: list[_Pattern], *, excludes_userinfo: bool
+    ) -> None:
         self._secrets, self._find, self._patterns = secrets, find, patterns
+        self._excludes_userinfo = excludes_userinfo
         self._kinds = [each.kind for each in patterns]
         self._known: dict[bytes, int | None] = {}
         """The results for parts that many records share, by digest."""
@@ -172,6 +175,8 @@ class Gate:
         try:
             places, has_arguments = self._places(part, part.lower(), values, is_argument=is_argument)
             if places is None or (has_arguments and is_shared and not is_argument):
+                return None
+            if self._excludes_userinfo and (_USERINFO_OF_URL.search(part) or not all(each.word for each in places)):
                 return None
             places += _runs(part, values)
             return len(values) if not places or self._are_clear(part, sorted(places), before) else None
@@ -238,7 +243,7 @@ class Gate:
         has_escapes = not all(place.word or place.end for place in places)
         places = [place for place in places if (place.word or place.end) and not _is_escape(line, place.start)]
         text, offsets = _decode(line, start, end, {cut for place in places for cut in place[:2] if cut})
-        if any(place.end and offsets[place.start] < _NEAR_RUN for place in places):
+        if any(place.end and offsets[place.start] < shapes.NEAR_RUN for place in places):
             neighbours.add(start)
         for before, after in _contexts(line, start, end):
             full, by = f"{_AROUND}{before}{text}{after}{_AROUND}", len(_AROUND) + len(before)
@@ -249,11 +254,16 @@ class Gate:
         return True
 
 
-def gate(secrets: Secrets) -> Gate | None:
-    """Create the gate for built-in rules, or return ``None`` if there is no fast search for many patterns."""
+def gate(secrets: Secrets, *, excludes_userinfo: bool = False) -> Gate | None:
+    """Create the gate for built-in rules, or return ``None`` if there is no fast search for many patterns.
+
+    With ``excludes_userinfo``, records with URLs that may contain users or passwords do not pass either.
+    """
     patterns = [*_word_patterns(secrets), *_member_patterns()]
     find = shapes.pattern_search([each.text for each in patterns])
-    return Gate(secrets, find, patterns) if find and not secrets.has_own_rules else None
+    if find is None or secrets.has_own_rules:
+        return None
+    return Gate(secrets, find, patterns, excludes_userinfo=excludes_userinfo)
 
 
 def _word_patterns(secrets: Secrets) -> Iterator[_Pattern]:

@@ -121,14 +121,22 @@ def secret_finder(options: Options) -> Redactor:
 
 def secret_gate(options: Options) -> Gate | None:
     """Return the gate that excludes records without secrets, if the rules permit one."""
-    return _gate(options.redact_rules)
+    return _gate(options.redact_rules, excludes_userinfo=False)
+
+
+def replacement_gate(options: Options) -> Gate | None:
+    """Return the gate that excludes records in which nothing is replaced, if only secrets are."""
+    others = (options.redact_rules, options.deny, options.redact_known, options.redact_pattern)
+    if options.redacts != ("secrets",) or any(others):
+        return None
+    return _gate(None, excludes_userinfo=True)
 
 
 @lru_cache(maxsize=4)
-def _gate(own: bytes | None) -> Gate | None:
+def _gate(own: bytes | None, *, excludes_userinfo: bool) -> Gate | None:
     from chatsquash.redaction.gate import gate
 
-    return gate(_of_rules(own))
+    return gate(_of_rules(own), excludes_userinfo=excludes_userinfo)
 
 
 def _values(values: Mapping[str, tuple[str, str]]) -> Finder:

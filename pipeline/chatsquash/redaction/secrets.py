@@ -14,7 +14,7 @@ from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import commands, contexts, encodings, forms
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin
-from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
+from chatsquash.redaction.shapes import BEFORE_RUN, Bytes, Shapes, Words, kind_of
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
@@ -158,7 +158,7 @@ class Secrets:
 
     def _before(self, text: str, data: Bytes, start: int, end: int, *, is_alone: bool) -> list[Hit]:
         """Return the runs that are secrets according to a word before them, or anywhere in the match if alone."""
-        low, high = (start - contexts.BEFORE_RUN, end + _REACH) if is_alone else (start - _BEFORE_RUN, start + 1)
+        low, high = (start - BEFORE_RUN, end + _REACH) if is_alone else (start - _BEFORE_RUN, start + 1)
         words = {match[0].decode() for match in self._telling.finditer(data.lower, max(0, low), high)}
         rules = (rule for word in words for rule in self._before_runs[word])
         return [hit for rule in rules for hit in contexts.before_run(rule, text, start, end)]

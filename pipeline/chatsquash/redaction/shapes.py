@@ -137,6 +137,10 @@ def _is_base64(text: str, start: int, end: int) -> bool:
 
 SHORTEST = 16
 """The minimum length of a run; nearly all keys have longer ones."""
+BEFORE_RUN = 100
+"""The number of characters before a run in which a match with it may start."""
+NEAR_RUN = BEFORE_RUN + 3
+"""The same with the separator of two texts."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
 _ONE, _NONE = ord("a"), ord(" ")
@@ -182,6 +186,11 @@ class Bytes:
             if _DIGIT.search(plain, at, end) or _CAPITAL.search(plain, at, end):
                 yield at, end
             at = letters.find(NEEDLE, end)
+
+
+def may_concern_text_before(text: str) -> bool:
+    """Return whether a run may lead to a match in the text that precedes a joined text."""
+    return next(Bytes(text).runs(), (NEAR_RUN, 0))[0] < NEAR_RUN
 
 
 class Words:

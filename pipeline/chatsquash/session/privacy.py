@@ -26,6 +26,8 @@ from chatsquash.redaction.hits import Value, value_of
 from chatsquash.redaction.placeholders import is_secret, redaction
 from chatsquash.redaction.privacy import Pieces, Privacy, anonymize_path, kinds, remove_beginnings
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
+from chatsquash.redaction.shapes import may_concern_text_before
+from chatsquash.redaction.texts import Texts
 from chatsquash.session import private_texts
 from chatsquash.session.contents import parsed
 from chatsquash.session.log_findings import in_files
@@ -66,6 +68,7 @@ class OutcomePrivacy:
         reports_secrets = options.integrity_analysis and "secrets" not in options.redacts
         self._secret_detector = requests.secret_finder(options) if reports_secrets else None
         self._gate = requests.secret_gate(options) if reports_secrets else None
+        self._replacement_gate = requests.replacement_gate(options)
 
     def outcome(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         """Return an outcome whose private values are reported or replaced with placeholders.
@@ -181,6 +184,8 @@ class OutcomePrivacy:
 
     def _replace_everywhere(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replacement:
         """Search all texts of a session at once, so that a value found in one place is replaced everywhere."""
+        if self._has_nothing_to_replace(outcome, names, redactor):
+            return _Replacement([self._record(each, None, Counter()) for each in outcome.records], [], names, [])
         records = [Pieces(jsonio.loads(record.line)) for record in outcome.records]
         pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.output.pairs]
         after = list(names)
@@ -192,10 +197,24 @@ class OutcomePrivacy:
         values = sorted({value for _, value in counts})
         return _Replacement(clean_records, clean_pairs, after, values)
 
-    def _record(self, record: Record, pieces: Pieces, counts: _Counts) -> Record:
+    def _has_nothing_to_replace(self, outcome: Outcome, names: list[str], redactor: Redactor) -> bool:
+        """Return whether no text of a session certainly has anything to replace; set the number of skipped texts."""
+        if self._replacement_gate is None or outcome.output.pairs:
+            return False
+        skipped = [self._replacement_gate.skipped_texts(record.line) for record in outcome.records]
+        if None in skipped:
+            return False
+        texts = Texts([names], every=True)
+        if may_concern_text_before(texts.joined) or redactor.find(texts.joined):
+            return False
+        redactor.passed_over = sum(filter(None, skipped)) + sum(texts.passed_over_by_value)
+        return True
+
+    def _record(self, record: Record, pieces: Pieces | None, counts: _Counts) -> Record:
         """Return a record with placeholders and pseudonyms."""
         if not counts and not (self._anonymizer and may_contain_address(record.line)):
             return record
+        pieces = pieces or Pieces(jsonio.loads(record.line))
         for at in {at for at, _ in counts}:
             pieces.values[at].pop("logprobs", None)  # logprobs spell out the replaced value token by token
         value, addresses, passwords = self._privacy.anonymized(pieces.assemble())
