@@ -14,7 +14,8 @@ chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.session
 chatsquash.session.conversations chatsquash.session.parts chatsquash.conversion.previous_result
 chatsquash.dataset.stops chatsquash.results.verify chatsquash.trees.kinds chatsquash.trees.kinds chatsquash.trees.links
 chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.dataset.dataset
-chatsquash.dataset.parquet chatsquash.dataset.splits
+chatsquash.dataset.parquet chatsquash.dataset.splits chatsquash.conversion.pool chatsquash.sources.arrays
+chatsquash.sources.unfolding chatsquash.storage.staging
 """.split()
 """Modules that take time, and others that only some logs and options ask for."""
 MOST = 225

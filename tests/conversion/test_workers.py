@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.conversion import workers
+from chatsquash.conversion import pool, workers
 from chatsquash.conversion.journal import Journals, JournalWriter
 from chatsquash.core import platform
 from chatsquash.core.log import Log
@@ -166,7 +166,7 @@ def taken(sizes: list[int], count: int = 2) -> list[str]:
     logs = Logs()
     for number, size in enumerate(sizes):
         logs.append(Log(f"{number}", f"{number}", f"{number}", size))
-    queue = workers.Queue(workers.batches(logs), 2, workers._lose, workers._largest(logs, count))
+    queue = pool.Queue(workers.batches(logs), 2, workers._lose, workers._largest(logs, count))
     begun, ended = [], []
     while batch := queue.take():
         begun += [log.name for log in batch.jobs]

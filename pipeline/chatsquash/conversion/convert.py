@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from os import PathLike
@@ -110,7 +109,7 @@ def _convert(
         refuse_misplaced(options, out, discovery)
         same = incremental.unchanged(discovery)
         if same and asks[1] is None:  # the results of a filter function are not stored
-            return replace(same, output=printable(out.display_path), seconds=time.monotonic() - started)
+            return structs.replace(same, output=printable(out.display_path), seconds=time.monotonic() - started)
         if "kingfisher" in options.redacts:
             from chatsquash.conversion import scanner_rules  # rarely needed
 

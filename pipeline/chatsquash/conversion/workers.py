@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chatsquash.checks import reading
 from chatsquash.conversion.journal import Frame, Journals, JournalWriter, PackedOutcome
-from chatsquash.conversion.pool import Batch, Pool, Queue
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
@@ -21,7 +21,11 @@ from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
+    from chatsquash.conversion import pool
+    from chatsquash.conversion.pool import Batch, Queue
     from chatsquash.session.join.sessions import Joins
+else:
+    pool = LazyModule("chatsquash.conversion.pool")
 
 Done = tuple[Log, Outcome | None]
 """A log and its outcome; ``None`` for a file that must be split into its sessions first."""
@@ -228,10 +232,10 @@ def _convert_in_workers(
     needs_lines = options.max_chars is not None if options.needs_all_records else options.inspects_lines
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     lineages.look_ahead()
-    queue: Queue[Log, Result] = Queue(batches(logs), 2 * workers + 2, _lose, first)
+    queue: Queue[Log, Result] = pool.Queue(batches(logs), 2 * workers + 2, _lose, first)
     own_writer = writer and JournalWriter(writer.folder, writer.run, writer.identity)  # each has its own journal
-    pool = Pool(_prepare, options, lineages, own_writer)
-    for results in pool.run(queue, workers):
+    processes = pool.Pool(_prepare, options, lineages, own_writer)
+    for results in processes.run(queue, workers):
         for log, result in results:
             if isinstance(result, PackedOutcome) and writer:
                 writer.seen[log.display_path] = result.seen
@@ -280,5 +284,5 @@ def _largest(logs: Logs, workers: int) -> list[Batch[Log]]:
     least = max(_BATCH_BYTES, logs.size // (_SHARES_PER_WORKER * workers))
     if logs.largest <= least:
         return []
-    large = [Batch(number, batch) for number, batch in enumerate(batches(logs)) if batch[0].size > least]
+    large = [pool.Batch(number, batch) for number, batch in enumerate(batches(logs)) if batch[0].size > least]
     return sorted(large, key=lambda batch: batch.jobs[0].size, reverse=True)

@@ -17,14 +17,11 @@ _FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib t
 @cache
 def code_version() -> str:
     """Return the version with a fingerprint of the code, based on the sizes and modification times of its modules."""
-    from xxhash import xxh3_128
+    from xxhash import xxh3_128_hexdigest
 
-    seen = xxh3_128()
-    for entry in _modules(_FOLDER):
-        status = entry.stat()
-        seen.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-    seen.update(_packages())
-    return f"{__version__} {seen.hexdigest()}"
+    modules = ((entry.name, entry.stat()) for entry in _modules(_FOLDER))
+    states = "".join([f"{name} {status.st_size} {status.st_mtime_ns}\n" for name, status in modules])
+    return f"{__version__} {xxh3_128_hexdigest(states.encode('utf-8', 'surrogateescape') + _packages())}"
 
 
 @cache

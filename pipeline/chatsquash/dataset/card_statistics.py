@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import compress
+
+from msgspec import Struct, field
 
 from chatsquash.core.accounting import Usage
 from chatsquash.core.outcome import Contents, Outcome, Record
@@ -16,8 +17,7 @@ def _numbers() -> array[int]:
     return array("Q")
 
 
-@dataclass(slots=True)
-class Statistics:
+class Statistics(Struct):
     """The statistics of a dataset card.
 
     Only a few numbers of 8 bytes are stored per record, to limit the memory for many records.

@@ -27,7 +27,6 @@ from chatsquash.storage import commit
 from chatsquash.storage.commit import RUN, CommitPlan
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import is_held, lock, unlock
-from chatsquash.storage.staging import write_elsewhere
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -214,6 +213,8 @@ class Output:
 
     def write_elsewhere(self, file: Path, data: bytes, mode: int) -> None:
         """Write a file of the run outside the output folder; may raise ``OSError``."""
+        from chatsquash.storage.staging import write_elsewhere  # rarely needed
+
         write_elsewhere(self._staging, file.absolute(), data, mode)
 
     def rename(self, name: str, to: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from chatsquash.core.accounting import Account
 from chatsquash.core.log import Log
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _BY_ID: tuple[Severity, str] = ("info", "grouped-by-id")
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(Struct):
     """The counts of a run.
 
     ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates + joined``,

@@ -22,7 +22,6 @@ from chatsquash.redaction.privacy import Privacy
 from chatsquash.sources import unfold
 from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.open import open_file
-from chatsquash.sources.unfolding import UnfoldedFile
 
 Hide = Callable[[str], str]
 """Returns a text without private values."""
@@ -219,6 +218,8 @@ def may_be_kept(log: Log, options: Options) -> bool:
 
 
 def _may_be_kept(path: str, options: Options) -> bool:
+    from chatsquash.sources.unfolding import UnfoldedFile  # only needed to keep malformed lines
+
     with open_file(path, options) as file:
         if isinstance(file, UnfoldedFile) and not file.unfolding.COPIES:
             return False

@@ -15,7 +15,6 @@ from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, ExpandedFile, recognise
 from chatsquash.sources.identity import is_raw, read_at, status_of
 from chatsquash.sources.names import MARK, container
-from chatsquash.sources.unfolding import UnfoldedFile
 from chatsquash.storage.folder import NEVER_WAITING
 
 _SHORTAGES = frozenset((EMFILE, ENFILE, ENOMEM))
@@ -108,7 +107,11 @@ def _open(path: str | os.PathLike[str], options: Options, *, is_part: bool) -> B
         export = unfold.recognise(head)
         if status and plain is file and not export:
             _last_plain = status
-        return UnfoldedFile(plain, export, options) if export else plain  # type: ignore[return-value]
+        if not export:
+            return plain  # type: ignore[return-value]
+        from chatsquash.sources.unfolding import UnfoldedFile  # few runs need it
+
+        return UnfoldedFile(plain, export, options)  # type: ignore[return-value]
     except BaseException:
         file.close()
         raise

@@ -10,13 +10,16 @@ import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.registry import Room, declaration, items
-from chatsquash.sources.arrays import Readable
 from chatsquash.sources.compression import uncompressed
+
+if TYPE_CHECKING:
+    from chatsquash.sources.arrays import Readable
 
 HEAD = 1 << 16
 """The number of bytes needed to detect an export."""

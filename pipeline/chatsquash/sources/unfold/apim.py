@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.openai_chat.response import response_body
-from chatsquash.sources.arrays import LONGEST, Readable, elements
+
+if TYPE_CHECKING:
+    from chatsquash.sources import arrays
+    from chatsquash.sources.arrays import Readable
+else:
+    arrays = LazyModule("chatsquash.sources.arrays")
 
 NAME = "Azure API Management"
 WHAT = "rows `{CorrelationId, SequenceNumber, RequestMessages, ResponseMessages}`"
@@ -44,7 +50,7 @@ def _rows(file: Readable) -> Iterator[dict[str, Json]]:
     head = file.read(1)
     complete_file = _Prepended(head, file)
     if head == b"[":
-        for element in elements(complete_file):
+        for element in arrays.elements(complete_file):
             row = jsonio.value(element.data)
             if isinstance(row, dict):
                 yield row
@@ -72,8 +78,8 @@ def _lines(file: _Prepended) -> Iterator[bytes]:
     while piece := file.read(1 << 20):
         *complete_lines, rest = (rest + piece).split(b"\n")
         yield from complete_lines
-        if len(rest) > LONGEST:
-            raise ValueError(f"has a row of more than {LONGEST:,} bytes")
+        if len(rest) > arrays.LONGEST:
+            raise ValueError(f"has a row of more than {arrays.LONGEST:,} bytes")
     if rest:
         yield rest
 
