@@ -118,7 +118,7 @@ class View:
 def tool_names(tools: list[Tool]) -> frozenset[str]:
     """Return the names of tool definitions."""
     # As in ``chat.tool_name``, whose calls would take most of the time.
-    names = [tool.get("name") for tool in tools if isinstance(tool, dict)]
+    names = [tool.get("name") if isinstance(tool, dict) else None for tool in tools]
     return frozenset([name for name in names if name and isinstance(name, str)])
 
 
@@ -245,10 +245,11 @@ def _add_calls(at: int, message: Message, calls: Calls) -> bool:
     if objects:
         calls.counts[at] = len(objects)
     for call_object in objects:
-        function = call_object.get("function") if type(call_object) is dict else None
-        if type(function) is not dict:
+        try:
+            call_id, function = call_object["id"], call_object["function"]
+            name, arguments = function["name"], function["arguments"]
+        except (KeyError, TypeError):  # only objects have members
             return False
-        call_id, name, arguments = call_object.get("id"), function.get("name"), function.get("arguments")
         if type(call_id) is not str or type(name) is not str or type(arguments) is not str or not call_id or not name:
             return False
         calls.objects.append(call_object)

@@ -26,9 +26,12 @@ class Last(Generic[A, B]):
 
     def __call__(self, argument: A) -> B:
         """Return the result for this object."""
-        if self._known is None or self._known[0] is not argument:
-            self._known = (argument, self._work(argument))
-        return self._known[1]
+        known = self._known
+        if known is not None and known[0] is argument:
+            return known[1]
+        result = self._work(argument)
+        self._known = argument, result
+        return result
 
     def remember(self, argument: A, result: B) -> None:
         """Cache a result that is known without the function."""

@@ -19,6 +19,7 @@ from chatsquash.core.text import printable
 
 _COMMAND = ("command", "cmd", "commands", "script", "code", "input", "CommandLine")
 """The argument names that may contain a command."""
+_COMMAND_NAMES = frozenset(_COMMAND)
 _CODES = ("exit_code", "exitCode", "exitcode", "returncode", "return_code", "returnCode", "exit_status")
 """The fields of a result that may contain an exit code."""
 _ALWAYS = frozenset([
@@ -157,11 +158,9 @@ def _command(arguments: str, members: Json) -> str:
             return arguments  # the arguments of a tool that takes plain text
     if type(members) is not dict:
         return members if isinstance(members, str) else ""
-    for name in _COMMAND:
-        if name in members and (command := members[name]):
-            break
-    else:
+    if _COMMAND_NAMES.isdisjoint(members):
         return ""
+    command: Json = next((members[name] for name in _COMMAND if members.get(name)), "")
     if isinstance(command, list):
         words = [each for each in command if isinstance(each, str)]
         return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc", "-ic") else " ".join(words)
