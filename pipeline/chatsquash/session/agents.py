@@ -140,13 +140,13 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     def repeated_replies(self, placements: list[Placement[FilePath]]) -> set[int]:
         """Return the numbers of the replies in the record that are also counted in another record."""
-        written_paths: set[int] = set()
+        place = self.place
+        owners, written_paths = place.owners, set[int]()
         if self.log.is_part:
-            paths = [self.place.owners[reply.number] for reply in self.place.replies]
-            others = {id(path): path for path in paths if path is not self.place}
+            paths = [owners[reply.number] for reply in place.replies]
+            others = {id(path): path for path in paths if path is not place}
             written_paths = {key for key, path in others.items() if self.is_written(path)}
-        owners = self.place.owners
-        own = [reply for reply in self.place.replies if reply.is_copy or id(owners[reply.number]) in written_paths]
+        own = [reply for reply in place.replies if reply.is_copy or id(owners[reply.number]) in written_paths]
         return {reply.number for reply in own for each in placements if reply.number in each.positions}
 
     def exclusion_reasons(self, snapshot: Snapshot | None, result: Record | Rejection | None) -> dict[int, str]:

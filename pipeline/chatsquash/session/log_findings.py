@@ -47,10 +47,12 @@ def logger_cuts(session: Session) -> list[LineFinding]:
     findings: list[LineFinding] = []
     for at, message in enumerate(entry.messages if reply is None else [*entry.messages, reply]):
         text = message.get("content")
+        # Tools truncate their own results for the model, so these marks do not show that the logger did.
+        if text is None or message["role"] == "tool":
+            continue
         if type(text) is list:
             text = chat.text(message)
-        # Tools truncate their own results for the model, so these marks do not show that the logger did.
-        if type(text) is str and text.rstrip().endswith(_MARKS) and message["role"] != "tool":
+        if type(text) is str and text.rstrip().endswith(_MARKS):
             fact = reading.truncated_by_logger(f"the {message['role']} message", 1)
             findings.append((entry.line, fact._replace(at=at if at < len(entry.messages) else None)))
     return findings

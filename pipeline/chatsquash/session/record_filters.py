@@ -99,15 +99,21 @@ def _tool_use(view: View) -> tuple[ToolUse, ...]:
     calls = columns.calls
     if calls is None or not columns.are_matched:
         return _by_tool(outcomes(view))
-    if not calls.names:
-        return ()
-    results = columns.results
-    states: list[State] = ["ok"] * len(results)
-    states += ["unanswered"] * (len(calls.names) - len(results))
+    counts, failed, unanswered = dict[str, int](), dict[str, int](), dict[str, int]()
+    for name in calls.names:
+        counts[name] = counts.get(name, 0) + 1
+    for name in calls.names[len(columns.results) :]:
+        unanswered[name] = unanswered.get(name, 0) + 1
     for at, (failure, _) in view.once(bad_results).items():
         if failure is not None:
-            states[results.index(at)] = "failed"
-    return _by_tool(zip(calls.names, states, strict=True))
+            name = calls.names[columns.results.index(at)]
+            failed[name] = failed.get(name, 0) + 1
+    return tuple(
+        [
+            ToolUse(name, count, failed.get(name, 0), unanswered.get(name, 0))
+            for name, count in sorted(counts.items())
+        ]
+    )
 
 
 def _shared_use(view: View, shared_calls: Mapping[int, int]) -> Iterator[SharedUse]:

@@ -151,15 +151,17 @@ _define_each = Each(_define, lambda definition: len(definition.encoded) <= _MAX_
 def analyse_definitions(tools: list[Tool]) -> ToolList:
     """Encode and check tool definitions."""
     definitions = _define_each(tools)
-    parts: list[bytes] = []
-    rounded: list[str] = []
-    are_valid, may_have_address = True, False
-    for definition in definitions:
-        parts.append(definition.encoded)
-        rounded += definition.rounded
-        are_valid = are_valid and definition.is_valid
-        may_have_address = may_have_address or definition.may_have_address
-    return ToolList(definitions, b"[%b]" % b",".join(parts), rounded, are_valid, may_have_address)
+    encoded = b"[%b]" % b",".join([each.encoded for each in definitions])
+    odd = [each for each in definitions if not each.is_valid or each.may_have_address or each.rounded]
+    if not odd:  # nearly always
+        return ToolList(definitions, encoded, [], are_valid=True, may_have_address=False)
+    return ToolList(
+        definitions,
+        encoded,
+        [spelling for each in odd for spelling in each.rounded],
+        are_valid=all(each.is_valid for each in odd),
+        may_have_address=any(each.may_have_address for each in odd),
+    )
 
 
 Definitions = list[tuple[int, Tool]]
