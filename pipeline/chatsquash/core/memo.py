@@ -74,15 +74,15 @@ class Each(Generic[A, B]):
     def __call__(self, items: list[A]) -> list[B]:
         """Return the results for these objects, in order."""
         known = self._known
-        try:
+        new = [item for item in items if id(item) not in known]
+        if not new:
             return [known[id(item)][1] for item in items]
-        except KeyError:
-            new = [item for item in items if id(item) not in known]
-        results = {id(item): (item, result) for item, result in zip(new, self._work(new), strict=True)}
-        known = {**known, **results}
-        cached = known if len(known) <= _MOST else results
-        self._known = {key: pair for key, pair in cached.items() if self._small(pair[1])}
-        return [known[id(item)][1] for item in items]
+        fresh = {id(item): (item, result) for item, result in zip(new, self._work(new), strict=True)}
+        results = [(fresh.get(id(item)) or known[id(item)])[1] for item in items]
+        if len(known) + len(fresh) > _MOST:
+            known.clear()
+        known.update([each for each in fresh.items() if self._small(each[1][1])])
+        return results
 
 
 class Same(Generic[A]):
