@@ -109,10 +109,7 @@ def _tool_use(view: View) -> tuple[ToolUse, ...]:
             name = calls.names[columns.results.index(at)]
             failed[name] = failed.get(name, 0) + 1
     return tuple(
-        [
-            ToolUse(name, count, failed.get(name, 0), unanswered.get(name, 0))
-            for name, count in sorted(counts.items())
-        ]
+        [ToolUse(name, count, failed.get(name, 0), unanswered.get(name, 0)) for name, count in sorted(counts.items())]
     )
 
 
