@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from glob import escape
+from itertools import compress
 from operator import itemgetter
 
 from chatsquash.core.model import Conversation, Json, Origin
@@ -197,8 +198,9 @@ def _count_members(values: list[Object]) -> Counter[str]:
     """Count the unread members that are not null, computed together for values with the same members."""
     names: Counter[str] = Counter()
     for members, same in _by_members(values):
-        for line_type in {string(value, "type") for value in same}:
-            alike = [value for value in same if string(value, "type") == line_type]
+        types = [string(value, "type") for value in same]
+        for line_type in set(types):
+            alike = list(compress(same, map(line_type.__eq__, types)))
             _count_unread_members(names, line_type, members, alike, (*_LINE, *_READ.get(line_type, ())))
             for inner, read in _INSIDE.items():
                 if inner in members:

@@ -151,31 +151,36 @@ class FileReplies:
 
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """Combine the metadata in the lines of a reply."""
-        usage: Object = {}
-        most = -1
-        model = ident = stop_reason = ""
-        for row in turn.rows:
-            body = row.value["message"]
-            model = model or string(body, "model")
-            ident = ident or string(body, "id")
-            stop_reason = string(body, "stop_reason") or stop_reason
-            # Each line repeats the usage at its time; the largest usage is final.
-            each = members(body.get("usage"))
-            if (tokens := count(each.get("output_tokens")) or 0) > most:
-                usage, most = each, tokens
+        first, bodies = turn.rows[0], [row.value["message"] for row in turn.rows]
+        # Each line repeats the usage at its time; the largest usage is final.
+        usage = max([members(body.get("usage")) for body in bodies], key=_output_tokens)
         moments = self.moments(turn.rows[:1])
+        stop_reason = _first_text(reversed(bodies), "stop_reason")
         finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
-            at=index,
-            line=turn.rows[0].line,
-            time=moments[0][1].at if moments else None,
-            model=model or None,
-            prompt_tokens=total(usage, *_PROMPT),
-            completion_tokens=count(usage.get("output_tokens")),
-            finish_reason=TRUNCATED if turn.rows[0].message in self._truncated else finished,
-            response_id=ident or None,
-            logged_id=string(turn.rows[0].value, "uuid") or None,
+            index,
+            first.line,
+            moments[0][1].at if moments else None,
+            _first_text(bodies, "model"),
+            total(usage, *_PROMPT),
+            count(usage.get("output_tokens")),
+            TRUNCATED if first.message in self._truncated else finished,
+            _first_text(bodies, "id"),
+            string(first.value, "uuid") or None,
         )
+
+
+def _output_tokens(usage: Object) -> int:
+    return count(usage.get("output_tokens")) or 0
+
+
+def _first_text(bodies: Iterable[Object], name: str) -> str | None:
+    """Return the first non-empty string among these members."""
+    for body in bodies:
+        value = body.get(name)
+        if value and type(value) is str:
+            return value
+    return None
 
 
 _FEW = 8

@@ -93,7 +93,7 @@ def _path(tree: LineTree, walk: list[LogLine], others: set[str], unsent: Contain
         path_lines.add(row, compaction.anchor if compaction else None)
     kept_keys = set(path_lines.places_by_key)
     for row in walk:
-        if row.message is None or row.message not in unsent:
+        if row.turn is not None and (row.message is None or row.message not in unsent):
             path_lines.add(row, None)
     return ConversationPath(leaf, first, path_lines.in_order(), kept_keys, first.key in others, compaction)
 
@@ -112,12 +112,14 @@ class _PathLines:
 
         ``anchor`` is the line that it follows in the conversation if it was moved from its original place.
         """
-        if row.turn is None or row.message in self._messages:
-            return
         blocks = [row]
         if row.message is not None:
+            if row.message in self._messages:
+                return
             self._messages.add(row.message)
             blocks = self._tree.blocks(row)
+        elif row.turn is None:
+            return
         answers: list[LogLine] = []
         for block in blocks:
             for call_id in block.calls:
