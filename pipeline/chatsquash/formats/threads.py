@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate, chain
+from operator import gt
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
@@ -42,6 +44,8 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
     """
     known = first_places(names)
     before = [known.get(parent, ROOT) if parent is not None else ROOT for parent in parents]
+    if all(map(gt, range(len(before)), before)):
+        return before  # the usual case: no entry precedes its parent, so there is no cycle
     state = bytearray(len(before))  # 1: on the current chain, 2: known to reach a root
     for start in range(len(before)):
         chain_of_entries, place = list[int](), start
@@ -225,11 +229,20 @@ class _Era:
     """The visible part of a path: summaries, then consecutive entries."""
 
     def __init__(self, steps: Sequence[ThreadEntry], path: Sequence[int]) -> None:
+        self._steps = steps
         self._entries = [place for place in path if not steps[place].is_summary]
-        self._at = {place: at for at, place in enumerate(self._entries)}
-        self._reply_counts = [0, *accumulate(int(steps[place].is_sampled) for place in self._entries)]
         self._summaries = deque[int]()
         self._start = self._stop = 0
+
+    @cached_property
+    def _at(self) -> dict[int, int]:
+        """The index of each entry."""
+        return {place: at for at, place in enumerate(self._entries)}
+
+    @cached_property
+    def _reply_counts(self) -> list[int]:
+        """The number of replies before each entry, and before the end."""
+        return [0, *accumulate(int(self._steps[place].is_sampled) for place in self._entries)]
 
     def __len__(self) -> int:
         return len(self._summaries) + self._stop - self._start
@@ -248,9 +261,9 @@ class _Era:
         """Return the places of the entries."""
         return [*self._summaries, *self._entries[self._start : self._stop]]
 
-    def grow(self) -> None:
-        """Include the next entry."""
-        self._stop += 1
+    def grow(self, entries: int) -> None:
+        """Include the next entries."""
+        self._stop += entries
 
     def replace_with_summary(self, summary: int, first_kept: int | None) -> None:
         """Replace everything before the first kept entry with a summary."""
@@ -270,13 +283,14 @@ class _Era:
 def _eras(steps: Sequence[ThreadEntry], path: Sequence[int]) -> Iterator[_Era]:
     """Yield the visible entries before each summary of a path and at its end; the yielded object is reused."""
     era = _Era(steps, path)
-    for place in path:
-        if not steps[place].is_summary:
-            era.grow()
-            continue
+    start = 0
+    for at in [at for at, place in enumerate(path) if steps[place].is_summary]:
+        era.grow(at - start)
+        start = at + 1
         if era.has_reply:
             yield era
-        era.replace_with_summary(place, steps[place].first_kept)
+        era.replace_with_summary(path[at], steps[path[at]].first_kept)
+    era.grow(len(path) - start)
     yield era
 
 

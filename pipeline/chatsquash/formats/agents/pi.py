@@ -97,7 +97,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     if not any("parentId" in value for _, _, value in rows):  # files of the first version have no parents
         before = list(range(-1, len(rows) - 1))
     failed = {place for place, (_, _, value) in enumerate(rows) if at(value, "message", "stopReason") in _FAILED}
-    steps = without_entries(_with_truncated(steps), failed & entries_with_turns_after(before, steps), unread)
+    unsent = failed & entries_with_turns_after(before, steps) if failed else failed
+    steps = without_entries(_with_truncated(steps), unsent, unread)
     selected_paths = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
     return with_unread(load_paths(anthropic, steps, selected_paths, session), unread)
@@ -106,10 +107,12 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 def _with_truncated(steps: list[ThreadEntry]) -> list[ThreadEntry]:
     """Mark replies without token counts as truncated; their streams ended early without an error from the service."""
     models = models_with_usage(turn for each in steps for turn in each.turns)
-    return [
-        each._replace(turns=tuple(mark_without_usage(turn, models) for turn in each.turns)) if each.is_sampled else each
-        for each in steps
-    ]
+    for place, each in enumerate(steps):
+        if each.is_sampled:
+            turns = tuple([mark_without_usage(turn, models) for turn in each.turns])
+            if turns != each.turns:
+                steps[place] = each._replace(turns=turns)
+    return steps
 
 
 _ENTRY = ("type", "id", "parentId", "timestamp")
@@ -232,9 +235,14 @@ def _content(content: Json) -> list[Json]:
     return [part for part in as_list(content) if part != ""]
 
 
+_CALL = {"type", "id", "name", "arguments"}
+
+
 def _part(part: Json) -> Json:
-    is_block = type(part) is dict and len(part) == 2 and part.get("type") in ("text", "thinking")
-    return part if is_block else _block(part)
+    of = part.get("type") if type(part) is dict else None
+    if of == "toolCall" and part.keys() == _CALL:  # the usual call
+        return {"type": "tool_use", "id": part["id"], "name": part["name"], "input": part["arguments"]}
+    return part if of in ("text", "thinking") and len(part) == 2 else _block(part)
 
 
 def _block(part: Json) -> Json:
