@@ -212,9 +212,11 @@ class Columns(Struct, frozen=True, gc=False):
 
 def columns(messages: list[Message]) -> Columns:
     """Return messages in columns."""
+    if not messages:  # when only definitions are checked
+        return _NO_COLUMNS
     roles: list[str] = []
     kinds: set[type] = set()
-    keys: set[str] = set()
+    keys: set[str] = set().union(*messages)
     results: list[int] = []
     contents: list[Json] = []
     ids: list[Json] = []
@@ -223,7 +225,6 @@ def columns(messages: list[Message]) -> Columns:
         role, content = message["role"], message.get("content")
         roles.append(role)
         kinds.add(type(content))
-        keys.update(message)
         if role == "tool":
             results.append(at)
             contents.append(content)
@@ -232,9 +233,11 @@ def columns(messages: list[Message]) -> Columns:
             calls = None
     if calls is not None and len(calls.ids) > 1 and len(set(calls.ids)) < len(calls.ids):
         calls = None
-    last = messages[-1] if messages else None
     is_matched = are_matched(calls, results, ids, len(messages) - 1)
-    return Columns(roles, kinds, last, keys, calls, results, contents, ids, is_matched)
+    return Columns(roles, kinds, messages[-1], keys, calls, results, contents, ids, is_matched)
+
+
+_NO_COLUMNS = Columns([], set(), None, set(), Calls({}, [], [], [], []), [], [], [], are_matched=True)
 
 
 def _add_calls(at: int, message: Message, calls: Calls) -> bool:

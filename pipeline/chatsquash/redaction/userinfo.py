@@ -99,18 +99,17 @@ def userinfos(text: str) -> Iterator[Userinfo]:
 def _may_follow(text: AnyStr, sign: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
     """Return whether slashes precede a sign without white space between them."""
     floor, at = 0, text.find(sign)
+    colon, escaped, encoded = slashes
     for _ in range(_FEW):
         if at < 0:
             return False
         near = text[max(floor, at - _NEAR) : at]
-        if near and not near[-1:].isspace() and _may_contain(near.rsplit(None, 1)[-1], slashes):
-            return True
+        if near and not near[-1:].isspace():
+            word = near.rsplit(None, 1)[-1]
+            if colon in word or escaped in word or encoded in word or len(word) == _NEAR:
+                return True
         floor, at = at, text.find(sign, at + 1)
     return True
-
-
-def _may_contain(word: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
-    return len(word) == _NEAR or slashes[0] in word or slashes[1] in word or slashes[2] in word
 
 
 def passwords(text: str) -> list[Hit]:

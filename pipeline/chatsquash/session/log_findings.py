@@ -44,16 +44,19 @@ def logger_cuts(session: Session) -> list[LineFinding]:
     if entry is None:
         return []
     reply = entry.reply.message
+    messages = entry.messages if reply is None else [*entry.messages, reply]
+    # Tools truncate their own results for the model, so these marks do not show that the logger did.
+    places = [
+        at
+        for at, message in enumerate(messages)
+        if (content := message.get("content"))
+        and message["role"] != "tool"
+        and (type(content) is not str or content.rstrip().endswith(_MARKS))
+    ]
     findings: list[LineFinding] = []
-    for at, message in enumerate(entry.messages if reply is None else [*entry.messages, reply]):
-        text = message.get("content")
-        # Tools truncate their own results for the model, so these marks do not show that the logger did.
-        if text is None or message["role"] == "tool":
-            continue
-        if type(text) is list:
-            text = chat.text(message)
-        if type(text) is str and text.rstrip().endswith(_MARKS):
-            fact = reading.truncated_by_logger(f"the {message['role']} message", 1)
+    for at in places:
+        if (chat.text(messages[at]) or "").rstrip().endswith(_MARKS):
+            fact = reading.truncated_by_logger(f"the {messages[at]['role']} message", 1)
             findings.append((entry.line, fact._replace(at=at if at < len(entry.messages) else None)))
     return findings
 

@@ -57,19 +57,22 @@ def drop_unsupported(
     """
     if not conversation.has_private:
         return conversation, ()
-    messages: list[Message] = []
+    messages = conversation.messages
     findings: list[Violation] = []
     dropped: list[int] = []
-    for at, message in enumerate(conversation.messages):
-        kinds = Counter(_losses(message, joins)) if PRIVATE in message and not _fits_chat(message) else None
-        is_kept = not kinds or _has_content(message) or (keeps_media and bool(_media(message)))
-        if kinds:
-            findings.append(reading.unsupported_content(kinds, len(messages) if is_kept else None))
-        if is_kept:
-            messages.append(message)
-        else:
+    for at in [at for at, message in enumerate(messages) if PRIVATE in message and not _fits_chat(message)]:
+        message = messages[at]
+        if not (kinds := Counter(_losses(message, joins))):
+            continue
+        is_kept = _has_content(message) or (keeps_media and bool(_media(message)))
+        findings.append(reading.unsupported_content(kinds, at - len(dropped) if is_kept else None))
+        if not is_kept:
             dropped.append(at)
-    return replace(conversation, messages=messages, marks=without(conversation, dropped)), findings
+    if not dropped:
+        return conversation, findings
+    gone = set(dropped)
+    remaining = [message for at, message in enumerate(messages) if at not in gone]
+    return replace(conversation, messages=remaining, marks=without(conversation, dropped)), findings
 
 
 def add_media(conversation: Conversation) -> StageResult:
