@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -30,6 +31,7 @@ class _ResponseIds(Struct, gc=False):
 _id_decoder = jsonio.decoder(_ResponseIds)
 
 
+@lru_cache(64)
 def limit(raw: bytes) -> int | None:
     """Return the maximum number of tokens in a reply from a raw request member, or ``None``."""
     value = _value(raw)

@@ -46,7 +46,7 @@ from chatsquash.trees.kinds import (
 from chatsquash.trees.paths import AnyPath, P
 from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
-from chatsquash.trees.restore import RestoreScope, restore
+from chatsquash.trees.restore import RestoreScope, have_reasoning, restore
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def restore_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Sn
     end = session.growth.last_reply(snapshot.entry.line)
     if end is None:
         return snapshot, []
-    entry, findings = _restore(trees, end.path(), snapshot.entry, RestoreScope(*_PARTS[restore]))
+    scope = RestoreScope(*_PARTS[restore])
+    entry, findings = _restore(trees, end.path(), snapshot.entry, scope, has_reasoning=have_reasoning(trees.replies))
     return replace(snapshot, entry=entry), findings
 
 
@@ -76,7 +77,13 @@ _ADDS_CONTEXT = ("results", "all")
 """The values of ``--restore`` that add context which the model did not see."""
 
 
-def _restore(trees: Trees, path: list[Reply], entry: Entry, scope: RestoreScope) -> tuple[Entry, list[Violation]]:
+def _restore(
+    trees: Trees, path: list[Reply], entry: Entry, scope: RestoreScope, *, has_reasoning: bool
+) -> tuple[Entry, list[Violation]]:
+    """Restore content in an entry; ``has_reasoning``: whether any message that its session logged has reasoning."""
+    # Aligning histories is expensive, and most sessions have nothing to restore.
+    if not (has_reasoning or scope.results or any(reply.how == "cut" for reply in path)):
+        return entry, []
     history = number_messages(entry.messages, trees.requests.canon)
     result = restore(history, path, scope, trees.index.copied_reasoning)
     findings = [checks.reasoning_restored(result.reasoning)] if result.reasoning else []
@@ -198,8 +205,12 @@ def convert_each(
     paths = conversations(trees)
     ids = conversation_ids(paths, name)
     selected_paths = select_paths(paths, options)
-    parts = RestoreScope(*_PARTS[options.restore], messages=True)
-    selected = [_restored_path(trees, path, entry, parts) for path, entry in _entries(selected_paths, session, reread)]
+    scope = RestoreScope(*_PARTS[options.restore], messages=True)
+    has_reasoning = scope.reasoning and have_reasoning(trees.replies)
+    selected = [
+        _restored_path(trees, path, entry, scope, has_reasoning=has_reasoning)
+        for path, entry in _entries(selected_paths, session, reread)
+    ]
     records: list[Record] = []
     placements: list[Placement[LogPath]] = []
     line_findings: list[LineFinding] = []
@@ -282,9 +293,11 @@ class _RestoredPath(NamedTuple):
     """The findings about restored content."""
 
 
-def _restored_path(trees: Trees, path: LogPath, entry_in_log: Entry, parts: RestoreScope) -> _RestoredPath:
+def _restored_path(
+    trees: Trees, path: LogPath, entry_in_log: Entry, scope: RestoreScope, *, has_reasoning: bool
+) -> _RestoredPath:
     replies = path.last.path()
-    entry, restoring = _restore(trees, replies, entry_in_log, parts)
+    entry, restoring = _restore(trees, replies, entry_in_log, scope, has_reasoning=has_reasoning)
     return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
 
 

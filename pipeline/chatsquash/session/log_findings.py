@@ -266,6 +266,8 @@ def options_keeping(coverage: Coverage, side_requests: int, options: Options) ->
 
     ``side_requests`` is the number of replies to requests that cleaning dropped.
     """
+    if not (coverage.lost or side_requests):
+        return {}
     counts = Counter({why: count for why, count in coverage.lost.items() if why not in NEVER})
     counts["side-request"] -= side_requests
     is_all = options.conversations == "all"

@@ -11,7 +11,7 @@ import math
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import accumulate, takewhile
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
@@ -225,13 +225,12 @@ def runs(text: str) -> set[int]:
     """
     find_words = _WORD.findall if text.isascii() else _WORD_OR_WIDE.findall
     words = find_words(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
-    text_of_words = " ".join(words)
-    encoded = text_of_words.encode("utf-8", "surrogatepass")
+    encoded = " ".join(words).encode("utf-8", "surrogatepass")
     if len(words) <= RUN:
         return {xxh3_64_intdigest(encoded)} if words else set()
-    lengths = words if len(text_of_words) == len(encoded) else [word.encode("utf-8", "surrogatepass") for word in words]
-    begins = [*accumulate(map(len, lengths), lambda begin, length: begin + length + 1, initial=0)]
-    return {xxh3_64_intdigest(encoded[at : end - 1]) for at, end in zip(begins, begins[RUN:], strict=False)}
+    # Compiled functions only, since all texts of a session may be compared.
+    pieces = encoded.split(b" ")
+    return set(map(xxh3_64_intdigest, map(b" ".join, zip(*(pieces[at:] for at in range(RUN)), strict=False))))
 
 
 def sketch(text: str) -> Sketch:

@@ -130,6 +130,8 @@ class Links(Struct):
             for reply in self._by_run[run]:
                 hits[reply.number] = reply
                 count[reply.number] += 1
+        if not hits:
+            return {}
         quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
         own = [
             hits[number] for number in quoted[-_MOST_PER_RUN:] if len(self._own_words(hits[number]) & words) >= _QUOTED

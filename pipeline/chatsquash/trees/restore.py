@@ -42,6 +42,17 @@ class Restored(Struct):
         self.messages.append(message)
 
 
+def have_reasoning(replies: list[Reply]) -> bool:
+    """Return whether any of the replies, or of the assistant messages new in their requests, has reasoning."""
+    return any(
+        reasoning.text_or_block(reply.message) or any(map(_has_reasoning, reply.new_messages)) for reply in replies
+    )
+
+
+def _has_reasoning(message: Message) -> bool:
+    return message["role"] == "assistant" and bool(reasoning.text_or_block(message))
+
+
 def restore(
     history: NumberedMessages, path: list[Reply], scope: RestoreScope, find_reasoning: Callable[[int, int], str]
 ) -> Restored:
