@@ -113,7 +113,8 @@ T = TypeVar("T")
 
 def _remember(items: list[T], item: T, most: int) -> None:
     items.append(item)
-    del items[:-most]
+    if len(items) > most:
+        del items[0]
 
 
 def _order(site: CallSite) -> tuple[int, int]:

@@ -89,8 +89,8 @@ class _Recent(Struct):
         self._count(reply)
         return self.sessions[reply.tree], reply, is_new
 
-    def add_with_id(self, entry: Entry, requests: Requests, session: int, sets: Sets, *, continues: bool) -> None:
-        """Add the reply to a request with a session id; join the session with its origin if it is new.
+    def add_with_id(self, entry: Entry, requests: Requests, session: int, sets: Sets, *, continues: bool) -> Reply:
+        """Add and return the reply to a request with a session id; join the session with its origin if it is new.
 
         ``continues``: whether the request contains a logged reply of any session.
         """
@@ -112,6 +112,7 @@ class _Recent(Struct):
         trees.replies.append(reply)
         self._by_chain[hash((session, reply.chain))] = self._last[session] = reply
         self._count(reply)
+        return reply
 
     def _parent(self, requests: Requests, session: int) -> tuple[Reply | None, int]:
         """Return the last reply of a session that a request contains, and the index of the message after it."""
@@ -302,10 +303,9 @@ class Chains(Struct):
         requests = self._follow_with_id(entry, edits)
         continues = self._join_continued(requests, session, is_new=known is None)
         if (message := entry.reply.message) is not None:
-            content_number, chain, _ = requests.chains_after(message)
-            self._recent_with_room()
-            self._recent.add_with_id(entry, requests, session, self.sets, continues=continues)
-            self._learn(chain, content_number, message, session)
+            recent = self._recent_with_room()
+            reply = recent.add_with_id(entry, requests, session, self.sets, continues=continues)
+            self._learn(reply.chain, reply.content_number, message, session)
         return session
 
     def _follow_with_id(self, entry: Entry, edits: Edits) -> Requests:

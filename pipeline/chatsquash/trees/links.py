@@ -114,9 +114,12 @@ class Links(Struct):
         """Remember the content and calls of new replies."""
         for reply in replies[self._seen :]:
             for run in sketch(chat.text(reply.message) or "").runs:
-                recent = self._by_run.setdefault(run, [])
+                if (recent := self._by_run.get(run)) is None:
+                    self._by_run[run] = [reply]
+                    continue
                 recent.append(reply)
-                del recent[:-_MOST_PER_RUN]
+                if len(recent) > _MOST_PER_RUN:
+                    del recent[0]
             self.calls.learn(reply)
         self._seen = len(replies)
 
