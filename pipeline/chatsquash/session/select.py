@@ -132,22 +132,25 @@ class ToolUnion(Struct):
     _settled: int = 0
     _settled_line: int = 0
 
-    def offer(self, tools: list[Tool], line: int) -> Iterator[LineFinding]:
-        """Add the tools of a line; yield the new conflicts."""
+    def offer(self, tools: list[Tool], line: int) -> list[LineFinding]:
+        """Add the tools of a line; return the new conflicts."""
         before, self._last, self._line = self._last, tools, line
         if tools is before:
-            return
-        keyed, unknown, native = _keyed(tools if before is None else self._unseen(tools))
-        if before is None and len({key for key, _ in keyed}) == len(keyed):
-            self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), line)
+            return []
+        keyed = _keyed(tools if before is None else self._unseen(tools))
+        findings: list[LineFinding] = []
+        if before is None and len(keyed.by_key) == len(keyed.tools):
+            self._known, self._lines = keyed.by_key.copy(), dict.fromkeys(keyed.by_key, line)
         else:
-            yield from self._add(keyed, line)
+            findings += self._add(keyed.tools, line)
             self._track_redefined(tools, line)
-        yield from self._compare_customs(keyed, line)
-        if unknown:
-            yield from self._report_members(unknown, line)
-        if native:
-            yield from self._report_native(native, line)
+        if not keyed.are_named:
+            findings += self._compare_customs(keyed.tools, line)
+        if keyed.unknown:
+            findings += self._report_members(keyed.unknown, line)
+        if keyed.native:
+            findings += self._report_native(keyed.native, line)
+        return findings
 
     def _report_members(self, unknown: _WithMembers, line: int) -> Iterator[LineFinding]:
         """Report unknown fields of definitions, once per name."""
@@ -243,20 +246,31 @@ _WithMembers = list[tuple[Tool, list[str]]]
 """Definitions with the names of some of their fields."""
 
 
-@Last
-def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], _WithMembers, _WithMembers]:
-    """Flatten definitions and pair each with its name, or with its full content if it is unnamed.
+class _KeyedTools(Struct, frozen=True, gc=False):
+    """Flattened definitions, each with its name, or with its full content if it is unnamed."""
 
-    Also return the definitions with unknown fields, and those with fields that records do not support.
-    """
+    tools: list[tuple[Key, Tool]]
+    by_key: dict[Key, Tool]
+    are_named: bool
+    unknown: _WithMembers
+    """The definitions with unknown fields."""
+    native: _WithMembers
+    """The definitions with fields that records do not support."""
+
+
+@Last
+def _keyed(tools: list[Tool]) -> _KeyedTools:
+    """Flatten definitions and pair each with its key."""
     flat = list(map(flatten, tools))
-    names = [(chat.tool_name(tool), tool) for tool in flat]
-    keyed: list[tuple[Key, Tool]] = [
-        (("unnamed", _canonical(tool)) if name is None else ("named", name), tool) for name, tool in names
-    ]
+    are_named, keyed = True, list[tuple[Key, Tool]]()
+    for tool in flat:
+        name = chat.tool_name(tool)
+        are_named = are_named and name is not None
+        keyed.append((("unnamed", _canonical(tool)) if name is None else ("named", name), tool))
     if definition_members.are_usual(*tools, *flat):
-        return keyed, [], []
-    return keyed, definition_members.definitions_with_unknown(tools), provider_members.of_definitions(tools)
+        return _KeyedTools(keyed, dict(keyed), are_named, [], [])
+    unknown, native = definition_members.definitions_with_unknown(tools), provider_members.of_definitions(tools)
+    return _KeyedTools(keyed, dict(keyed), are_named, unknown, native)
 
 
 def flatten(tool: Tool) -> Tool:
@@ -279,7 +293,8 @@ class Trace(Struct):
 
     _entry: Entry | None = None
     _tokens: list[str] = field(default_factory=list)
-    _others: Histories[list[str]] = field(default_factory=Histories)
+    _others: Histories[list[str]] | None = None
+    """The histories that entries did not continue; ``None`` while each continues the previous one."""
 
     def take(self, entry: Entry) -> LineFinding | None:
         """Compare an entry with the previous one; return the violation of the rule, if any."""
@@ -288,6 +303,7 @@ class Trace(Struct):
             return None
         earlier = self._tokens
         if before is not None and entry.known:
+            self._others = self._others or Histories()
             self._others.put(before.messages, earlier)
         self._tokens = self._tokens_after(entry)
         if before is not None and (at := _divergence(earlier, self._tokens)) is not None:
@@ -318,12 +334,15 @@ class Trace(Struct):
         return True
 
     def _tokens_after(self, entry: Entry) -> list[str]:
-        if entry.known and (history := self._others.take(entry)):
+        if entry.known and self._others and (history := self._others.take(entry)):
             count, tokens = history
             tokens = tokens if count == len(tokens) else tokens[:count]
             tokens += self._tokens_of(AddedRun(tuple(entry.messages[count:])))
             return tokens
-        return [token for run in entry.edits for token in self._tokens_of(run)]
+        tokens = []
+        for run in entry.edits:
+            tokens += self._tokens_of(run)
+        return tokens
 
     def _tokens_of(self, run: KeptRun | AddedRun) -> list[str]:
         if isinstance(run, KeptRun):

@@ -100,8 +100,8 @@ class GrowthTracker(Struct):
         return self.last is None or _grows(self.last, entry) or (self.lazily and self._continues(self.last, entry))
 
     def _count(self, entry: Entry) -> None:
-        if (tokens := entry.reply.tokens) != _NO_TOKENS:
-            self.tokens = total((self.tokens, tokens))
+        tokens = entry.reply.tokens
+        self.tokens = tokens if self.tokens == _NO_TOKENS else total((self.tokens, tokens))
 
     def _continues(self, last: Entry, entry: Entry) -> bool:
         if self._growth is None:

@@ -60,6 +60,13 @@ class Rules(NamedTuple):
     clear: dict[str, frozenset[str]]
     """By role: first characters of texts that no rule changes (see ``OPENS``); absent if a rule checks all texts."""
 
+    def dropped_by(self, messages: list[Message], reply: Response) -> str:
+        """Return the name of the rule that drops an entry, or an empty string."""
+        for name, drops in self.drops:
+            if drops(messages, reply):
+                return name
+        return ""
+
 
 _ROOM: Room[CleaningRule] = Room(CleaningRule, sys.modules[__name__])
 
@@ -136,10 +143,10 @@ def clean(items: Iterator[Entry | SkippedLine], sets: tuple[str, ...] = ("goose"
         # Cleaning removes messages and entries that the edits of the next entry refer to, so edits are recomputed.
         edits = request.follow(entry.messages, entry.edits, entry.known)
         edits = edits if since is None else compose(since, edits)
-        if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
+        if dropped := rules.dropped_by(request.messages, entry.reply):
             replied = entry.reply.message is not None
             yield SkippedLine(
-                entry.line, "cleaned", entry.size, findings=entry.findings, rule=dropped[0], replied=replied
+                entry.line, "cleaned", entry.size, findings=entry.findings, rule=dropped, replied=replied
             )
             since = edits
             continue
@@ -176,8 +183,7 @@ class CleanedRequest:
         """
         # Most logs need no cleaning, so the states are created with the first message that a rule might change.
         if self._tidy is None or self._follower is None:
-            additions = [messages[known:]] if known else [run.messages for run in edits if type(run) is AddedRun]
-            if all(map(self._are_plain, additions)):
+            if self._add_plain(messages, edits, known):
                 self.messages = messages
                 return edits
             self._tidy = TidyState(self.messages, self._rules.tidy)
@@ -205,6 +211,15 @@ class CleanedRequest:
             return at
         place = self._tidy.place(at)
         return None if place is None else self._follower.place(place)
+
+    def _add_plain(self, messages: list[Message], edits: Edits, known: int) -> bool:
+        """Return whether no rule could change any of the messages that a request adds."""
+        if known:
+            return self._are_plain(messages[known:])
+        for run in edits:
+            if type(run) is AddedRun and not self._are_plain(run.messages):
+                return False
+        return True
 
     def _are_plain(self, messages: Sequence[Message]) -> bool:
         """Return whether no rule could change any of the messages, whatever follows them."""
