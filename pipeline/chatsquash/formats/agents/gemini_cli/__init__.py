@@ -87,7 +87,11 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
             for place, content in enumerate(history)
         ]
         return [load_conversation(gemini, turns)]
-    histories = (member(value, "$set", "messages") or member(value, "messages") for value in values)
+    histories = (
+        member(value, "$set", "messages") or member(value, "messages")
+        for value in values
+        if type(value) is dict and ("$set" in value or "messages" in value)
+    )
     session = SessionState(EntryBudget(len(values) + sum(len(objects(each)) for each in histories)))
     for place, number, line in entries(values, lines):
         session.add(f"entry {place}", number, line)

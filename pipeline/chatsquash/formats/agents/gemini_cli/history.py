@@ -14,6 +14,8 @@ from chatsquash.formats.values import Object, as_list, objects, string, without
 from chatsquash.formats.values import at as member
 
 KINDS = ("user", "gemini", "info", "error", "warning")
+_OTHERS = frozenset(("$rewindTo", "$set", "sessionId"))
+"""Members of which lines that are not messages have at least one."""
 _SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")
 
 
@@ -86,6 +88,10 @@ class SessionState:
 
     def add(self, place: str, number: int, line: Object) -> None:
         """Read a line."""
+        name, kind = line.get("id"), line.get("type")
+        if type(name) is str and kind in KINDS and _OTHERS.isdisjoint(line):  # the usual line
+            self.put((name, kind), place, number, line)
+            return
         match line:
             case {"$rewindTo": str(name)}:
                 self.settle()
@@ -127,9 +133,12 @@ class SessionState:
     def put(self, key: _Key, place: str, number: int, record: Object) -> None:
         """Add a message, or replace the message with the same key."""
         self.settle()
-        before = self.records.get(key) or ChatRecord(place, number, {})
+        before = self.records.get(key)
+        if before:
+            place, number = before.place, before.line
         self.kinds.setdefault(key[0], set()).add(key[1])
-        self.records[key] = self.known[key] = before._replace(record=record)
+        is_sampled = before.is_sampled if before else True
+        self.records[key] = self.known[key] = ChatRecord(place, number, record, is_sampled)
 
     def set(self, place: str, number: int, members: Object, *, is_complete: bool) -> None:
         """Set session members, which may include all messages; ``is_complete`` means that the messages are complete."""

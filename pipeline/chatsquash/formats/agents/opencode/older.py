@@ -222,12 +222,7 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
 def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
     """Return the evidence for a reply."""
     header = info(item)
-    starts = (
-        at(part, "time", "start") or at(part, "state", "time", "start")
-        for part in step
-        if "time" in part or "state" in part
-    )
-    started = next(filter(None, starts), at(header, "time", "created"))
+    started = next(filter(None, map(_start, step)), None) or at(header, "time", "created")
     known = Evidence(item.line, moment(started))
     if header.get("summary") is True or not _is_sampled(header, step):
         return known
@@ -241,6 +236,14 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
     return Evidence(
         known.line, known.time, True, model, *turns.tokens(usage), turns.finish_reason(reason, is_complete=is_complete)
     )
+
+
+def _start(part: Object) -> Json:
+    """Return the time at which a part began."""
+    time = part.get("time")
+    if type(time) is dict and time.get("start"):
+        return time["start"]
+    return at(part, "state", "time", "start") if "state" in part else None
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:

@@ -105,7 +105,7 @@ def _results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cle
     after_clearing = [each[1] for each in answers]
     real = [each[0] for each in answers if not each[2]]
     turn, cleared, last = ({"role": "tool", "content": content} for content in (original, after_clearing, real))
-    at = evidence._replace(is_sampled=False, model=None, prompt_tokens=None, completion_tokens=None, finish_reason=None)
+    at = Evidence(evidence.line, evidence.time)
     return [
         ModelTurn(turn, at, cleared if cleared_at else None, cleared_at, last if len(real) < len(original) else None)
     ]

@@ -58,6 +58,7 @@ ROLES = ("system", "user", "assistant", "tool")
 _REQUIRED = {"text": "text", "reasoning": "text", "tool-call": "toolName", "tool-result": "toolName"}
 """The required member of each part type."""
 _REQUEST, _RESPONSE = "tool-approval-request", "tool-approval-response"
+_APPROVALS = (_REQUEST, _RESPONSE)
 _TOOL = ("type", "toolCallId", "toolName", "input", "args", "output", "result", "isError", "providerExecuted", OPTIONS)
 _OUTCOMES: dict[str, Outcome] = {"error-text": "failed", "error-json": "failed", "execution-denied": "denied"}
 
@@ -101,7 +102,10 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
 
 def _responses(messages: list[Json]) -> dict[str, Object]:
     """Return the responses to approval requests, by request id."""
-    approvals = [part for message in objects(messages) for part in objects(message.get("content"))]
+    parts = [part for message in objects(messages) for part in objects(message.get("content"))]
+    approvals = [part for part in parts if part.get("type") in _APPROVALS]
+    if not approvals:
+        return {}
     request_ids = {string(part, "approvalId") for part in approvals if part.get("type") == _REQUEST}
     responses = {string(part, "approvalId"): part for part in approvals if part.get("type") == _RESPONSE}
     # Responses without a request are loaded separately.
