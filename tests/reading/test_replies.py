@@ -1,8 +1,11 @@
 """A logged response is a body, whole or as the events that it was streamed in, however it was written down."""
 
 import json
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chatsquash.formats import formats, get_format
@@ -172,3 +175,44 @@ def test_what_later_requests_may_refer_to_is_kept_for_the_format_that_has_it_onl
 def test_what_holds_no_event_is_of_the_wrong_type(name, response, seen):
     found = replies.read(response, formats()[name])
     assert (found.message, found.wrong) == (None, ("response", seen))
+
+
+PIECES = st.sampled_from(
+    ['{"a":1}', '{"a":', "{}", "}", "{", '"b"', "1", ",", "[", "]", " ", "\t", "NaN", "1e999", "\ud800", '"}', "[DONE]"]
+)
+LINES = st.lists(st.lists(PIECES, max_size=4).map("".join), max_size=6)
+STARTS = st.sampled_from(["data: ", "data:", "", "event: a\ndata: ", ": ", "id: 1\n", "\n"])
+ENDS = st.sampled_from(["\n", "\n\n", "\r\n\r\n", "\r", " \n"])
+
+
+@given(LINES, STARTS, ENDS)
+def test_events_parsed_in_one_pass_are_those_parsed_one_by_one(lines, start, end):
+    text = "".join(f"{start}{line}{end}" for line in lines)
+    expected, is_complete = replies._data(text)
+    values = []
+    for data in expected:
+        if data == "[DONE]":
+            break
+        try:
+            values.append(replies._loads(data))
+        except (ValueError, RecursionError):
+            is_complete = False
+            break
+    if not text.lstrip().startswith("["):
+        assert repr(replies.events(text)) == repr((values, is_complete))
+
+
+@given(LINES, STARTS, ENDS)
+def test_the_lines_of_events_end_wherever_a_line_of_a_stream_may_end(lines, start, end):
+    text = "".join(f"{start}{line}{end}" for line in lines)
+    blocks, is_complete = [[]], True
+    for line in re.split(r"\r\n|\n|\r", text):
+        if not line.strip():
+            blocks.append([])
+        elif line.startswith("data:"):
+            blocks[-1].append(line[5:].removeprefix(" "))
+        elif line.lstrip().startswith("{"):
+            blocks += [[line], []]
+        elif not re.match(r":|(event|id|retry)\b|data\b|\[DONE\]", line):
+            is_complete = False
+    assert replies._data(text) == (["\n".join(block) for block in blocks if block], is_complete)

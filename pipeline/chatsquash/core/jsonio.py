@@ -99,6 +99,19 @@ def loads(data: bytes | str) -> Any:
     return value
 
 
+def lines(text: str) -> list[Any] | None:
+    """Parse lines like ``loads``, as one list; return ``None`` where only ``loads`` decides.
+
+    A value may extend over several lines, and a line may contain several values.
+    """
+    if len(text) > _LARGE:
+        return None
+    try:
+        return _fast.decode_lines(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
 def value(text: bytes | str, otherwise: Any = None) -> Any:
     """Parse a string as JSON; return ``otherwise`` if it is invalid."""
     try:

@@ -254,15 +254,10 @@ def beginning(file: BinaryIO, limit: int) -> bytes:
     """Return the first ``limit`` bytes, or the complete first line if it is longer; the position is preserved."""
     place = file.tell()
     pieces = [read_from_start(file, limit, lambda file, size: file.read(size))]
-    size, count = len(pieces[0]), pieces[0].count(b"\n")
-    if count == 0:
-        # The file is read up to the first line feed, and a little further if that is sufficient to judge it.
-        while (count < AGREEING and size < limit + _BYTES) or (count == 0 and size < LONGEST):
-            if not (more := file.read(_PIECE)):
-                break
-            pieces.append(more)
-            size += len(more)
-            count += more.count(b"\n")
+    size = len(pieces[0])
+    while b"\n" not in pieces[-1] and size < LONGEST and (more := file.read(_PIECE)):
+        pieces.append(more)
+        size += len(more)
     file.seek(place)
     return b"".join(pieces)
 

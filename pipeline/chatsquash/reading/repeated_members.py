@@ -29,6 +29,8 @@ TOOLS, SYSTEM = MARKER + b't"', MARKER + b's"'
 """The markers of tools and of a system prompt equal to those of the previous line."""
 Cut = tuple[int, int, bytes]
 """The start and stop of bytes in a line, and the marker that replaces them."""
+_PATIENCE, _WHILE = 3, 32
+"""The number of lines without repetitions in responses after which only every ``_WHILE``-th response is searched."""
 _SHORT = 64
 """The size in bytes up to which splitting a member is faster than searching for it."""
 
@@ -66,6 +68,8 @@ class RepeatedMembers(Struct):
     tools: KnownTools
     is_echoed: bool
     """Whether responses may repeat the tools and the system prompt."""
+    _silent: int = 0
+    """The number of consecutive lines whose responses repeat neither."""
     _tools: _Member | None = None
     _system: _Member | None = None
 
@@ -73,11 +77,13 @@ class RepeatedMembers(Struct):
         """Return the members that a line repeats after or before its messages."""
         ahead, later = (line.start, before), (after, line.stop)
         raw, repeats = self.tools.raw, list[_Repeat]()
+        # A response may be streamed as one long string, in which searching only takes time.
+        is_echoed = self.is_echoed and (self._silent < _PATIENCE or self._silent % _WHILE == 0)
         if self._tools is None or self._tools.raw is not raw:
             self._tools = _Member(self.form.TOOLS, "tools", raw, TOOLS) if raw and isinstance(raw, bytes) else None
-        if self._tools and (cuts := self._tools.cuts(line, later, ahead, is_echoed=self.is_echoed)):
+        if self._tools and (cuts := self._tools.cuts(line, later, ahead, is_echoed=is_echoed)):
             repeats.append((self._tools, cuts))
-        if self._system and (cuts := self._system.cuts(line, ahead, later, is_echoed=self.is_echoed)):
+        if self._system and (cuts := self._system.cuts(line, ahead, later, is_echoed=is_echoed)):
             repeats.append((self._system, cuts))
         return repeats
 
@@ -95,6 +101,7 @@ class RepeatedMembers(Struct):
             if exchange.first(member.names) != member.marker:
                 return None
         echoed = [member for member, cuts in repeats if len(cuts) > 1]
+        self._silent = 0 if echoed else self._silent + 1
         result = _restore_response(exchange, echoed) if echoed else exchange
         self.is_echoed = self.is_echoed and result is not None
         return result

@@ -16,7 +16,9 @@ from chatsquash.formats.values import Object, at, index, objects
 
 _GROWING = ("content", "refusal", *reasoning.TEXTS)
 _FRAGMENTS = ("arguments", "input", "text", "summary", "data", "transcript")
-_CHUNK_MEMBERS = ("choices", "object", "obfuscation", "error")
+_CHUNK_MEMBERS = frozenset(("choices", "object", "obfuscation", "error"))
+_CHOICE_MEMBERS = frozenset(("index", "delta", "message", "logprobs"))
+"""The members of chunks and of their choices that are not members of the response."""
 
 
 class _Text(Struct):
@@ -36,16 +38,20 @@ class _Draft(Struct):
     def add(self, choice: Object) -> None:
         """Add a choice from a chunk."""
         for key, value in choice.items():
-            if key not in ("index", "delta", "message", "logprobs") and value not in (None, ""):
+            if value is not None and key not in _CHOICE_MEMBERS and value != "":
                 self.rest[key] = value
         delta = choice.get("delta") or choice.get("message")  # some servers send a complete message in a chunk
         for key, value in delta.items() if isinstance(delta, dict) else ():
-            self._add_member(key, value)
+            text = self.message.get(key)
+            if type(text) is _Text and type(value) is str:  # the usual case
+                text.pieces.append(value)
+            elif key == "tool_calls" and type(value) is list:
+                _add_items(self.calls, value, _is_new_call)
+            else:
+                self._add_member(key, value)
 
     def _add_member(self, key: str, value: Json) -> None:
-        if key == "tool_calls" and isinstance(value, list):
-            _add_items(self.calls, value, _is_new_call)
-        elif key == "reasoning_details" and isinstance(value, list):
+        if key == "reasoning_details" and isinstance(value, list):
             _add_items(self.details, value, _is_new_detail)
         elif isinstance(value, list):
             self.message[key] = [*_parts(self.message.get(key)), *value]
@@ -71,13 +77,18 @@ def assemble(events: list[Json]) -> Stream:
     drafts: dict[int, _Draft] = {}
     has_ended, error = False, None
     for event in objects(events):
-        body |= {key: value for key, value in event.items() if key not in _CHUNK_MEMBERS and value not in (None, "")}
+        for key, value in event.items():
+            if value is not None and key not in _CHUNK_MEMBERS and value != "":
+                body[key] = value
         choices = event.get("choices")
         # With ``include_usage``, OpenAI sends this chunk last.
         has_ended = has_ended or bool(choices == [] and event.get("usage"))
         for position, choice in enumerate(choices if isinstance(choices, list) else ()):
             if isinstance(choice, dict):
-                drafts.setdefault(index(choice, position), _Draft()).add(choice)
+                place = index(choice, position)
+                if place not in drafts:
+                    drafts[place] = _Draft()
+                drafts[place].add(choice)
         if error := event.get("error") or None:
             break
     complete_choices = [drafts[place].choice(place) for place in sorted(drafts)]
@@ -97,20 +108,38 @@ def _add_items(
         if isinstance(item, dict):
             place = index(item, position)
             # Some servers send several calls with the same index, so only the last is continued.
-            last = next((candidate for key, candidate in reversed(items_by_place) if key == place), None)
+            last = None
+            for key, candidate in reversed(items_by_place):
+                if key == place:
+                    last = candidate
+                    break
+            if last is not None and len(item) == 2 and (text := _growing_arguments(last, item)):
+                text.pieces.append(item["function"]["arguments"])
+                continue
             if last is None or is_new(last, item):
                 last = {}
                 items_by_place.append((place, last))
             _grow(last, item, _FRAGMENTS)
 
 
+def _growing_arguments(call: Object, delta: Object) -> _Text | None:
+    """Return the arguments of a call if a delta has an index and only adds to them, as most deltas do."""
+    before, function = call.get("function"), delta.get("function")
+    if type(before) is not dict or type(function) is not dict or len(function) != 1 or "index" not in delta:
+        return None
+    text = before.get("arguments")
+    return text if type(text) is _Text and type(function.get("arguments")) is str else None
+
+
 def _is_new_call(call: Object, delta: Object) -> bool:
     """Return whether a delta starts a new call, although it has the index of an existing call."""
-    if delta.get("id") and call.get("id"):
-        return bool(delta["id"] != call["id"])
-    before, name = at(call, "function", "name"), at(delta, "function", "name")
-    arguments = _text(at(call, "function", "arguments"))
-    return bool(not delta.get("id") and name and before and name != before and arguments)
+    if own := delta.get("id"):
+        return bool(call.get("id")) and bool(own != call["id"])
+    name = at(delta, "function", "name")
+    if not name:  # the usual case
+        return False
+    before, arguments = at(call, "function", "name"), _text(at(call, "function", "arguments"))
+    return bool(before and name != before and arguments)
 
 
 def _is_new_detail(detail: Object, delta: Object) -> bool:
@@ -143,8 +172,9 @@ def _grow_inner(target: Object, delta: Object) -> None:
 
 
 def _append(value: Object, key: str, piece: str) -> None:
-    if isinstance(value.get(key), _Text):
-        value[key].pieces.append(piece)
+    text = value.get(key)
+    if type(text) is _Text:
+        text.pieces.append(piece)
     else:
         value[key] = _Text([piece])
 
