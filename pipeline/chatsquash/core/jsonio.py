@@ -104,7 +104,7 @@ def lines(text: str) -> list[Any] | None:
 
     A value may extend over several lines, and a line may contain several values.
     """
-    if len(text) > _LARGE:
+    if len(text) > LARGE:
         return None
     try:
         return _fast.decode_lines(text)
