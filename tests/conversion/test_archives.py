@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 import shutil
 import stat
 import struct
@@ -15,6 +16,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.sources import archives
+from chatsquash.sources import open as opening
 from chatsquash.sources.names import container
 from tests.conftest import log_line, tree, write_log
 from tests.outputs import findings, manifest
@@ -268,3 +270,20 @@ def test_a_member_can_be_named(here, name):
     for missing in (f"{name}!/none.jsonl", f"none-{name}!/d/x.jsonl"):
         with pytest.raises(UsageError, match=r"no such (archive|member)"):
             convert(missing, "out", PLAIN)
+
+
+def test_the_beginning_of_a_member_is_expanded_once(here, monkeypatch):
+    monkeypatch.setattr(archives, "_FIRST", 100)
+    data = random.Random(1).randbytes(300)
+    with zipfile.ZipFile(here / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.jsonl", data)
+    begun = []
+    monkeypatch.setattr(archives, "_stream", lambda method, new=archives._stream: begun.append(1) or new(method))
+    with opening.raw("a.zip!/x.jsonl") as member:
+        for start, size in ((0, 120), (0, 60), (60, 60), (120, 500), (99, 1), (300, 5), (0, 100)):
+            member.seek(start)
+            assert member.read(size) == data[start : start + size]
+        assert len(begun) == 2, "the bytes after the first hundred are expanded again"
+        for start in range(0, 320, 7):
+            member.seek(start)
+            assert member.read(150) == data[start : start + 150]

@@ -40,6 +40,8 @@ _ARCHIVE_ERRORS = (zipfile.BadZipFile, tarfile.TarError, *decoders.PARSER_ERRORS
 _MAX_HEADER = 1 << 20
 """The maximum size in bytes of a tar header that extends the next one."""
 _PIECE = 1 << 16
+_FIRST = 1 << 16
+"""The number of bytes of a member that are kept."""
 
 
 class ArchiveEntry(Struct, frozen=True):
@@ -188,6 +190,9 @@ class Member(PositionedFile):
         self._next = self._start
         self._rest = b""
         self._stream: Any = None
+        # They are examined before a log is read, and most logs have no others.
+        self._first = b""
+        """The first bytes once they were decompressed."""
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -217,20 +222,29 @@ class Member(PositionedFile):
         return self._expand(size)
 
     def _expand(self, size: int) -> bytes:
-        """Decompress up to ``size`` bytes at the current position."""
-        if self._at < self._expanded_to or self._stream is None:
+        """Decompress up to ``size`` bytes at the current position, of which the first ones of the member are known."""
+        known = self._first[self._at : self._at + size]
+        expanded = bytearray(known)
+        if len(known) < size:
+            expanded += self._expand_from(self._at + len(known), size - len(known))
+        if not self._at and not self._first:
+            self._first = bytes(expanded[:_FIRST])
+        return bytes(expanded)
+
+    def _expand_from(self, start: int, size: int) -> bytearray:
+        if start < self._expanded_to or self._stream is None:
             self._begin()
         expanded = bytearray()
         while len(expanded) < size:
             piece = self._next_piece()
             if not piece:
                 break
-            skipped = min(len(piece), max(0, self._at - self._expanded_to))
+            skipped = min(len(piece), max(0, start - self._expanded_to))
             part = piece[skipped : skipped + size - len(expanded)]
             self._expanded_to += skipped + len(part)
             self._rest = piece[skipped + len(part) :]
             expanded += part
-        return bytes(expanded)
+        return expanded
 
     def _begin(self) -> None:
         self._stream = _stream(self._entry.method)
