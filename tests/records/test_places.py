@@ -1,6 +1,8 @@
 """Each record is read from where it stands, in every format; what does not stand there is said."""
 
 import json
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from chatsquash.records import places
 from chatsquash.records.datasets import rows
 from chatsquash.records.places import Records
 from chatsquash.sources.compression import ExpandedFile
+from chatsquash.storage.folder import Folder
 from chatsquash.view.result import ViewerResult
 from tests.conftest import log_line, user, write_log
 
@@ -127,3 +130,17 @@ def test_only_the_last_records_stay_in_memory(out, monkeypatch):
     for at in range(out.sessions.height):
         records.read(out.place(at))
     assert 0 < sum(map(len, records._last.values())) <= 40_000
+
+
+def test_lines_are_read_in_any_order_from_files_of_which_few_stay_open(logs, monkeypatch):
+    convert(logs, "out", options(FORMATS["lines"]))
+    monkeypatch.setattr(places, "_OPEN_FILES", 2)
+    with closing(Folder(Path("out"))) as folder, closing(places.LinesInOrder(folder)) as lines:
+        known = [json.loads(line) for line in Path("out/reports/sessions.jsonl").read_text().splitlines()]
+        all_places = [Place(each["file"], each["row"], each["offset"]) for each in known]
+        for place in [*all_places, *all_places[::-1]]:
+            assert lines.read(place) == places.read(folder, place)
+        with pytest.raises(UsageError, match="no line begins there"):
+            lines.read(all_places[1]._replace(offset=3))
+        with pytest.raises(UsageError, match="not a file of records"):
+            lines.read(Place("run.json", 1, 0))

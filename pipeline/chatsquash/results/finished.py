@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
@@ -105,21 +106,21 @@ class FinishedResult:
 
         Raises ``UsageError`` if the sums over the sessions differ from ``run.json``.
         """
-        contents, summary = _Contents(self._result, options), summary_of(options)
-        logs = _InputLogs(self.run["inputs"], options)
-        for line in outputs.text_lines(self._folder, OUTCOMES):
-            try:
-                outcome = decode(line)
-                each = outcome.session
+        summary, logs = summary_of(options), _InputLogs(self.run["inputs"], options)
+        with closing(_Contents(self._result, options)) as contents:
+            for line in outputs.text_lines(self._folder, OUTCOMES):
+                try:
+                    outcome = decode(line)
+                    each = outcome.session
+                    if each is not None:
+                        summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.record_count)
+                        each = contents.fill(logs.fill(each))
+                except PARSER_ERRORS:
+                    raise outputs.damage(self._folder, OUTCOMES) from None
+                if outcome.finding:
+                    yield outcome.finding
                 if each is not None:
-                    summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.record_count)
-                    each = contents.fill(logs.fill(each))
-            except PARSER_ERRORS:
-                raise outputs.damage(self._folder, OUTCOMES) from None
-            if outcome.finding:
-                yield outcome.finding
-            if each is not None:
-                yield each
+                    yield each
         counts = jsonio.loads(jsonio.dumps(summary.counts()))
         for name in _SUMMED_COUNTS:
             if counts[name] != self.counts.get(name):
@@ -161,6 +162,11 @@ class _Contents:
         self._columns = fields(replace(options, metadata=False))
         self._pair_files = sorted(name for name in result.outputs if name.startswith(f"{PAIRS}/"))
         self._rows: dict[str, Iterator[bytes]] = {}
+        self._lines = places.LinesInOrder(self._folder)
+
+    def close(self) -> None:
+        """Close the files with records."""
+        self._lines.close()
 
     def fill(self, session: StoredSession) -> StoredSession:
         """Return a session with its contents."""
@@ -177,7 +183,7 @@ class _Contents:
         if not all(map(_IMAGE.fullmatch, record.images)):
             raise outputs.damage(self._folder, OUTCOMES)
         is_plain = place.file.endswith(LOGS)
-        line = places.read(self._folder, place) if is_plain else self._next(place.file, self._records_of)
+        line = self._lines.read(place) if is_plain else self._next(place.file, self._records_of)
         images: dict[str, bytes] = {}
         if place.file.endswith(PARQUET):
             if IMAGES in self._columns:
