@@ -10,7 +10,6 @@ The gate never decides that there is a secret: the record is then searched compl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, partial
 from typing import NamedTuple
 
 from xxhash import xxh3_128_digest
@@ -192,7 +191,7 @@ class Gate:
         """
         places: list[_Place] = []
         kinds, patterns, follows = self._kinds, self._patterns, contexts.VALUE_FOLLOWS_IN_JSON.match
-        possible = cache(partial(_may_begin, line))
+        possible: dict[tuple[bytes, ...], bool] = {}
         dash = -_LONGEST_NEAR
         for number, start, end in self._find(lower):
             kind = kinds[number]
@@ -201,7 +200,7 @@ class Gate:
                 if (
                     follows(lower, start)
                     or (start - dash < _LONGEST_NEAR and _may_be_flag(lower, start))
-                    or (pattern.has_other_rules and possible(pattern.begins))
+                    or (pattern.has_other_rules and _may_begin(line, pattern.begins, possible))
                 ):
                     places.append(_Place(start, word=pattern.word))
             elif kind == _DASH:
@@ -316,8 +315,11 @@ def _other_place(line: bytes, lower: bytes, start: int, end: int, pattern: _Patt
     return () if is_in_string else None
 
 
-def _may_begin(line: bytes, begins: tuple[bytes, ...]) -> bool:
-    return not begins or any(each in line for each in begins)
+def _may_begin(line: bytes, begins: tuple[bytes, ...], known: dict[tuple[bytes, ...], bool]) -> bool:
+    """Return whether a line has any of the texts, if there are any; ``known`` caches the results."""
+    if begins not in known:
+        known[begins] = not begins or any(each in line for each in begins)
+    return known[begins]
 
 
 def _may_be_flag(lower: bytes, at: int) -> bool:

@@ -14,15 +14,13 @@ from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import commands, contexts, encodings, forms
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin
-from chatsquash.redaction.shapes import BEFORE_RUN, Bytes, Shapes, Words, kind_of
+from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
 """The maximum depth of nested texts."""
 _BEFORE_RUN = 48
 """The number of characters before a run in which a word may identify it."""
-_REACH = 600
-"""The number of characters after a run in which a match may end."""
 _USERINFO = 300
 """The maximum length of the userinfo of a URL."""
 _NO_USERINFO = (b" ", b"\n", b'"', b"'", b"/", b"(", b"")
@@ -89,7 +87,7 @@ class Secrets:
         if not runs and not has_escapes:
             return False
         data = Bytes(text)
-        if self._in_runs(data, runs, _DEEPEST, [], is_alone=True):
+        if self._in_runs(data, runs, _DEEPEST, []):
             return True
         zones = [*encodings.zones(data.lower)] if has_escapes else []
         if any(start == 0 or end == len(text) for start, end in zones):
@@ -114,7 +112,8 @@ class Secrets:
         """Return the secrets at words, the likely ones of which are determined by ``data``."""
         hits: list[Hit] = []
         done: set[int] = set()
-        possible = cache(partial(_may_begin, text))
+        # A text that is not searched completely has few places, of which each is examined.
+        possible = cache(partial(_may_begin, text)) if data else None
         for at, word in places:
             name_rule, rules = self.rules_by_word[word]
             if name_rule and (data is None or contexts.may_be_named(data.lower, at)):
@@ -123,7 +122,7 @@ class Secrets:
                 continue
             for rule in self._commands.rules(text, at) if rules is None else rules:
                 # Most texts contain none of the beginnings, so the places of the word need not be examined.
-                if data is None or not rule.before or possible(rule.begins):
+                if possible is None or not rule.before or possible(rule.begins):
                     hits += contexts.hits(rule, text, at)
         return hits
 
@@ -133,10 +132,8 @@ class Secrets:
         runs: Iterable[tuple[int, int]],
         deep: int,
         other_hits: Sequence[Hit],
-        *,
-        is_alone: bool = False,
     ) -> list[Hit]:
-        """Return the secrets in and around runs; with ``is_alone``, words in other texts may identify them."""
+        """Return the secrets in and around runs."""
         text = data.text
         hits: list[Hit] = []
         joined_to, known_hits = 0, 0
@@ -145,8 +142,8 @@ class Secrets:
             kind = forms.kind_of_run(text, start, end)
             if kind == "checksum":
                 continue
-            shapes = [] if kind == "digest" else self._shapes.around(text, start, end, is_alone=is_alone)
-            hits += shapes or self._before(text, data, start, end, is_alone=is_alone)
+            shapes = [] if kind == "digest" else self._shapes.around(text, start, end)
+            hits += shapes or self._before(text, data, start, end)
             if deep and kind == "any" and not shapes:
                 hits += self._search_base64(text, data, start, end, deep)
             if deep and kind == "any" and start >= joined_to:
@@ -156,10 +153,10 @@ class Secrets:
                 hits += broken_hits
         return hits
 
-    def _before(self, text: str, data: Bytes, start: int, end: int, *, is_alone: bool) -> list[Hit]:
-        """Return the runs that are secrets according to a word before them, or anywhere in the match if alone."""
-        low, high = (start - BEFORE_RUN, end + _REACH) if is_alone else (start - _BEFORE_RUN, start + 1)
-        words = {match[0].decode() for match in self._telling.finditer(data.lower, max(0, low), high)}
+    def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
+        """Return the runs that are secrets according to a word before them."""
+        low = max(0, start - _BEFORE_RUN)
+        words = {match[0].decode() for match in self._telling.finditer(data.lower, low, start + 1)}
         rules = (rule for word in words for rule in self._before_runs[word])
         return [hit for rule in rules for hit in contexts.before_run(rule, text, start, end)]
 

@@ -45,15 +45,14 @@ class Shapes:
         self._anywhere = anywhere
         self._within = re.compile("|".join(map(re.escape, sorted(anywhere, reverse=True))) or r"(?!)")
 
-    def around(self, text: str, start: int, end: int, *, is_alone: bool = False) -> list[Hit]:
-        """Return the matches in and around a run; with ``is_alone``, its literal may be in another text."""
-        before, after = (_AROUND, _AROUND) if is_alone else (_NEAR, _END)
+    def around(self, text: str, start: int, end: int) -> list[Hit]:
+        """Return the matches in and around a run."""
         hits: list[Hit] = []
         for at in _beginnings(text, start, end):
             for rule in self._beginning(text, at):
                 if near := rule.pattern.match(text, at):
                     hits += hit_of(rule, near)
-        for near in self._within.finditer(text, max(0, start - before), end + after):
+        for near in self._within.finditer(text, max(0, start - _NEAR), end + _END):
             for rule in self._anywhere[near[0]]:
                 for match in rule.pattern.finditer(text, max(0, start - _AROUND), end + _AROUND):
                     hits += hit_of(rule, match)
