@@ -1,5 +1,11 @@
 """Gemini CLI: what a resume and a compression write, as recorded with version 0.61 (other texts)."""
 
+from pathlib import Path
+
+import pytest
+
+from chatsquash.formats import documents, evidence
+from chatsquash.reading import contents
 from tests.formats.agent_records import records
 
 HEADER = {"sessionId": "s", "projectHash": "p", "startTime": "2026-01-01T00:00:00Z", "kind": "main"}
@@ -87,3 +93,14 @@ def test_a_rewind_after_a_resume_leaves_a_branch():
     assert [kind for kind, _ in found] == ["main", "branch"]
     assert sorted(said[-2:] for _, said in found) == [["d", "e*"], ["f", "g*"]]
     assert all([each.rstrip("*") for each in said[:5]] == shared for _, said in found)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[1] / "golden" / "gemini_cli").rglob("logs/*.json*")), ids=str
+)
+def test_turns_that_are_loaded_one_by_one_give_what_all_of_them_give(monkeypatch, path):
+    values = contents.parse(path.read_bytes()).objects
+    one_by_one = documents.load("gemini_cli", values)
+    monkeypatch.setattr(evidence, "_load_independent_turns", lambda form, turns: None)
+    together = documents.load("gemini_cli", values)
+    assert [(each.messages, each.origin) for each in one_by_one] == [(each.messages, each.origin) for each in together]

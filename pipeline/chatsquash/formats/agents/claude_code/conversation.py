@@ -135,7 +135,7 @@ class FileReplies:
             time = times.get(row.place, _UNREAD)
             if time is _UNREAD:
                 time = times[row.place] = moment(row.value.get("timestamp"))
-            if time:
+            if time is not None:
                 moments.append((row.line, time))
         return moments
 
@@ -154,7 +154,7 @@ class FileReplies:
         first, bodies = turn.rows[0], [row.value["message"] for row in turn.rows]
         # Each line repeats the usage at its time; the largest usage is final.
         usage = max([members(body.get("usage")) for body in bodies], key=_output_tokens)
-        moments = self.moments(turn.rows[:1])
+        moments = self.moments([first])
         stop_reason = _first_text(reversed(bodies), "stop_reason")
         finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
