@@ -179,11 +179,12 @@ def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int
         data = bytes(line.buffer[line.start : line.stop])
         raw = None if footprint.exceeds(data, options.max_memory) else members(data)
         place = (line.number, line.offset, line.length, line.size - line.length)
-        # Belongs to the session before it, or else to the first one.
-        if raw is not None and envelopes.is_non_exchange(raw):
-            places.get(name, pending).extend(place)
-            continue
-        name = name if raw is None else envelopes.session_id(raw)
+        if raw is not None:
+            session_id, is_exchange = envelopes.session_of(raw)
+            if not is_exchange:  # it belongs to the session before it, or else to the first one
+                places.get(name, pending).extend(place)
+                continue
+            name = session_id
         places.setdefault(name, pending).extend(place)
         pending = array("Q") if places[name] is pending else pending
     return places or ({None: pending} if pending else {})

@@ -117,7 +117,7 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     raw = members(line)
     if not (raw and _fits(envelope, raw)):
         return line
-    exchange = {} if is_non_exchange(raw) else dict(envelope.unwrap(raw))
+    exchange = {} if _is_non_exchange(raw, _of_members(raw)) else dict(envelope.unwrap(raw))
     exchange.pop("problem", None)
     if cut := exchange.pop("cut", None):
         exchange["truncated_by_logger"] = cut
@@ -149,9 +149,13 @@ def _fits(envelope: Envelope, line: Members) -> bool:
     return False
 
 
-def is_non_exchange(line: Members) -> bool:
-    """Return whether the envelope of a line recognizes that it is not an exchange."""
+def session_of(line: Members) -> tuple[str | None, bool]:
+    """Return the session id of a line, or ``None``, and whether it may be an exchange according to its envelope."""
     envelope = _of_members(line)
+    return (None, False) if _is_non_exchange(line, envelope) else (_session_id(line, envelope or PLAIN), True)
+
+
+def _is_non_exchange(line: Members, envelope: Envelope | None) -> bool:
     return (
         envelope is not None
         and envelope.describe_non_exchange is not None
@@ -159,9 +163,7 @@ def is_non_exchange(line: Members) -> bool:
     )
 
 
-def session_id(line: Members) -> str | None:
-    """Return the session id of a line, or ``None``."""
-    envelope = _of_members(line) or PLAIN
+def _session_id(line: Members, envelope: Envelope) -> str | None:
     raw = (
         (envelope.session(line) if envelope.session else first_present(line, envelope.SESSION))
         or object_members(line.get("request")).get("session_id")
