@@ -220,7 +220,9 @@ def columns(messages: list[Message]) -> Columns:
     results: list[int] = []
     contents: list[Json] = []
     ids: list[Json] = []
-    calls: Calls | None = Calls({}, [], [], [], [])
+    counts: dict[int, int] = {}
+    objects: list[Json] = []
+    are_usual = True
     for at, message in enumerate(messages):
         role, content = message["role"], message.get("content")
         roles.append(role)
@@ -229,37 +231,40 @@ def columns(messages: list[Message]) -> Columns:
             results.append(at)
             contents.append(content)
             ids.append(message.get("tool_call_id"))
-        if "tool_calls" in message and calls is not None and not _add_calls(at, message, calls):
-            calls = None
-    if calls is not None and len(calls.ids) > 1 and len(set(calls.ids)) < len(calls.ids):
-        calls = None
+        if "tool_calls" in message:
+            of_message = message["tool_calls"]
+            if type(of_message) is not list or role != "assistant":
+                are_usual = False
+            elif of_message:
+                counts[at] = len(of_message)
+                objects += of_message
+    calls = _calls_of(counts, objects) if are_usual else None
     is_matched = are_matched(calls, results, ids, len(messages) - 1)
     return Columns(roles, kinds, messages[-1], keys, calls, results, contents, ids, is_matched)
 
 
 _NO_COLUMNS = Columns([], set(), None, set(), Calls({}, [], [], [], []), [], [], [], are_matched=True)
+_ONLY_TEXT = frozenset({str})
 
 
-def _add_calls(at: int, message: Message, calls: Calls) -> bool:
-    """Add the calls of a message if all have the usual form, and return whether they have."""
-    objects = message["tool_calls"]
-    if type(objects) is not list or message["role"] != "assistant":
-        return False
-    if objects:
-        calls.counts[at] = len(objects)
-    for call_object in objects:
-        try:
-            call_id, function = call_object["id"], call_object["function"]
-            name, arguments = function["name"], function["arguments"]
-        except (KeyError, TypeError):  # only objects have members
-            return False
-        if type(call_id) is not str or type(name) is not str or type(arguments) is not str or not call_id or not name:
-            return False
-        calls.objects.append(call_object)
-        calls.ids.append(call_id)
-        calls.names.append(name)
-        calls.arguments.append(arguments)
-    return True
+def _calls_of(counts: dict[int, int], objects: list[Json]) -> Calls | None:
+    """Return calls in columns, or ``None`` if any has an unusual form."""
+    if not objects:
+        return Calls(counts, [], [], [], [])
+    ids: list[str] = []
+    names: list[str] = []
+    arguments: list[str] = []
+    try:
+        for each in objects:
+            function = each["function"]
+            ids.append(each["id"])
+            names.append(function["name"])
+            arguments.append(function["arguments"])
+    except (KeyError, TypeError):  # only objects have members
+        return None
+    if not _ONLY_TEXT.issuperset(map(type, ids + names + arguments)) or "" in ids or "" in names:
+        return None
+    return Calls(counts, objects, ids, names, arguments) if len(set(ids)) == len(ids) else None
 
 
 def are_matched(calls: Calls | None, results: list[int], ids: list[Json], last: int) -> bool:
