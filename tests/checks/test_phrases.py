@@ -28,6 +28,7 @@ def found(phrase, value):
     assert not read or Phrases([phrase]).may_match(jsonio.dumps(value))
     if "messages" in value:
         assert list(Phrases([phrase]).violations_in(jsonio.dumps(value["messages"]))) == read
+        assert not read or Phrases([phrase]).may_be_in(map(jsonio.dumps, value["messages"]))
     return [(fact.code, fact.severity, fact.at) for fact in read]
 
 

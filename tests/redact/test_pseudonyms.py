@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.redaction.addresses import may_contain_address
-from chatsquash.redaction.pseudonyms import Anonymizer, fingerprint
+from chatsquash.redaction.pseudonyms import Anonymizer, fingerprint, may_change
 from tests.conftest import cases
 
 KEY = b"a key of thirty-two bytes or so."
@@ -178,6 +178,11 @@ def test_values_are_copied_only_along_what_changes():
 @pytest.mark.parametrize("value", [None, True, 1, 1.5, "text", [], {}, {"a": [1, {"b@c.com": "d"}]}])
 def test_a_value_without_addresses_is_the_same_object(value):
     assert Anonymizer(KEY).value(value) is value
+
+
+@given(st.text() | st.text(alphabet="jane.corp-com:/ u0\\\\40"))
+def test_only_a_text_with_a_sign_of_an_address_may_change(text):
+    assert may_change(text) or anonymize(text) == text
 
 
 def test_a_string_is_a_value():
