@@ -71,12 +71,21 @@ def record(*messages, tools=()):
     return {"messages": [{"role": "system", "content": "You help."}, *messages], "tools": [*tools]}
 
 
+def with_arguments(arguments):
+    return {"type": "function", "id": ID["id"], "function": {"name": "run", "arguments": arguments}}
+
+
 def records(text, key="cmd"):
     """Records with a text in every kind of place."""
     call = {**ID, "function": {"name": "run", "arguments": orjson.dumps({key: text}).decode()}}
     answer = {"role": "tool", "tool_call_id": ID["id"], "content": text}
     yield record({"role": "user", "content": text})
     yield record({"role": "assistant", "content": f"a {text} b", "tool_calls": [call]}, answer)
+    nested = [{"a": {}}, {"role": "tool", "tool_call_id": text, "id": text, "content": [{}]}, {"role": "user"}]
+    for arguments in ({key: text, "id": text}, {"x": nested, "id": text}, {"id": "a", "arguments": {"y": nested}}):
+        parsed = {"role": "assistant", "content": "", "tool_calls": [with_arguments(arguments), with_arguments({})]}
+        yield record(parsed, answer, parsed, answer)
+        yield record({"role": "user", "content": nested, "extra": {"arguments": arguments}}, parsed)
     yield record(
         {"role": "user", "content": [{"type": "text", "text": text}, {"type": "text", "text": "7Vn2Lx8Wd4Rt6Yb3"}]}
     )
@@ -224,3 +233,10 @@ def test_no_record_with_anything_to_replace_is_excluded_before_replacement(parts
 )
 def test_only_secrets_alone_have_a_gate_before_replacement(options, has_gate):
     assert bool(requests.replacement_gate(options)) is has_gate
+
+
+def test_ids_after_arguments_are_ids_again():
+    calls = {"role": "assistant", "content": "", "tool_calls": [with_arguments({"path": "a/b"}), with_arguments({})]}
+    answer = {"role": "tool", "tool_call_id": ID["id"], "content": "done"}
+    assert check(record(calls, answer, answer, calls, answer, {"role": "user", "content": "thanks"}))
+    assert not check(record(calls | {"tool_calls": [with_arguments({"id": "Zq7!Vn2Lx8"})]}, answer))

@@ -10,6 +10,7 @@ The gate never decides that there is a secret: the record is then searched compl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from json import JSONDecoder
 from typing import NamedTuple
 
 from xxhash import xxh3_128_digest
@@ -52,6 +53,9 @@ _MOST_PARTS, _SHORT_PART = 20_000, 2048
 """The maximum number of parts to remember, and the length up to which a first message is not judged separately."""
 _AROUND = "\n\0\n"
 """The text between two texts that are searched together."""
+_WINDOW = 4096
+"""Bytes in which the end of arguments is looked for first."""
+_decode_first = JSONDecoder().raw_decode
 _BACKSLASH, _PERCENT, _U, _QUOTE = b'\\%u"'
 
 
@@ -193,6 +197,7 @@ class Gate:
         kinds, patterns, follows = self._kinds, self._patterns, contexts.VALUE_FOLLOWS_IN_JSON.match
         possible: dict[tuple[bytes, ...], bool] = {}
         dash = -_LONGEST_NEAR
+        has_arguments, arguments_end = is_argument, len(line) if is_argument else 0
         for number, start, end in self._find(lower):
             kind = kinds[number]
             if kind == _NAME:
@@ -206,17 +211,18 @@ class Gate:
             elif kind == _DASH:
                 dash = start
             elif kind == _ARGUMENTS:
-                is_argument = True
+                has_arguments = True
+                arguments_end = arguments_end if start < arguments_end else _end_of_value(line, end - 1)
             elif kind <= _OWN_ID:
-                stop = 0 if is_argument else _end_of_id(line, start, end, is_own=kind == _OWN_ID)
+                stop = 0 if start < arguments_end else _end_of_id(line, start, end, is_own=kind == _OWN_ID)
                 if not stop:
-                    return None, is_argument
+                    return None, has_arguments
                 values[end] = stop
             elif (other := _other_place(line, lower, start, end, patterns[number])) is None:
-                return None, is_argument
+                return None, has_arguments
             else:
                 places += other
-        return places, is_argument
+        return places, has_arguments
 
     def _are_clear(self, line: bytes, places: list[_Place], before: bytes) -> bool:
         """Return whether the strings with the given places certainly contain no secrets."""
@@ -251,6 +257,21 @@ class Gate:
             if self._secrets.may_find(full, words, runs, has_escapes=has_escapes):
                 return False
         return True
+
+
+def _end_of_value(line: bytes, start: int) -> int:
+    """Return the end of the object or list that starts at an offset."""
+    size = _WINDOW
+    while True:
+        text = line[start : start + size].decode("utf-8", "ignore")  # the last character may be incomplete
+        try:
+            end = _decode_first(text)[1]
+        except ValueError:
+            if start + size >= len(line):
+                raise
+            size *= 4
+        else:
+            return start + len(text[:end].encode())
 
 
 def gate(secrets: Secrets, *, excludes_userinfo: bool = False) -> Gate | None:
