@@ -52,7 +52,6 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     """
     from chatsquash.checks.phrases import Phrases
     from chatsquash.redaction.requests import redactor
-    from chatsquash.results import template as templates
     from chatsquash.results.check import Checks
     from chatsquash.results.check import check as run
 
@@ -61,11 +60,15 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     trainer, requirements, template = _trainer(values["trainer"], template)
     refuse_without_template(template, render)
     if trainer and not template:
-        templates.require_model(trainer)
+        from chatsquash.results.template import require_model
+
+        require_model(trainer)
     if show:
-        click.echo(templates.show(datasets, _shown_template(template, as_json=as_json), show, trainer, **render))
+        from chatsquash.results.template import show as rendered
+
+        click.echo(rendered(datasets, _shown_template(template, as_json=as_json), show, trainer, **render))
         return 0
-    trials = templates.Trials(template, trainer, **render) if template else None
+    trials = _trials(template, trainer, render)
     evaluation = _evaluation(values["against"])
     gates = privacy.gates(values)
     private = privacy.privacy_options(values, needs_key=False)
@@ -84,6 +87,14 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     findings = (finding for dataset in datasets for finding in run(dataset, looks))
     counts = _print_findings(findings, (trials, requirements, evaluation), as_json=as_json)
     return exits.code_of_check(counts, values["fail_on"], gates)
+
+
+def _trials(template: str | None, trainer: str | None, render: dict[str, Any]) -> Trials | None:
+    if not template:
+        return None
+    from chatsquash.results.template import Trials  # slow to import, and only needed for templates
+
+    return Trials(template, trainer, **render)
 
 
 def _shown_template(template: str | None, *, as_json: bool) -> str:

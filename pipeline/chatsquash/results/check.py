@@ -10,6 +10,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from chatsquash.checks import definition_members, examine, private, reading, schemas, shapes, stored_records
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.phrases import Phrases, turns
@@ -21,7 +23,6 @@ from chatsquash.core.memo import Recent
 from chatsquash.core.model import Conversation, Finding, Json, Violation
 from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
-from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.formats import documents
 from chatsquash.reading.identify import identify
 from chatsquash.records.datasets import PARQUET, UNBOUNDED, DatasetRow, files, rows, session
@@ -31,8 +32,8 @@ from chatsquash.redaction.addresses import addresses, may_have_address
 from chatsquash.redaction.hits import Value
 from chatsquash.redaction.privacy import remove_beginnings
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
-from chatsquash.results.frame import DAMAGE
-from chatsquash.results.output import LONGEST, ResultFolder, is_result
+from chatsquash.results.frame import DAMAGE, table_lines
+from chatsquash.results.output import ResultFolder, is_result
 from chatsquash.results.redact import tables
 from chatsquash.results.redact.record import count_values, has_duplicate_members, violations
 from chatsquash.session.select import flatten
@@ -134,14 +135,20 @@ def _without_tools(path: str) -> dict[str, set[int]]:
     """Return the rows per file whose agents do not log definitions, reported once by ``source-without-tools``."""
     rows: dict[str, set[int]] = {}
     try:
-        with closing(Folder(Path(path))) as folder, folder.open_file(SESSIONS) as file:
-            while line := file.readline(LONGEST):
-                row = jsonio.loads(line)
-                if row["row"] is not None and not documents.has_tools(row["format"]):
-                    rows.setdefault(str(Path(path, row["file"])), set()).add(row["row"])
-    except (OSError, KeyError, *DAMAGE):  # without the table, records are checked as any others
+        for line in table_lines(path, _TableLine):
+            if line.row is not None and not documents.has_tools(line.format):
+                rows.setdefault(str(Path(path, line.file)), set()).add(line.row)
+    except (UsageError, OSError, *DAMAGE):  # without the table, records are checked as any others
         return {}
     return rows
+
+
+class _TableLine(Struct, frozen=True):
+    """The members of a line of the session table that tell where its record is."""
+
+    row: int | None
+    file: Any
+    format: Any
 
 
 def _rows(file: Path, checks: Checks) -> Iterator[tuple[DatasetRow, Json]]:
