@@ -36,6 +36,7 @@ class ParquetFile:
     def __init__(self, out: Output, name: str, fields: list[Field]) -> None:
         self._out, self._name, self._fields = out, name, fields
         self._decoder = msgspec.json.Decoder(_row_type(fields))
+        self._json_lists = [field.name for field in fields if field.is_json_list]
         self._columns: dict[str, list[Any]] = {field.name: [] for field in fields}
         self._sizes = array("Q")
         self._waiting = 0
@@ -43,29 +44,30 @@ class ParquetFile:
 
     def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
         """Add a record with its metadata and images."""
-        row = self._members(record) | extra
+        row = self._members(record)
+        row.update(extra)
+        size = len(record)
         if images:
             row[IMAGES.name] = [{"bytes": images[name], "path": PurePosixPath(name).name} for name in row[IMAGES.name]]
-        for field in self._fields:
-            self._columns[field.name].append(row[field.name])
-        size = len(record) + sum(map(len, images.values()))
+            size += sum(map(len, images.values()))
+        for name, values in self._columns.items():
+            values.append(row.get(name))
         self._sizes.append(size)
         self._waiting += size
         if self._waiting >= _BATCH:
             self._flush_rows()
 
     def _members(self, record: bytes) -> dict[str, Any]:
-        """Return a record's members by name, with messages as JSON text."""
+        """Return a record's members by name, with messages as JSON text; those that it does not have may be absent."""
         spelled: Callable[[Any], bytes] = bytes
         try:
             row = msgspec.structs.asdict(self._decoder.decode(record))
         except (msgspec.MsgspecError, RecursionError):  # for example lone surrogates, which jsonio accepts
             row, spelled = jsonio.loads(record), jsonio.dumps
-        members = {field.name: row.get(field.name) for field in self._fields}
-        for name in (field.name for field in self._fields if field.is_json_list):
-            if (items := members[name]) is not None:
-                members[name] = [spelled(each).decode() for each in items]
-        return members
+        for name in self._json_lists:
+            if (items := row.get(name)) is not None:
+                row[name] = [spelled(each).decode() for each in items]
+        return row
 
     def finish(self) -> None:
         """Write the file."""
