@@ -116,8 +116,9 @@ def outcomes(
     holders = _holders(placements)
     rows: list[ReplyOutcome] = []
     for reply, path in replies:
-        each = placements[bearing[reply.number]] if reply.number in bearing else None
-        message = each.message(reply.number) if each and each.record is not None else None
+        number = reply.number
+        each = placements[bearing[number]] if number in bearing else None
+        message = each.message(number) if each and each.record is not None else None
         name, parent = names[id(path)] if path else ("", None)
         kind = "retry" if reply.is_retried else "copy" if reply.is_copy else path.kind if path else "branch"
         reasoning = fate(reply.message, message)
@@ -125,14 +126,14 @@ def outcomes(
             repeat_reason = "retry" if reply.is_retried else ELSEWHERE if reply.is_copy else None
             reason = repeat_reason or (each.why if each else why(reply, path))
             rows.append(ReplyOutcome(reply.line, kind, "lost", reason, name, parent, reasoning=reasoning))
-        elif reply.number not in holders:
+        elif number not in holders:
             # The conversation has a record, but the message was removed from every record.
             rows.append(ReplyOutcome(reply.line, kind, "lost", "cut", name, parent, reasoning=reasoning))
         else:
-            first, others = _places(reply, each, holders[reply.number])
-            record, status, index, loss = first
-            known = reply.line, kind, status, None, name, parent, record, index, loss, reasoning
-            rows.append(ReplyOutcome(*known, others))
+            (record, status, index, loss), others = _places(reply, each, holders[number])
+            rows.append(
+                ReplyOutcome(reply.line, kind, status, None, name, parent, record, index, loss, reasoning, others)
+            )
     return rows
 
 
