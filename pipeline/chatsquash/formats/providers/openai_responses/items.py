@@ -110,7 +110,7 @@ def _part(part: Json, *, by_assistant: bool) -> tuple[Block, ...]:
 
 def _text(part: Object, text: str) -> tuple[Block, ...]:
     """Load text and its sources."""
-    if len(part) == 2:
+    if len(part) == 2 or (len(part) == 3 and part.get("annotations") == []):
         return (Text(text),) if text else ()
     annotations = part.get("annotations")
     sources = tuple(_sources(annotations)) if annotations and isinstance(annotations, list) else ()

@@ -33,6 +33,7 @@ from chatsquash.formats.writing import KEY, is_failed, parse_outcome
 
 MESSAGE = "message"
 """The native member of an assistant message's first text, for the message's other members."""
+_MESSAGE_MEMBERS = {"type", "role", "status", "content"}
 OF_MESSAGE = ("id", "status", "phase")
 """The members of an assistant message that become native members of its first text."""
 _RUN = 50
@@ -199,7 +200,8 @@ def _call(item: Object, of: str, number: int) -> Call:
     if not isinstance(input_value, str):
         input_value = arguments(input_value, "" if is_custom else "{}")
     logged_id, name = string(item, "call_id"), qualified_name(item.get("name"), item.get(SPACE))
-    is_plain = logged_id and type(name) is str and len(item) == 4  # the usual case
+    is_usual = len(item) == 4 or (len(item) == 5 and member in item and item.get("status") == "completed")
+    is_plain = logged_id and type(name) is str and is_usual
     more = {} if is_plain else native_of(item, member, *text_members(item, "call_id", "name"))
     return Call(
         logged_id or f"call_{number}",
@@ -217,7 +219,8 @@ def _message_blocks(item: Object, before: Block | None) -> tuple[Block, ...]:
     A message without text becomes a native block.
     """
     blocks = blocks_of(item.get("content"), by_assistant=True)
-    known = _of_message(item) if len(item) > 2 else {}
+    is_usual = len(item) == 2 or (item.keys() == _MESSAGE_MEMBERS and item["status"] == "completed")
+    known = {} if is_usual else _of_message(item)
     first = next((place for place, block in enumerate(blocks) if type(block) is Text or type(block) is Refusal), None)
     if first is None:
         return (Other(PROVIDER, {ITEM: item}),) if blocks or known else ()
