@@ -3,6 +3,7 @@
 import sys
 from functools import cache
 from random import Random
+from time import process_time
 
 import orjson
 import pytest
@@ -240,3 +241,11 @@ def test_ids_after_arguments_are_ids_again():
     answer = {"role": "tool", "tool_call_id": ID["id"], "content": "done"}
     assert check(record(calls, answer, answer, calls, answer, {"role": "user", "content": "thanks"}))
     assert not check(record(calls | {"tool_calls": [with_arguments({"id": "Zq7!Vn2Lx8"})]}, answer))
+
+
+@pytest.mark.parametrize("text", ["0a1b2c3d4e5f60718293a4b5c6d7e8f901234567", "\nq: token = x", '"\\"'])
+def test_a_message_of_many_strings_takes_linear_time(text):
+    parts = [{"type": "text", "text": text} for _ in range(20_000)]
+    started = process_time()
+    gate(requests._of_rules(None)).skipped_texts(orjson.dumps(record({"role": "user", "content": parts})))
+    assert process_time() - started < 20  # quadratic time takes minutes

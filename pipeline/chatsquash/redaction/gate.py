@@ -51,6 +51,7 @@ _SYSTEM_MESSAGE = _MESSAGES + b'{"role":"system","content":"'
 _TOOLS = b',"tools":['
 _MOST_PARTS, _SHORT_PART = 20_000, 2048
 """The maximum number of parts to remember, and the length up to which a first message is not judged separately."""
+_MOST_NEIGHBOURS = 16
 _AROUND = "\n\0\n"
 """The text between two texts that are searched together."""
 _WINDOW = 4096
@@ -113,6 +114,8 @@ class _Neighbours(NamedTuple):
             values.insert(0, self._message(start, end))
             if len(texts.Texts(values[:-1]).joined) > shapes.NEAR_RUN:
                 break
+            if len(values) > _MOST_NEIGHBOURS:
+                raise ValueError("too many messages without text")
         else:
             if self.before:
                 values.insert(0, jsonio.loads(self.before[len(_MESSAGES) :]))
@@ -128,6 +131,16 @@ class _Neighbours(NamedTuple):
         if shapes.may_concern_text_before(joined):
             raise ValueError("the text before the definitions is unknown")
         return joined
+
+
+def _texts_around(line: bytes, places: set[int], before: bytes) -> Iterator[str]:
+    """Yield the texts of the neighbours of several strings, once for each message."""
+    end = -1
+    for place in sorted(places):
+        if place > end:
+            group = _Neighbours.around(line, place, before)
+            end = group.end
+            yield group.text()
 
 
 class Gate:
@@ -237,8 +250,7 @@ class Gate:
             # A place outside of strings is a number.
             if at == first or not self._is_clear(line, start, end, places[first:at], neighbours):
                 return False
-        groups = {_Neighbours.around(line, place, before) for place in neighbours}
-        return not any(self._secrets.may_find_in_runs(group.text()) for group in groups)
+        return not any(self._secrets.may_find_in_runs(text) for text in _texts_around(line, neighbours, before))
 
     def _is_clear(self, line: bytes, start: int, end: int, places: list[_Place], neighbours: set[int]) -> bool:
         """Return whether the string in a part of the JSON certainly contains no secrets.
@@ -389,7 +401,10 @@ def _is_escape(line: bytes, at: int) -> bool:
     """Return whether an offset is within an escape, directly after its backslash."""
     if line[at - 1] != _BACKSLASH:
         return False
-    return bool((at - len(line[:at].rstrip(b"\\"))) % 2)
+    first = at - 1
+    while first and line[first - 1] == _BACKSLASH:
+        first -= 1
+    return bool((at - first) % 2)
 
 
 def _opening(line: bytes, floor: int, at: int) -> int:
