@@ -1,4 +1,4 @@
-"""Sessions as agents keep them, row by row: the files of Claude Code and of Codex, beside those of ``pi``."""
+"""Sessions in agents' files, row by row: Claude Code and Codex here, the others in modules of their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import orjson
 
 from bench.content import Step
+from bench.gemini_cli import gemini_cli
+from bench.opencode import opencode
 from bench.pi import pi
 
 _COMPACTED_EVERY, _AGENT_EVERY, _QUEUED_EVERY, _EDITED_EVERY = 110, 45, 60, 90  # requests
@@ -32,6 +34,8 @@ FILES: dict[str, Callable[[int, Random, datetime, Iterable[Step]], Iterator[byte
     "claude_code": claude_code,
     "codex": codex,
     "pi": pi,
+    "gemini_cli": gemini_cli,
+    "opencode": opencode,
 }
 
 

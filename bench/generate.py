@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from bench import agents, bodies, content, documents, pi, styles
+from bench import agents, bodies, content, documents, gemini_cli, opencode, pi, styles
 from bench.bodies import BODIES
 from bench.content import Shape
 from bench.documents import DOCUMENTS
@@ -92,7 +92,7 @@ def generate(name: str, chosen: Profile, root: Path) -> Path:
     home = root / name
     stamp = home / "stamp"
     version = sha256(repr(chosen).encode())
-    for module in (agents, bodies, content, documents, pi, styles):
+    for module in (agents, bodies, content, documents, gemini_cli, opencode, pi, styles):
         version.update(Path(str(module.__file__)).read_bytes())
     version.update(Path(__file__).read_bytes())
     if not stamp.exists() or stamp.read_text() != version.hexdigest():
