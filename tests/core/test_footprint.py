@@ -91,7 +91,7 @@ def test_what_can_never_take_too_much_is_not_looked_at(monkeypatch):
 
 def test_nothing_is_parsed_anywhere_that_would_take_more_than_the_default(monkeypatch):
     monkeypatch.setattr(footprint, "MOST", 100_000)
-    monkeypatch.setattr(jsonio, "_LARGE", 100)
+    monkeypatch.setattr(jsonio, "LARGE", 100)
     with pytest.raises(jsonio.TooLargeError, match="take more than 100,000 bytes"):
         jsonio.loads(SHAPES["empty lists"])
     assert jsonio.loads("[" + "1," * 100 + "1]")[-1] == 1

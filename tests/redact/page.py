@@ -26,7 +26,7 @@ def table() -> str:
 
 def _unsearched() -> str:
     """Return the table of members that are not searched."""
-    ids, sealed, media, media_beside = map(_names, (texts._IDS, texts._SEALED, texts._MEDIA, texts._MEDIA_BESIDE))
+    ids, sealed, media, media_beside = map(_names, (texts.IDS, texts.SEALED, texts.MEDIA, texts._MEDIA_BESIDE))
     words = _names(texts._WORDS)
     rows = [
         ("ids", ids, f"`id` only next to {_names(texts._IDENTIFIED)}"),
@@ -37,7 +37,7 @@ def _unsearched() -> str:
         ),
         ("media", media, f"next to {media_beside}; also media URLs `data:...;base64,`"),
     ]
-    arguments = _names(texts._ARGUMENT_KEYS)
+    arguments = _names(texts.ARGUMENT_KEYS)
     table = "\n".join(
         ["| content | members | condition |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
     )

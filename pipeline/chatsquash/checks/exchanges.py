@@ -80,10 +80,10 @@ _decode = jsonio.decoder(dict).decode
 
 def decoded_arguments(view: View) -> list[dict[str, Any] | None]:
     """Return the arguments of each call of the usual form; ``None`` if they may not be a JSON object."""
-    return [_decoded(arguments) for arguments in view.columns.calls.arguments] if view.columns.calls else []
+    return [_object(arguments) for arguments in view.columns.calls.arguments] if view.columns.calls else []
 
 
-def _decoded(arguments: str) -> dict[str, Any] | None:
+def _object(arguments: str) -> dict[str, Any] | None:
     try:
         return _decode(arguments)
     except (ValueError, RecursionError):

@@ -67,7 +67,7 @@ class Phrases:
         lower = encoded.lower()
         if any(phrase.core in lower for phrase in self._phrases) or _may_fold_to_ascii(encoded):
             return True
-        # Texts that are JSON may have escapes of their own.
+        # Texts that are JSON may contain further escapes.
         return not all(phrase.is_plain for phrase in self._phrases) and rb"\\" in encoded
 
     def violations(self, record: Json) -> Iterator[Violation]:
@@ -93,9 +93,9 @@ def _phrase(text: str) -> _Phrase:
     return _Phrase(text, spellings, core.lower().encode(), core == text)
 
 
-_FOLDED = "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
+_FOLDING_TO_ASCII = "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
 """The characters other than ASCII whose casefolding contains ASCII."""
-_LEADS = tuple({(encoded[:1], encoded[:2]) for encoded in map(str.encode, _FOLDED)})
+_LEADS = tuple({(encoded[:1], encoded[:2]) for encoded in map(str.encode, _FOLDING_TO_ASCII)})
 """The first byte and the first two bytes of each."""
 
 

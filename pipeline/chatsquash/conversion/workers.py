@@ -70,14 +70,9 @@ def outcomes(  # noqa: PLR0913
     """
     lineages = lineages or Lineages(logs, options)
     converter = converter or cache(partial(Converter, options, lineages))
-    workers = _useful_workers(logs, options)
     sessions = _sessions(logs, options, expanded, grouping)
     sessions = joins.all(sessions) if joins else sessions
-    writer = journals.writer if journals else None
-    if workers <= 1 and processes is None:
-        convert = partial(_convert_here, converter(), writer)
-    else:
-        convert = partial(_convert_in_workers, options, processes or workers, journals, lineages)
+    convert = _conversion(logs, options, journals, processes, lineages, converter)
     if journals and not journals.is_empty():
         done = _reuse_or_convert(convert, sessions, journals, converter())
     else:
@@ -90,14 +85,23 @@ def outcomes(  # noqa: PLR0913
         if isinstance(parts, Outcome):
             yield log, parts
         else:
-            rest = outcomes(
-                *(parts, options, journals, expanded),
-                processes=processes,
-                joins=joins,
-                lineages=lineages,
-                converter=converter,
-            )
-            yield from rest
+            rest = partial(outcomes, processes=processes, joins=joins, lineages=lineages, converter=converter)
+            yield from rest(parts, options, journals, expanded)
+
+
+def _conversion(  # noqa: PLR0913, PLR0917
+    logs: Sequence[Log],
+    options: Options,
+    journals: Journals | None,
+    processes: int | None,
+    lineages: Lineages,
+    converter: Callable[[], Converter],
+) -> Callable[[Iterable[Log]], Iterator[Done]]:
+    """Return the function that converts sessions, in this process if one is enough for the logs."""
+    workers = _useful_workers(logs, options)
+    if workers <= 1 and processes is None:
+        return partial(_convert_here, converter(), journals.writer if journals else None)
+    return partial(_convert_in_workers, options, processes or workers, journals, lineages)
 
 
 def _sessions(

@@ -113,8 +113,8 @@ class Coverage(Struct, frozen=True, array_like=True):
     @property
     def total(self) -> int:
         """The number of logged replies."""
-        answered = self.carried + self.rewritten
-        return answered + sum(self.lost.values()) if self.lost else answered
+        in_records = self.carried + self.rewritten
+        return in_records + sum(self.lost.values()) if self.lost else in_records
 
     @property
     def in_records(self) -> int:

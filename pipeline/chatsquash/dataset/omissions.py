@@ -127,8 +127,8 @@ class ReplyTotals(Struct):
             duplicates: Number of duplicate records.
             record_count: Number of records before filters and duplicates, or ``None`` if nothing was removed.
         """
-        totals, written = outcome.replies.coverage, len(outcome.output.records)
-        record_count = written if record_count is None else record_count
+        totals, written_count = outcome.replies.coverage, len(outcome.output.records)
+        record_count = written_count if record_count is None else record_count
         self.total += totals.total
         self.carried += totals.carried
         self.rewritten += totals.rewritten
@@ -145,7 +145,7 @@ class ReplyTotals(Struct):
         # A record of a request without a logged reply counts as a conversation as well.
         seen = max(totals.conversations, record_count + missing)
         self.seen += seen
-        self.written += written
+        self.written += written_count
         self.filtered += filtered
         self.duplicates += duplicates
         self.left_out += seen - missing - record_count

@@ -123,7 +123,7 @@ class FindingCounts(Struct, frozen=True, gc=False):
 
 
 class ReplyCounts(Struct, frozen=True):
-    """The number of logged replies by what became of them."""
+    """The number of logged replies by outcome."""
 
     logged: int
     carried: int

@@ -37,12 +37,12 @@ class StoredLog(Struct, array_like=True):
     def of(cls, log: Log, size: int) -> StoredLog:
         """Return the stored form of a log, with a size that may be 0 if ``run.json`` contains it."""
         path, name, part, unit = log.display_path, log.name, log.part, log.unit
-        stored = cls(path, name, size, part, log.container_size, unit, [])
+        result = cls(path, name, size, part, log.container_size, unit, [])
         if log.pieces:
-            stored.pieces = [(each.display_path, each.line, each.offset, each.size) for each in log.pieces]
+            result.pieces = [(each.display_path, each.line, each.offset, each.size) for each in log.pieces]
         if log.join:
-            stored.agents = [each.display_path for each in log.agents]
-        return stored
+            result.agents = [each.display_path for each in log.agents]
+        return result
 
     def log(self, number: int) -> Log:
         """Return a log with the stored properties."""

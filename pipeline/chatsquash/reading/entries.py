@@ -20,6 +20,7 @@ from chatsquash.core.model import (
     Message,
     RejectedLine,
     RepeatedViolation,
+    Response,
     SkippedLine,
     Tool,
     WrongType,
@@ -41,7 +42,7 @@ from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
     from chatsquash.formats import bodies
-    from chatsquash.reading.answers import Answers
+    from chatsquash.reading.answers import Answers, LoadedRequest
     from chatsquash.reading.loading import Loader
 else:
     bodies = LazyModule("chatsquash.formats.bodies")
@@ -275,14 +276,13 @@ class _ShapeReader(Struct):
             raise _bad_line(problem) from None
         self.history.remember(request)
         messages, edits, tools = request.messages, request.edits, request_tools.tools
-        reply, findings = exchange.reply, _losses(exchange.cut, is_hosted=request_tools.hosted)
+        findings = _losses(exchange.cut, is_hosted=request_tools.hosted)
         if loader and loaded_request:
             messages, edits = loaded_request.turns.messages, loaded_request.turns.edits
             tools = bodies.merge_tools(tools, loaded_request.turn_tools)
             findings += loader.remember(loaded_request, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        is_hidden = loaded_request.is_hidden if loaded_request else reply.compacted is not None
-        reply = replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
+        reply = _cleared_if_hidden(exchange.reply, loaded_request)
         wrong, has_limits = request_tools.wrong, not _LIMITS.isdisjoint(exchange.request)
         if when is None or when.naive or exchange.session_id is None or wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_missing_members(when, exchange.session_id, reply.cleared, wrong, reply.wrong))
@@ -343,6 +343,12 @@ class _ShapeReader(Struct):
 def _convert_tools(form: Format, tools: list[Tool]) -> Tools:
     """Convert tools to those of plain chat; equal definitions share a conversion."""
     return form.tools(share(tools))
+
+
+def _cleared_if_hidden(reply: Response, loaded_request: LoadedRequest | None) -> Response:
+    """Mark a reply as cleared if its request hides the history that a summary replaced."""
+    is_hidden = loaded_request.is_hidden if loaded_request else reply.compacted is not None
+    return replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
 
 
 def _bad_line(problem: RecursionError | ValueError) -> LineError:

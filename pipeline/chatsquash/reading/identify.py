@@ -336,11 +336,12 @@ def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
     try:
         with open_file(path, options) as file:
             data = beginnings.read_from_start(file, beginnings.MOST + 1)
-            start = beginnings.trim(data, options.max_memory, _FIRST)
-            if split_files.divide(file, None, options, start):
+            # Trimming keeps only complete lines, and databases have no lines.
+            if split_files.divide(file, None, options, data[:_FIRST]):
                 return True
             is_large = contents.is_too_large(file)
         # The first bytes of nearly all documents show what they are.
+        start = beginnings.trim(data, options.max_memory, _FIRST)
         if len(data) > _FIRST and not is_large and _begins_as_document(start):
             return True
         start = beginnings.trim(data, options.max_memory, beginnings.MOST)

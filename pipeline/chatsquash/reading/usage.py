@@ -84,15 +84,15 @@ _WITH_USAGE = frozenset((*MEMBERS, *RESPONSE_HOLDERS))
 
 def of_bodies(bodies: Sequence[Json]) -> Tokens:
     """Return the tokens in a response body or the events of a stream; the last value of each count is used."""
-    counted: list[dict[str, Any]] = []
+    usages: list[dict[str, Any]] = []
     for body in bodies:
         if isinstance(body, dict) and not _WITH_USAGE.isdisjoint(body):
             for holder in holders(body):
                 inner = (holder, holder.get("usage"), holder.get("usageMetadata"))
-                counted += [each for each in inner if type(each) is dict and not _COUNTS.isdisjoint(each)]
-    if len(counted) < 2:
-        return _tokens(counted[0]) if counted else _NO_TOKENS
-    return _tokens({name: value for counts in counted for name, value in counts.items() if count(value) is not None})
+                usages += [each for each in inner if type(each) is dict and not _COUNTS.isdisjoint(each)]
+    if len(usages) < 2:
+        return _tokens(usages[0]) if usages else _NO_TOKENS
+    return _tokens({name: value for counts in usages for name, value in counts.items() if count(value) is not None})
 
 
 def of_usage(usage: Json) -> Tokens:

@@ -1,8 +1,9 @@
 r"""Show that a record contains no secret by searching its JSON as it is written, without parsing all of it.
 
 The words, runs and escapes after which ``Secrets`` looks for a secret also occur in the JSON, because only quotes,
-backslashes and control characters are escaped there. One search finds them all. What remains after a quick look at the
-text behind them is decided by the rules in the decoded string; the other strings are neither parsed nor searched.
+backslashes and control characters are escaped there. One search finds them all, and a quick look at the text
+after each rules most of them out. The rules decide about the others in the decoded string; all other strings are
+neither parsed nor searched.
 
 The gate never decides that there is a secret: the record is then searched completely.
 """
@@ -61,7 +62,7 @@ _BACKSLASH, _PERCENT, _U, _QUOTE = b'\\%u"'
 
 
 class _Pattern(NamedTuple):
-    """A text to search for, in lower case, and what it means."""
+    """A text to search for, in lower case, and its meaning."""
 
     text: bytes
     kind: int
@@ -74,7 +75,7 @@ class _Pattern(NamedTuple):
     """Texts, one of which precedes such a name; empty if there is no such condition."""
 
 
-class _Place(NamedTuple):
+class _Candidate(NamedTuple):
     """A place in the JSON that only the rules can decide."""
 
     start: int
@@ -127,10 +128,10 @@ class _Neighbours(NamedTuple):
         return jsonio.loads(self.line[start + 2 if start >= 0 else first : end + 1])
 
     def _of_definitions(self) -> str:
-        joined = texts.Texts([jsonio.loads(b"{" + self.line[1:])]).joined
-        if shapes.may_concern_text_before(joined):
+        text = texts.Texts([jsonio.loads(b"{" + self.line[1:])]).joined
+        if shapes.may_concern_text_before(text):
             raise ValueError("the text before the definitions is unknown")
-        return joined
+        return text
 
 
 def _texts_around(line: bytes, places: set[int], before: bytes) -> Iterator[str]:
@@ -185,7 +186,7 @@ class Gate:
     ) -> int | None:
         """Return the number of skipped texts in a part of a record, like ``skipped_texts``.
 
-        What follows a shared part must not be inside of an argument.
+        The text after a shared part must not be inside an argument.
         """
         values: dict[int, int] = {}
         try:
@@ -201,12 +202,12 @@ class Gate:
 
     def _places(
         self, line: bytes, lower: bytes, values: dict[int, int], *, is_argument: bool = False
-    ) -> tuple[list[_Place] | None, bool]:
+    ) -> tuple[list[_Candidate] | None, bool]:
         """Return the places of words and escapes, and whether there are arguments; add the spans of skipped values.
 
         There are no places if the record has members that are not examined here.
         """
-        places: list[_Place] = []
+        places: list[_Candidate] = []
         kinds, patterns, follows = self._kinds, self._patterns, contexts.VALUE_FOLLOWS_IN_JSON.match
         possible: dict[tuple[bytes, ...], bool] = {}
         dash = -_LONGEST_NEAR
@@ -220,7 +221,7 @@ class Gate:
                     or (start - dash < _LONGEST_NEAR and _may_be_flag(lower, start))
                     or (pattern.has_other_rules and _may_begin(line, pattern.begins, possible))
                 ):
-                    places.append(_Place(start, word=pattern.word))
+                    places.append(_Candidate(start, word=pattern.word))
             elif kind == _DASH:
                 dash = start
             elif kind == _ARGUMENTS:
@@ -237,7 +238,7 @@ class Gate:
                 places += other
         return places, has_arguments
 
-    def _are_clear(self, line: bytes, places: list[_Place], before: bytes) -> bool:
+    def _are_clear(self, line: bytes, places: list[_Candidate], before: bytes) -> bool:
         """Return whether the strings with the given places certainly contain no secrets."""
         at = end = 0
         neighbours: set[int] = set()
@@ -252,7 +253,7 @@ class Gate:
                 return False
         return not any(self._secrets.may_find_in_runs(text) for text in _texts_around(line, neighbours, before))
 
-    def _is_clear(self, line: bytes, start: int, end: int, places: list[_Place], neighbours: set[int]) -> bool:
+    def _is_clear(self, line: bytes, start: int, end: int, places: list[_Candidate], neighbours: set[int]) -> bool:
         """Return whether the string in a part of the JSON certainly contains no secrets.
 
         A run near the start of a string may lead to a match in the text before it; ``neighbours`` gets such strings.
@@ -335,15 +336,15 @@ def _member_patterns() -> Iterator[_Pattern]:
     yield _Pattern(b'"data:', _STOP)
 
 
-def _other_place(line: bytes, lower: bytes, start: int, end: int, pattern: _Pattern) -> Iterable[_Place] | None:
+def _other_place(line: bytes, lower: bytes, start: int, end: int, pattern: _Pattern) -> Iterable[_Candidate] | None:
     """Return the places for a pattern that is not frequent, or ``None`` if it is not examined here."""
     if pattern.kind == _WORD:
-        return (_Place(start + pattern.shift, word=pattern.word),)
+        return (_Candidate(start + pattern.shift, word=pattern.word),)
     if pattern.kind == _URL:
         return _signs(line, end)
     if pattern.kind == _ESCAPE:
         is_zone = line[start] != _PERCENT or encodings.starts_zone(lower, start)
-        return (_Place(start),) if is_zone else ()
+        return (_Candidate(start),) if is_zone else ()
     is_in_string = line[start] == _QUOTE and line[start - 1] == _BACKSLASH
     return () if is_in_string else None
 
@@ -363,11 +364,11 @@ def _may_be_flag(lower: bytes, at: int) -> bool:
     return b" -" in near or b'"-' in near
 
 
-def _signs(line: bytes, at: int) -> Iterator[_Place]:
+def _signs(line: bytes, at: int) -> Iterator[_Candidate]:
     """Yield the signs in the userinfo of a URL."""
     while match := _USERINFO.match(line, at):
         at = match.end()
-        yield _Place(at - 1, word="@")
+        yield _Candidate(at - 1, word="@")
 
 
 def _end_of_id(line: bytes, start: int, end: int, *, is_own: bool) -> int:
@@ -380,7 +381,7 @@ def _end_of_id(line: bytes, start: int, end: int, *, is_own: bool) -> int:
     return value.end() - 1
 
 
-def _runs(line: bytes, values: dict[int, int]) -> Iterator[_Place]:
+def _runs(line: bytes, values: dict[int, int]) -> Iterator[_Candidate]:
     """Yield the runs of key characters that look random, like ``Bytes.runs``, except opaque values."""
     letters = line.translate(shapes.RUNS)
     at = letters.find(shapes.NEEDLE)
@@ -393,7 +394,7 @@ def _runs(line: bytes, values: dict[int, int]) -> Iterator[_Place]:
                 # The letter of an escape does not belong to the run.
                 start = at + (5 if line[at] == _U else 1) if _is_escape(line, at) else at
                 if end - start >= shapes.SHORTEST and _RANDOM.search(line, start, end):
-                    yield _Place(start, end)
+                    yield _Candidate(start, end)
         at = letters.find(shapes.NEEDLE, end)
 
 

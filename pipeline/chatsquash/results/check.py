@@ -90,11 +90,11 @@ def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
         without_definitions, name, file_session = without_tools.get(str(file), set()), str(file), session(file)
         for row, row_value in _rows(file, checks):
             is_empty = False
-            stored, mask = _parse(row.data.removeprefix(BOM_UTF8), parser), _Mask(checks.private)
-            violations = [*_private(stored, row_value, mask)] if mask.redactor else []
-            violations += _row(stored, checks, without_tools=row.number in without_definitions)
+            parsed_row, mask = _parse(row.data.removeprefix(BOM_UTF8), parser), _Mask(checks.private)
+            violations = [*_private(parsed_row, row_value, mask)] if mask.redactor else []
+            violations += _row(parsed_row, checks, without_tools=row.number in without_definitions)
             if violations:
-                session_id = mask.redacted(_session(stored.value) or file_session)
+                session_id = mask.redacted(_session(parsed_row.value) or file_session)
                 for violation in violations:
                     yield finding(violation._replace(text=mask.redacted(violation.text)), session_id, name, row.number)
         if is_empty:
@@ -135,7 +135,7 @@ def _without_tools(path: str) -> dict[str, set[int]]:
     """Return the rows per file whose agents do not log definitions, reported once by ``source-without-tools``."""
     rows: dict[str, set[int]] = {}
     try:
-        for line in table_lines(path, _TableLine):
+        for line in table_lines(path, _RecordLine):
             if line.row is not None and not documents.has_tools(line.format):
                 rows.setdefault(str(Path(path, line.file)), set()).add(line.row)
     except (UsageError, OSError, *DAMAGE):  # without the table, records are checked as any others
@@ -143,8 +143,8 @@ def _without_tools(path: str) -> dict[str, set[int]]:
     return rows
 
 
-class _TableLine(Struct, frozen=True):
-    """The members of a line of the session table that tell where its record is."""
+class _RecordLine(Struct, frozen=True):
+    """The members of a line of the session table that locate its record."""
 
     row: int | None
     file: Any
@@ -160,7 +160,7 @@ def _rows(file: Path, checks: Checks) -> Iterator[tuple[DatasetRow, Json]]:
         yield from ((row, None) for row in records)
 
 
-class _Row(NamedTuple):
+class _ParsedRow(NamedTuple):
     """A row with its value, which is parsed once for all checks."""
 
     data: bytes
@@ -169,11 +169,11 @@ class _Row(NamedTuple):
     """The reason why it has no value."""
 
 
-def _parse(data: bytes, parser: RowParser) -> _Row:
+def _parse(data: bytes, parser: RowParser) -> _ParsedRow:
     try:
-        return _Row(data, parser.parse(data))
+        return _ParsedRow(data, parser.parse(data))
     except NotARecordError as problem:
-        return _Row(data, None, problem)
+        return _ParsedRow(data, None, problem)
 
 
 class _Mask:
@@ -205,7 +205,7 @@ class _Mask:
         return remove_beginnings("".join([*pieces, text[done:]]), self._values)
 
 
-def _private(row: _Row, row_value: Json, mask: _Mask) -> Iterator[Violation]:
+def _private(row: _ParsedRow, row_value: Json, mask: _Mask) -> Iterator[Violation]:
     """Yield the secrets and personal data in a row, even if it is not a record."""
     if row.problem and row_value is None:
         return  # reported as a bad record
@@ -226,7 +226,7 @@ def _session(value: Json) -> str:
     return session_id if isinstance(session_id, str) else ""
 
 
-def _row(row: _Row, checks: Checks, *, without_tools: bool) -> Iterator[Violation]:
+def _row(row: _ParsedRow, checks: Checks, *, without_tools: bool) -> Iterator[Violation]:
     value = row.value
     try:
         if row.problem:

@@ -109,15 +109,15 @@ class _Counting:
         native_record = native(row_record)
         split = _SPLIT.match(row.file.name)
         self.stats.splits[split[1] if split else ""] += 1
-        measured = _measure(native_record.messages)
-        length = (measured if native_record is row_record else _measure(row_record.messages)).length
-        for role in measured.roles:
+        measures = _measure(native_record.messages)
+        length = (measures if native_record is row_record else _measure(row_record.messages)).length
+        for role in measures.roles:
             self.stats.roles[role] += 1
         self._batch.append(
             (
-                len(measured.roles),
-                measured.roles.count("assistant"),
-                self._count_tools(native_record.tools, measured.calls),
+                len(measures.roles),
+                measures.roles.count("assistant"),
+                self._count_tools(native_record.tools, measures.calls),
                 length,
                 self._tools(row_record.tools).length,
                 *([self._count(row_record)] if self._tokens else []),
@@ -199,7 +199,7 @@ class _Counting:
         return 0
 
 
-class _Measured(NamedTuple):
+class _Measures(NamedTuple):
     """The messages of a record."""
 
     roles: list[str]
@@ -209,14 +209,14 @@ class _Measured(NamedTuple):
     """The names of the called tools; empty for a call without a name."""
 
 
-def _measure(messages: list[Message]) -> _Measured:
+def _measure(messages: list[Message]) -> _Measures:
     roles, calls, length = [], list[str](), 0
     for message in messages:
         roles.append(message["role"])
         length += sum(map(len, message_texts(message)))
         if "tool_calls" in message:
             calls += [chat.call_name(call) or "" for call in chat.calls(message)]
-    return _Measured(roles, length, calls)
+    return _Measures(roles, length, calls)
 
 
 class _Tools(NamedTuple):

@@ -165,18 +165,18 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
     """Yield sums over the session table that are inconsistent with the counts or the record files."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    written = 0
+    count = 0
     with suppress(OSError), out.folder.open_file(SESSIONS) as file:  # an unreadable file is reported above
-        for session in map(msgspec.json.Decoder(_TableLine).decode, file):
+        for session in map(msgspec.json.Decoder(_OutcomeLine).decode, file):
             if (name := session.file) is None:
                 kinds[_kind(session)] += 1
                 continue
-            written += 1
+            count += 1
             rows[name] = expected_row = rows.get(name, 0) + 1
             if session.row != expected_row:
                 yield f"{out / SESSIONS}: row {session.row:,} of {name} instead of row {expected_row:,}"
-    if written:
-        kinds["written"] = written
+    if count:
+        kinds["written"] = count
     expected = {
         "written": records_written,
         f"skipped: {_DUPLICATE}": counts["duplicates"],
@@ -194,7 +194,7 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
             yield f"{out / RUN}: counts {total} in {name}, but {SESSIONS} has {rows[name]:,}"
 
 
-class _TableLine(msgspec.Struct, gc=False):
+class _OutcomeLine(msgspec.Struct, gc=False):
     """The members of a line of the session table that are counted."""
 
     file: str | None
@@ -203,7 +203,7 @@ class _TableLine(msgspec.Struct, gc=False):
     filtered: str | None = None
 
 
-def _kind(session: _TableLine) -> str:
+def _kind(session: _OutcomeLine) -> str:
     """Return the outcome of a session without a record, in words."""
     return f"filtered: {session.filtered}" if session.filtered else f"skipped: {session.left_out}"
 

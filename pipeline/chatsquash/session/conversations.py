@@ -205,12 +205,7 @@ def convert_each(
     paths = conversations(trees)
     ids = conversation_ids(paths, name)
     selected_paths = select_paths(paths, options)
-    scope = RestoreScope(*_PARTS[options.restore], messages=True)
-    has_reasoning = scope.reasoning and have_reasoning(trees.replies)
-    selected = [
-        _restored_path(trees, path, entry, scope, has_reasoning=has_reasoning)
-        for path, entry in _entries(selected_paths, session, reread)
-    ]
+    selected = _restored_paths(trees, _entries(selected_paths, session, reread), options)
     records: list[Record] = []
     placements: list[Placement[LogPath]] = []
     line_findings: list[LineFinding] = []
@@ -293,12 +288,17 @@ class _RestoredPath(NamedTuple):
     """The findings about restored content."""
 
 
-def _restored_path(
-    trees: Trees, path: LogPath, entry_in_log: Entry, scope: RestoreScope, *, has_reasoning: bool
-) -> _RestoredPath:
-    replies = path.last.path()
-    entry, restoring = _restore(trees, replies, entry_in_log, scope, has_reasoning=has_reasoning)
-    return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
+def _restored_paths(trees: Trees, selected: Iterable[tuple[LogPath, Entry]], options: Options) -> list[_RestoredPath]:
+    """Restore content in the entries of paths as the options request."""
+    scope = RestoreScope(*_PARTS[options.restore], messages=True)
+    has_reasoning = scope.reasoning and have_reasoning(trees.replies)
+    restored_paths = []
+    for path, entry_in_log in selected:
+        replies = path.last.path()
+        entry, restoring = _restore(trees, replies, entry_in_log, scope, has_reasoning=has_reasoning)
+        placement = place_replies(path, replies, _messages(entry), trees.requests.canon)
+        restored_paths.append(_RestoredPath(placement, entry, restoring))
+    return restored_paths
 
 
 def _make_all(

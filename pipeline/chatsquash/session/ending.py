@@ -117,7 +117,7 @@ _Meaning = Literal["code", "success", "nothing"]
 
 
 def _last_test_command(view: View) -> tuple[int, _Meaning | None]:
-    """Return the last call that runs tests or a build, by number, and what its exit code means."""
+    """Return the last call that runs tests or a build, by number, and the meaning of its exit code."""
     calls = view.columns.calls
     if calls is None:
         for place, call in reversed([*enumerate(view.once(exchanges).calls)]):

@@ -39,7 +39,7 @@ _CHARACTERS = 64 << 20
 """The number of replies, and of characters, at which trees are closed and replaced by new ones."""
 
 
-class _Recent(Struct):
+class _RecentRequests(Struct):
     """The last requests as trees, with their sessions."""
 
     # Equal first requests do not connect sessions: eight answers to one prompt are eight sessions.
@@ -272,7 +272,7 @@ class Chains(Struct):
     """The last request with a session id."""
     _histories: Histories[tuple[list[int], ...]] = field(default_factory=Histories)
     """Earlier requests with a session id that the next one may continue."""
-    _recent: _Recent = field(default_factory=_Recent)
+    _recent: _RecentRequests = field(default_factory=_RecentRequests)
     _last_had_id: bool | None = None
     """Whether the last request had a session id; ``None`` at the beginning of a file."""
 
@@ -291,7 +291,7 @@ class Chains(Struct):
     def close(self) -> None:
         """Join the sessions that turn out to be the same after all requests."""
         self._recent.close(self.sets)
-        self._recent, self._requests_with_id, self._histories = _Recent(), Requests(), Histories()
+        self._recent, self._requests_with_id, self._histories = _RecentRequests(), Requests(), Histories()
 
     def _add_with_id(self, entry: Entry, edits: Edits) -> int:
         # An index cannot store the key 0.
@@ -332,11 +332,11 @@ class Chains(Struct):
             self._learn(reply.chain, reply.content_number, reply.message, session)
         return session
 
-    def _recent_with_room(self) -> _Recent:
+    def _recent_with_room(self) -> _RecentRequests:
         """Return the recent requests, or a new collection if there are too many."""
         if self._recent.is_full():
             self._recent.close(self.sets)
-            self._recent = _Recent()
+            self._recent = _RecentRequests()
         return self._recent
 
     def _join_continued(self, requests: Requests, session: int, *, is_new: bool) -> bool:

@@ -70,8 +70,8 @@ def drop_unsupported(
             dropped.append(at)
     if not dropped:
         return conversation, findings
-    gone = set(dropped)
-    remaining = [message for at, message in enumerate(messages) if at not in gone]
+    dropped_places = set(dropped)
+    remaining = [message for at, message in enumerate(messages) if at not in dropped_places]
     return replace(conversation, messages=remaining, marks=without(conversation, dropped)), findings
 
 

@@ -127,10 +127,10 @@ class _PathLines:
                     self._answered_calls.add(call_id)
                     if answer := self._tree.answer(block, call_id):
                         answers.append(answer)
-        added = [*blocks, *answers] if answers else blocks
+        new_rows = [*blocks, *answers] if answers else blocks
         if queued := self._tree.queued_prompts:
-            added = [each for block in added for each in (block, *queued.get(block.key, ()))]
-        for each in added:
+            new_rows = [each for block in new_rows for each in (block, *queued.get(block.key, ()))]
+        for each in new_rows:
             place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
             self.places_by_key.setdefault(each.key, (place, each))
 

@@ -26,7 +26,7 @@ _OF_PARTS = {of: (*_BASE, *names) for of, names in _READ.items()}
 _NAMES = {of: f"part.{of}" for of in _READ}
 _STATE = ("status", "input", "raw", "output", "error", "attachments", "time")
 _MESSAGE = ("id", "sessionID", "role", "time", "parentID", "system", "modelID", "tokens", "finish")
-_SAMPLED = ("step-start", "step-finish", "text", "reasoning")
+_OF_REPLIES = ("step-start", "step-finish", "text", "reasoning")
 """The types of parts that only replies have."""
 _OWN = (EXECUTED, "codeMode")
 """The members of call metadata that are not provider-specific."""
@@ -249,7 +249,7 @@ def _start(part: Object) -> Json:
 def _is_sampled(header: Object, step: list[Object]) -> bool:
     """Return whether a model produced a reply."""
     # Calls from the user's commands have neither steps nor tokens.
-    if any(part["type"] in _SAMPLED for part in step):
+    if any(part["type"] in _OF_REPLIES for part in step):
         return True
     usage = turns.tokens(header.get("tokens"))
     return bool(usage.prompt or usage.completion)
