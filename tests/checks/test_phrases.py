@@ -116,7 +116,7 @@ def test_any_phrase_is_found_as_by_looking_through_all_texts(phrase, texts):
 
 def test_characters_that_casefold_to_ascii_are_all_known():
     characters = map(chr, (*range(128, 0xD800), *range(0xE000, 0x110000)))
-    assert {each for each in characters if any(map(str.isascii, each.casefold()))} == {*phrases._FOLDED}
+    assert {each for each in characters if any(map(str.isascii, each.casefold()))} == {*phrases._FOLDING_TO_ASCII}
 
 
 @cases(
