@@ -42,7 +42,7 @@ FORMS = [*held([encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN,
 IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
 PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
 SECRETS = secrets.Secrets()
-WORDS = [*SECRETS._rules_by_word]
+WORDS = [*SECRETS.rules_by_word]
 WORDS_OF_USERS = [*held([ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH])]
 RUNNING = {
     (

@@ -117,7 +117,7 @@ def test_what_runs_out_of_memory_while_it_is_looked_for_ends_no_run(here, monkey
     def short(*given, **named):
         raise MemoryError
 
-    monkeypatch.setattr(identify, "beginning", short)
+    monkeypatch.setattr(identify.beginnings, "trim", short)
     assert convert("logs", "out").written == 1
     assert convert("logs", "out", Options(resume=True)).unchanged
 

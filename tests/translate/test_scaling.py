@@ -163,9 +163,9 @@ def test_calls_are_found_alike_however_many_they_are(data):
                 lambda state: (state.is_open(1, name or ""), state),
             ]))  # fmt: skip
             said = data.draw(blocks)
-            patch.setattr(calls, "_FEW", 1000)
+            patch.setattr(calls, "FEW", 1000)
             found, one_by_one = step(one_by_one)
-            patch.setattr(calls, "_FEW", 1)
+            patch.setattr(calls, "FEW", 1)
             told, indexed = step(indexed)
             assert (told, indexed.orphan) == (found, one_by_one.orphan)
             assert (*(call for run in indexed.before for call in run), *indexed.open) == one_by_one.open
