@@ -45,8 +45,6 @@ _IDENTIFIED_BEFORE = b'"type":"function",'
 _CLOSING = lazy_compile(rb'"(?:(?<!\\")|(?<=[^\\]\\\\")|(?<=[^\\]\\\\\\\\"))')
 """The end of a string, which at most four backslashes precede; otherwise decoding fails."""
 _NUMBER = lazy_compile(rb"-?+([0-9][0-9.eE+-]*+)")
-_RANDOM = lazy_compile(rb"[0-9A-Z](?:(?<=[0-9])(?:(?=[A-Za-z])|(?<=[A-Za-z].))|(?<=[A-Z])(?:[a-z][A-Z]|[A-Z]{15}))")
-"""The patterns of ``shapes`` for runs that look random, in one."""
 _MESSAGES, _NEXT_MESSAGE = b'{"messages":[', b'},{"role":"'
 _SYSTEM_MESSAGE = _MESSAGES + b'{"role":"system","content":"'
 _TOOLS = b',"tools":['
@@ -390,10 +388,10 @@ def _runs(line: bytes, values: dict[int, int]) -> Iterator[_Candidate]:
         if end is None:
             end = letters.find(b" ", at + shapes.SHORTEST)
             end = len(letters) if end < 0 else end
-            if _RANDOM.search(line, at, end):
+            if shapes.RANDOM.search(line, at, end):
                 # The letter of an escape does not belong to the run.
                 start = at + (5 if line[at] == _U else 1) if _is_escape(line, at) else at
-                if end - start >= shapes.SHORTEST and _RANDOM.search(line, start, end):
+                if end - start >= shapes.SHORTEST and shapes.RANDOM.search(line, start, end):
                     yield _Candidate(start, end)
         at = letters.find(shapes.NEEDLE, end)
 

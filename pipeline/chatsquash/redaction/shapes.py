@@ -153,9 +153,8 @@ def _table(*classes: tuple[str, str]) -> bytes:
 
 RUNS = _table(("a", _LETTERS + _LETTERS.upper() + _DIGITS + "_+/~-"))
 _LOWER = bytes.maketrans(_LETTERS.upper().encode(), _LETTERS.encode())
-_DIGIT = lazy_compile(rb"[0-9](?:(?=[A-Za-z])|(?<=[A-Za-z].))")
-_CAPITAL = lazy_compile(rb"[A-Z](?:[a-z][A-Z]|[A-Z]{15})")
-"""Patterns that do not occur in names: a digit next to a letter, and capitals in an order or number unlike words."""
+RANDOM = lazy_compile(rb"[0-9A-Z](?:(?<=[0-9])(?:(?=[A-Za-z])|(?<=[A-Za-z].))|(?<=[A-Z])(?:[a-z][A-Z]|[A-Z]{15}))")
+"""A pattern that does not occur in names: a digit next to a letter, or capitals in an order or number unlike words."""
 NEEDLE = b"a" * SHORTEST
 _PIVOTS = "-jqzkxw"
 """Letters that are rare enough to make searching for them in a word fast."""
@@ -182,7 +181,7 @@ class Bytes:
             end = letters.find(b" ", at + SHORTEST)
             if end < 0:
                 end = len(letters)
-            if _DIGIT.search(plain, at, end) or _CAPITAL.search(plain, at, end):
+            if RANDOM.search(plain, at, end):
                 yield at, end
             at = letters.find(NEEDLE, end)
 
