@@ -15,6 +15,7 @@ from chatsquash.cli.click_options import from_declarations
 from chatsquash.cli.main import cli
 from chatsquash.conversion import engines
 from chatsquash.conversion.journal import identity
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import Decides, option
 from chatsquash.core.options import list_options
@@ -76,6 +77,10 @@ WRONG = [
     ({"drop": ("no-tool",)}, "drop=('no-tool',): unknown finding code; did you mean no-tools?"),
     ({"drop": ("nothing",)}, "drop=('nothing',): unknown finding code; chatsquash explain lists all codes, errors stands for any error"),
     ({"only_model": [5]}, "only_model [5]: expected a tuple of globs, such as ('draft*',)"),
+    ({"loss_model": [5]}, "loss_model [5]: expected a tuple of globs, such as ('draft*',)"),
+    ({"loss_skip": 5}, "loss_skip 5: expected names, separated by commas, such as 'loop,undone'"),
+    ({"loss_skip": "loop,failed-call", "loss": "weight"}, "loss_skip 'failed-call': unknown fact; did you mean failed_call? Expected one of " + ", ".join(STEP_FACTS)),
+    ({"loss_skip": "", "loss": "weight"}, "loss_skip '': unknown fact; expected one of " + ", ".join(STEP_FACTS)),
     ({"seed": "x"}, "seed 'x': expected a whole number"),
     ({"seed": 1}, "seed=1 has no effect without split; add it, as in split='train=0.98,validation=0.02'"),
     ({"split": "train"}, "split='train': the share '' is not between 0 and 1; write them as train=0.98,validation=0.02"),

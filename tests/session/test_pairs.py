@@ -30,6 +30,8 @@ CASES = [
     ({"too_long": "cut"}, "too_long='cut' has no effect without max_tokens", "--too-long cut", "--too-long cut has no effect without --max-tokens"),
     ({"restored_loss": 1}, "restored_loss=1 has no effect without loss", "--restored-loss 1", "--restored-loss has no effect without --loss"),
     ({"restored_loss": 1, "samples": "reply"}, "restored_loss=1 has no effect with samples='reply'", "--restored-loss 1 --samples reply", "--restored-loss has no effect with --samples reply"),
+    ({"loss_model": ("m*",)}, "loss_model=('m*',) has no effect without loss", "--loss-model m*", "--loss-model m* has no effect without --loss"),
+    ({"loss_skip": "loop"}, "loss_skip='loop' has no effect without loss", "--loss-skip loop", "--loss-skip loop has no effect without --loss"),
     ({"loss_skip_failed": True}, "loss_skip_failed=True has no effect without loss", "--loss-skip-failed", "--loss-skip-failed has no effect without --loss"),
     ({"loss_skip_side": True}, "loss_skip_side=True has no effect without loss", "--loss-skip-side", "--loss-skip-side has no effect without --loss"),
     ({"unpaired_text": "-", "preset": "hf"}, "unpaired_text='-' has no effect without unpaired", "--unpaired-text - --preset hf", "--unpaired-text - has no effect without --unpaired"),

@@ -25,6 +25,19 @@ WHY = {
     "refused": "its record could not be written; see the findings",
 }
 """Reasons why a reply is lost, in words, by code."""
+STEP_FACTS = (
+    "failed_call",
+    "repeated_call",
+    "loop",
+    "undone",
+    "ignored_result",
+    "asked_again",
+    "interrupted",
+    "denied",
+    "reads_future",
+    "truncated",
+)
+"""Facts about a logged reply in its conversation, in the order of the columns of ``reports/replies.jsonl``."""
 ELSEWHERE = "duplicate"
 """The code for a reply that another record contains, so that its text is not lost."""
 
@@ -65,6 +78,8 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     """Its other places, in the order of the records."""
     redacted: bool = False
     """Whether it is not trained on because a secret in it was replaced by a placeholder."""
+    facts: tuple[str, ...] = ()
+    """Its facts, in the order of ``STEP_FACTS``, if an option needs them."""
 
     def in_others(self, others: tuple[ReplyPlace, ...]) -> ReplyOutcome:
         """Return the outcome if its record is not written, but ``others``, which contain it, are."""

@@ -168,7 +168,9 @@ class Options(RecordOptions):
         None, "Only write records that meet this condition on the columns of the session table.", metavar="SQL"
     )
     only_model: tuple[str, ...] = _filter(
-        (), "Only write sessions whose last reply is from a matching model.", metavar="GLOB"
+        (),
+        "Only write sessions whose last reply is from a matching model. --loss-model selects the replies to train on.",
+        metavar="GLOB",
     )
     flag_phrase: tuple[str, ...] = option(
         FLAGGED,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.option_declarations import Conflict, Need, none_of, one_of, option
 from chatsquash.core.shape_options import ShapeOptions
 
@@ -84,9 +85,21 @@ class RecordOptions(ShapeOptions):
         needs=(Need("loss", one_of("none"), "weight"),),
         conflicts=(Conflict("samples", none_of("session")),),
     )
+    loss_model: tuple[str, ...] = _session(
+        (),
+        "Only train on replies from a matching model. Other replies remain as context.",
+        metavar="GLOB",
+        needs=(Need("loss", one_of("none"), "weight"),),
+    )
+    loss_skip: str | None = _session(
+        None,
+        f"Do not train on replies with these facts: {', '.join(STEP_FACTS)}.",
+        metavar="KIND,...",
+        needs=(Need("loss", one_of("none"), "weight"),),
+    )
     loss_skip_failed: bool = _session(
         False,
-        "Do not train on failed calls that the model then corrected.",
+        "Same as --loss-skip failed_call: do not train on failed calls that the model then corrected.",
         needs=(Need("loss", one_of("none"), "weight"),),
     )
     loss_skip_side: bool = _session(
@@ -196,6 +209,12 @@ class RecordOptions(ShapeOptions):
         group="checks",
         conflicts=(Conflict("integrity_analysis", one_of(False)),),
     )
+
+    @property
+    def skipped_facts(self) -> frozenset[str]:
+        """The facts of the replies that are not trained on."""
+        kinds = {kind.strip() for kind in (self.loss_skip or "").split(",")} - {""}
+        return frozenset(kinds | {"failed_call"} if self.loss_skip_failed else kinds)
 
     @property
     def shape(self) -> SampleShape:

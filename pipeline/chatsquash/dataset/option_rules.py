@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from chatsquash.checks import refuse_unknown, rules, schemas
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import OptionDeclaration, refuse_unknown_choice
 from chatsquash.core.options import ERRORS, Options, list_options
+from chatsquash.core.text import hint
 from chatsquash.redaction.pseudonyms import SHORTEST_KEY
 
 _DIVISIBLE, _WITH_PAIRS = ("chat", "hf", "text"), ("chat", "hf")
@@ -77,6 +79,8 @@ _ORDER = [
     "template",
     "too_long",
     "restored_loss",
+    "loss_model",
+    "loss_skip",
     "loss_skip_failed",
     "loss_skip_side",
     "unpaired_text",
@@ -153,6 +157,7 @@ def refuse_invalid_values(options: Options) -> None:
         value = getattr(options, each.name)
         if value is not None or each.default is not None:
             _refuse_value(each, value)
+    _refuse_facts(options)
     _refuse_together(options)
     _refuse_samples(options)
 
@@ -198,6 +203,17 @@ def _refuse_number(option: OptionDeclaration, value: Any) -> None:
         raise UsageError(f"{option.name} {value!r}: expected a whole number{least}")
     if option.most is not None and value > option.most:
         raise UsageError(f"{option.name} {value!r}: must be at most {option.most}, {option.why_most}")
+
+
+def _refuse_facts(options: Options) -> None:
+    """Reject unknown names in ``--loss-skip``."""
+    if options.loss_skip is None:
+        return
+    if not isinstance(options.loss_skip, str):
+        raise UsageError(f"loss_skip {options.loss_skip!r}: expected names, separated by commas, such as 'loop,undone'")
+    for kind in options.loss_skip.split(","):
+        if kind.strip() not in STEP_FACTS:
+            raise UsageError(f"--loss-skip {kind.strip()!r}: unknown fact; {hint(kind.strip(), STEP_FACTS)}")
 
 
 def _refuse_together(options: Options) -> None:

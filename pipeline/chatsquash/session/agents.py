@@ -110,7 +110,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
         """Return the marks of the conversation's assistant messages."""
         own = self.place.own if self.log.part is not None else self.place.replies
         origin = snapshot.entry.origin
-        judge = Judge(skips_failed=self.options.loss_skip_failed, skips_side=self.options.loss_skip_side)
+        judge = Judge(skips_failed="failed_call" in self.options.skipped_facts, skips_side=self.options.loss_skip_side)
         own_numbers = {reply.number for reply in own if not reply.is_copy}
         return judge.of_file(placement, origin.replies if origin else (), own_numbers)
 

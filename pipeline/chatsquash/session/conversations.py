@@ -175,7 +175,7 @@ def _judge(options: Options) -> Judge:
     restores = not options.writes_last or options.restore in _ADDS_CONTEXT
     shows_reasoning = options.reasoning != "drop"
     restores = restores and not options.restored_loss
-    return Judge(restores, options.loss_skip_failed, options.loss_skip_side, shows_reasoning)
+    return Judge(restores, "failed_call" in options.skipped_facts, options.loss_skip_side, shows_reasoning)
 
 
 def place_record(

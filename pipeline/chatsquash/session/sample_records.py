@@ -135,11 +135,11 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
         selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
-    judge = Judge(skips_failed=options.loss_skip_failed)
+    judge = Judge(skips_failed="failed_call" in options.skipped_facts)
     each = _Selection(
         trees, paths, selected, conversation_ids(paths, name), judge.reasons(trees), options.samples == "last"
     )
-    for number in _failed_calls(each, judge, session, reread) if options.loss_skip_failed else ():
+    for number in _failed_calls(each, judge, session, reread) if judge.skips_failed else ():
         each.exclusion_reasons[number] = each.exclusion_reasons[number] or FAILED
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
         each.exclusion_reasons[reply.number] = each.exclusion_reasons[reply.number] or SIDE
