@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from chatsquash import Options, convert, convert_session
+from chatsquash.checks import schemas
 from chatsquash.core import chat
 from chatsquash.records import presets
 from chatsquash.results.check import check
@@ -260,6 +261,23 @@ def test_a_flag_is_a_member_of_assistant_messages(loss, no, yes, preset):
     flags = [(each["role"], each.get(loss)) for each in json.loads(record.line)["messages"]]
     assert flags[1:] == [("user", None), ("assistant", no), ("user", None), ("assistant", yes)]
     assert [type(flag) for _, flag in flags if flag is not None] == [type(no)] * 2
+
+
+@pytest.mark.parametrize("preset", ["chat", "hf", "text", "sharegpt"])
+def test_trainable_is_a_member_of_every_message_and_true_only_for_what_is_trained_on(preset):
+    # tinker-cookbook 0.6.1, renderers/base.py: with TrainOnWhat.CUSTOMIZED each message must have the member.
+    (record,) = outcome(few_shot(), loss="trainable", preset=preset).records
+    value = json.loads(record.line)
+    turns = value.get("messages", value.get("conversations"))
+    first = 0 if preset == "sharegpt" else 1  # sharegpt keeps the system prompt elsewhere
+    assert [each["trainable"] for each in turns][first:] == [False, False, False, True]
+    assert not presets_problem(preset, value)
+
+
+def presets_problem(preset: str, value: Any) -> str:
+    """Why a record does not match the schema of its preset; the specified record has none."""
+    schema = getattr(presets.get_preset(preset), "SCHEMA", None)
+    return schemas.first_problem(schema, value) if schema else ""
 
 
 def test_a_flag_takes_the_place_of_a_member_that_was_logged():

@@ -116,4 +116,13 @@ OTHERS = (
     ),
     Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3 as TRL has it", "qwen3", script="nemo_rows.py", lines=("dataset>chat_template: ../../qwen3_training.jinja",)),
 )  # fmt: skip
-RUNS = (*TRL, *AXOLOTL, *FACTORY, *SWIFT, *OTHERS)
+TINKER = tuple(
+    Run("tinker", block, what, model=model, options=options, script="tinker_rows.py", words=words)
+    for block, what, model, options, words in (
+        ("tinker", "messages, renderer `qwen3`", "model", "", ("renderer=qwen3",)),
+        ("tinker", "messages, renderer `qwen3_instruct`", "instruct", "--reasoning drop", ("renderer=qwen3_instruct",)),
+        ("tinker", "the cookbook's builder", "text", "--preset text", ("renderer=qwen3_instruct", "builder=cookbook")),
+        ("tinker-reply", "one sample a reply, renderer `qwen3`", "model", "", ("renderer=qwen3",)),
+    )
+)
+RUNS = (*TRL, *AXOLOTL, *FACTORY, *SWIFT, *OTHERS, *TINKER)

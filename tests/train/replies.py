@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 Call = tuple[str, str]
 """A function's name, and its arguments as JSON with sorted keys."""
+FLAGS = ("training", "loss", "trainable")
+"""The members of a message that say whether to train on it."""
 _THOUGHT = re.compile(r"\s*<think>(.*?)</think>", re.DOTALL)
 _TAGGED = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 _STOP = re.compile(r"(?:\s*(?:<\|[\w ]+\|>|</s>|<turn\|>|<\|tool_response>))+\s*$")
@@ -51,7 +53,7 @@ def trained_messages(record: dict) -> list[dict]:
     elif "completion" in record:
         said = record["completion"]
     else:
-        said = [message for message in record["messages"] if message.get("training", message.get("loss", True))]
+        said = [message for message in record["messages"] if next((message[flag] for flag in FLAGS if flag in message), True)]
     return [message for message in said if message["role"] == "assistant"]
 
 

@@ -130,12 +130,13 @@ class Place:
         folder = self.folder / "dataset" / "trainer"
         script = folder / ("train-dpo.sh" if run.pairs else "train.sh")
         command = ["sh", str(script), *run.words]
+        read = [str(path) for path in folder.glob("train.py")]
         for path in folder.glob("*.yaml"):
             path.write_text(merged(path.read_text(encoding="utf-8"), run.lines), encoding="utf-8")
             read = [str(path)]
         if run.script:
-            read = [*trainer_command(script), *run.words] if script.exists() else read
-            command = [str(self.python), str(INSIDE / run.script), *read]
+            read = trainer_command(script) if script.exists() else read
+            command = [str(self.python), str(INSIDE / run.script), *read, *run.words]
         self.call(command, noted, folder)
 
     def trained(self) -> list[Reply]:

@@ -49,6 +49,7 @@ TRAINERS = (
     Trainer("torchtune", "torchtune", "torchtune>=0.6.1", beside=("torchao<0.14", "transformers")),
     Trainer("verl", "verl", "verl>=0.9.1", beside=("fastapi", "uvicorn")),
     Trainer("nemo-automodel", "NeMo Automodel", "nemo-automodel>=0.7", without=("quack-kernels", "flashoptim", "megatron-fsdp"), why="they need a GPU"),
+    Trainer("tinker", "Tinker", "tinker-cookbook>=0.6.1", without=("tml-renderers",), why="it is not built for this Python; only models of one family need it"),
 )  # fmt: skip
 BY_NAME = {trainer.name: trainer for trainer in TRAINERS}
 

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from chatsquash.core.model import Conversation, Json, Mark, Message
 
-FLAGS = {"weight": (0, 1), "training": (False, True), "loss": (False, True)}
+FLAGS = {"weight": (0, 1), "training": (False, True), "loss": (False, True), "trainable": (False, True)}
 """The values of each flag: for messages that are not trained on, and for those that are."""
+_ON_ALL_MESSAGES = frozenset({"trainable"})
+"""Flags that their trainer requires in every message, whatever its role."""
 _ASSISTANT_SENDERS = ("gpt", "function_call")
 """The values of ``from`` in assistant messages, for records with ``conversations``."""
 
@@ -80,8 +82,8 @@ def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
 
 
 def add_flags(conversation: Conversation, flag: str) -> Conversation:
-    """Return the conversation with a flag in each assistant message."""
-    messages = conversation.messages.copy()
+    """Return the conversation with a flag in each message that has it."""
+    messages = _unmarked(conversation.messages, flag) if flag in _ON_ALL_MESSAGES else conversation.messages.copy()
     for mark in with_places(conversation):
         messages[mark.place] = _with(messages[mark.place], flag, mark)
     return replace(conversation, messages=messages, encoded_messages=None)
@@ -93,10 +95,15 @@ def flag_record(record: dict[str, Any], marks: list[Mark], flag: str, *, everywh
     With ``everywhere``, all other messages get the flag for not training, so that all messages have the same members.
     """
     name = "messages" if "messages" in record else "conversations"
-    messages = [{**message, flag: FLAGS[flag][0]} if everywhere else message for message in record[name]]
+    messages = _unmarked(record[name], flag) if everywhere or flag in _ON_ALL_MESSAGES else [*record[name]]
     for mark in marks:
         messages[mark.place] = _with(messages[mark.place], flag, mark)
     return {**record, name: messages}
+
+
+def _unmarked(messages: Iterable[Any], flag: str) -> list[Any]:
+    """Return messages with the flag for not training."""
+    return [{**message, flag: FLAGS[flag][0]} for message in messages]
 
 
 def _with(message: Any, flag: str, mark: Mark) -> Any:

@@ -12,7 +12,7 @@ from chatsquash.core.shape_options import ShapeOptions
 
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
-Loss = Literal["none", "weight", "training", "loss"]
+Loss = Literal["none", "weight", "training", "loss", "trainable"]
 Samples = Literal["session", "reply", "last", "auto"]
 TooLong = Literal["drop", "cut"]
 Pairs = Literal["none", "logged", "counterfactual"]
@@ -74,7 +74,8 @@ class RecordOptions(ShapeOptions):
         ),
     )
     loss: Loss = _session(
-        "none", "Add a member with this name to each assistant message, stating whether to train on it."
+        "none", "Add a member with this name to each assistant message (trainable: to every message), stating whether to train "
+        "on it."
     )
     restored_loss: int = _session(
         0,

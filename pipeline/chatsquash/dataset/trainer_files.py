@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from chatsquash.dataset import tinker_script
+
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*/[A-Za-z0-9_./-]+|MODEL|/[A-Za-z0-9_./-]+")
 """Text that needs no quotes in YAML, Hydra and a shell."""
 
@@ -295,6 +297,12 @@ def _upload_and_train(training: Training, upload: str, job: str, argument: str) 
     }
 
 
+def _tinker(training: Training) -> dict[str, str]:
+    model = json.dumps(training.model, ensure_ascii=False)
+    hint = training.hint("the name of a model that the service trains")
+    return {"train.py": hint + tinker_script.SCRIPT.format(model=model, files=json.dumps(training.files))}
+
+
 WRITERS: dict[str, Callable[[Training], dict[str, str]]] = {
     "trl": _trl,
     "axolotl": _axolotl,
@@ -308,4 +316,5 @@ WRITERS: dict[str, Callable[[Training], dict[str, str]]] = {
     "openai": _openai,
     "together": _together,
     "fireworks": _fireworks,
+    "tinker": _tinker,
 }

@@ -42,6 +42,8 @@ class Trainer(NamedTuple):
     """The supported member of ``--loss``."""
     sample_shape: str | None = None
     """The sample shape for which it trains only on the last reply; ``None`` if it does not support this."""
+    needs_flag: bool = False
+    """Whether it reads the flag in all records, not only in those that repeat replies."""
 
 
 _TEXT = ("text",)
@@ -73,6 +75,9 @@ TRAINERS = {
     "openai": _HOSTED,
     "together": _HOSTED._replace(title="Together"),
     "fireworks": _HOSTED._replace(title="Fireworks"),
+    "tinker": Trainer(
+        "Tinker", ("hf", "text"), ("jsonl",), flag="trainable", sample_shape="messages", needs_flag=True
+    ),
 }
 """The trainers, by the names for ``--for``."""
 
@@ -144,7 +149,7 @@ def settings(text: str, values: Mapping[str, Any], explicit: Collection[str]) ->
         has_samples = True
     if has_samples and trainer.sample_shape:
         result["sample_shape"] = trainer.sample_shape
-    if trainer.flag != "none" and (is_divided or has_samples):
+    if trainer.flag != "none" and (is_divided or has_samples or trainer.needs_flag):
         result["loss"] = trainer.flag
     elif is_divided and not trainer.sample_shape:
         result["loss"] = "weight"  # marks repeated replies; a warning reports that the trainer ignores it

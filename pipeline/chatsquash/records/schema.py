@@ -10,7 +10,9 @@ TEXT: Schema = {"type": "string"}
 WORD: Schema = {"type": "string", "minLength": 1}
 WEIGHT: dict[str, Schema] = {"weight": {"enum": [0, 1]}}
 """The member that ``--loss weight`` adds to messages."""
-FLAGS: dict[str, Schema] = {**WEIGHT, "training": {"type": "boolean"}, "loss": {"type": "boolean"}}
+TRAINABLE: dict[str, Schema] = {"trainable": {"type": "boolean"}}
+"""The member that ``--loss trainable`` adds to all messages."""
+FLAGS: dict[str, Schema] = {**WEIGHT, "training": {"type": "boolean"}, "loss": {"type": "boolean"}, **TRAINABLE}
 """The member that each value of ``--loss`` adds."""
 
 

@@ -45,9 +45,12 @@ _FUNCTION = {
 SCHEMA: dict[str, Any] = schema.record(
     {
         "messages": schema.messages(
-            *(schema.exactly({"role": {"const": role}, "content": _CONTENT}) for role in ("system", "user")),
+            *(
+                schema.exactly({"role": {"const": role}, "content": _CONTENT}, schema.TRAINABLE)
+                for role in ("system", "user")
+            ),
             _ASSISTANT,
-            schema.message("tool", tool_call_id=WORD, name=WORD),
+            schema.message("tool", schema.TRAINABLE, tool_call_id=WORD, name=WORD),
         )
     },
     {"tools": schema.tools(_FUNCTION), "images": {"type": "array", "items": {"type": "string", "pattern": _FILE}}},
