@@ -53,7 +53,11 @@ def trained_messages(record: dict) -> list[dict]:
     elif "completion" in record:
         said = record["completion"]
     else:
-        said = [message for message in record["messages"] if next((message[flag] for flag in FLAGS if flag in message), True)]
+        said = [
+            message
+            for message in record["messages"]
+            if next((message[flag] for flag in FLAGS if flag in message), True)
+        ]
     return [message for message in said if message["role"] == "assistant"]
 
 

@@ -74,8 +74,9 @@ class RecordOptions(ShapeOptions):
         ),
     )
     loss: Loss = _session(
-        "none", "Add a member with this name to each assistant message (trainable: to every message), stating whether to train "
-        "on it."
+        "none",
+        "Add a member with this name to each assistant message (trainable: to every message), stating whether to train "
+        "on it.",
     )
     restored_loss: int = _session(
         0,

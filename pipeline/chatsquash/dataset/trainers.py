@@ -75,9 +75,7 @@ TRAINERS = {
     "openai": _HOSTED,
     "together": _HOSTED._replace(title="Together"),
     "fireworks": _HOSTED._replace(title="Fireworks"),
-    "tinker": Trainer(
-        "Tinker", ("hf", "text"), ("jsonl",), flag="trainable", sample_shape="messages", needs_flag=True
-    ),
+    "tinker": Trainer("Tinker", ("hf", "text"), ("jsonl",), flag="trainable", sample_shape="messages", needs_flag=True),
 }
 """The trainers, by the names for ``--for``."""
 
