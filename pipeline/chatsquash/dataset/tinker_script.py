@@ -1,8 +1,8 @@
 """The training script for Tinker: ``--for tinker`` writes it with a model and the files of a dataset.
 
-``FromConversationFileBuilder`` of tinker-cookbook 0.6.1 passes the members of a JSONL file on as they are: calls are then
-dictionaries, which its renderers do not accept, and ``tools`` and ``reasoning_content`` are ignored. The script converts
-them with the cookbook's own functions.
+``FromConversationFileBuilder`` of tinker-cookbook 0.6.1 reads the members of a JSONL file as columns, so arguments of
+different types are an error; it ignores ``tools`` and ``reasoning_content``, and its renderers do not accept calls that
+are dictionaries. The script converts records with the cookbook's own functions.
 """
 
 SCRIPT = '''\
