@@ -1,0 +1,228 @@
+"""Each call of the reply was made before in the turn, with equal arguments and the same result."""
+
+from tests.steps.clients import (
+    claude,
+    claude_read,
+    cline,
+    copilot,
+    goose,
+    goose_editor,
+    kimi,
+    mini,
+    opencode,
+    openhands,
+    openhands_editor,
+)
+from tests.steps.sessions import call, reply, user
+
+REPEATED = "repeated_call"
+SOURCE = "import os\n\n\ndef main():\n    print(os.getcwd())"
+LISTING = "README.md\nsetup.py\nsrc"
+CLEARED = "[Old tool result content cleared]"
+CASES = {
+    "claude_reads_a_file_twice": [
+        user("Explain main.py."),
+        reply(claude_read("/w/main.py", SOURCE)),
+        reply(claude("ls /w", LISTING)),
+        reply("Once more.", claude_read("/w/main.py", SOURCE), facts=REPEATED),
+        reply("It prints the folder."),
+    ],
+    "listing_directly_repeated": [
+        user("What is here?"),
+        reply(opencode("ls", LISTING)),
+        reply(opencode("ls", LISTING), facts=REPEATED),
+        reply("Three entries."),
+    ],
+    "keys_in_another_order": [
+        user("Orders of Ada?"),
+        reply(call("orders", {"customer": "Ada", "limit": 5}, '[{"id": 17}]')),
+        reply(call("orders", {"limit": 5, "customer": "Ada"}, '[{"id": 17}]'), facts=REPEATED),
+        reply("One: 17."),
+    ],
+    "both_parallel_calls": [
+        user("Weather in Ulm and Bonn?"),
+        reply(call("weather", {"town": "Ulm"}, "4 °C"), call("weather", {"town": "Bonn"}, "6 °C")),
+        reply(call("weather", {"town": "Bonn"}, "6 °C"), call("weather", {"town": "Ulm"}, "4 °C"), facts=REPEATED),
+        reply("4 and 6."),
+    ],
+    "calls_of_two_earlier_replies": [
+        user("Check both."),
+        reply(goose("cat a", "1")),
+        reply(goose("cat b", "2")),
+        reply(goose("cat a", "1"), goose("cat b", "2"), facts=REPEATED),
+        reply("1 and 2."),
+    ],
+    "the_same_error_later": [
+        user("Read the key."),
+        reply(kimi("cat key", "cat: key: No such file or directory", "failed")),
+        reply(call("Glob", {"pattern": "**/key*"}, "<system>No matches</system>")),
+        reply(kimi("cat key", "cat: key: No such file or directory", "failed"), facts=REPEATED),
+        reply("There is no key."),
+    ],
+    "an_edit_of_another_file_between": [
+        user("Fix the port."),
+        reply(openhands("cat config.ini", "port = 80")),
+        reply(openhands_editor("create", "/workspace/notes.md", "File created successfully at: /workspace/notes.md", file_text="port")),
+        reply(openhands("cat config.ini", "port = 80"), facts=REPEATED),
+        reply("It is 80 already."),
+    ],
+    "editor_view_twice": [
+        user("Look at it."),
+        reply(openhands_editor("view", "/workspace/a.py", "Here's the result of running `cat -n` on /workspace/a.py:\n     1\tx = 1")),
+        reply(openhands_editor("view", "/workspace/b.py", "Here's the result of running `cat -n` on /workspace/b.py:\n     1\ty = 1")),
+        reply(openhands_editor("view", "/workspace/a.py", "Here's the result of running `cat -n` on /workspace/a.py:\n     1\tx = 1"), facts=REPEATED),
+        reply("One assignment each."),
+    ],
+    "cline_search_twice": [
+        user("<task>\nWhere is foo used?\n</task>"),
+        reply(call("search_files", {"path": "src", "regex": "foo"}, "Found 1 result.\n\nsrc/a.ts\n│foo()")),
+        reply(call("search_files", {"path": "src", "regex": "foo"}, "Found 1 result.\n\nsrc/a.ts\n│foo()"), facts=REPEATED),
+        reply("In src/a.ts."),
+    ],
+    "copilot_status": [
+        user("Is it clean?"),
+        reply(copilot("git status --short", " M a.py")),
+        reply(call("view", {"path": "/w/a.py"}, "1. x = 1")),
+        reply("I check again.", copilot("git status --short", " M a.py"), facts=REPEATED),
+        reply("a.py is changed."),
+    ],
+    "three_times_apart": [
+        user("Find the bug."),
+        reply(mini("cat sum.py", "return a - b")),
+        reply(mini("ls", "sum.py")),
+        reply(mini("cat sum.py", "return a - b"), facts=REPEATED),
+        reply(mini("pwd", "/w")),
+        reply(mini("cat sum.py", "return a - b"), facts=REPEATED),
+        reply("It subtracts."),
+    ],
+    "goose_views_again": [
+        user("Qu'y a-t-il dedans ?"),
+        reply(goose_editor("view", "/w/liste.txt", "### /w/liste.txt\n```\n1: lait\n```")),
+        reply(goose("ls", "liste.txt")),
+        reply(goose_editor("view", "/w/liste.txt", "### /w/liste.txt\n```\n1: lait\n```"), facts=REPEATED),
+        reply("Du lait."),
+    ],
+    "nested_arguments": [
+        user("Filter them."),
+        reply(call("query", {"where": {"a": 1, "b": [1, 2]}}, '{"rows": 3}')),
+        reply(call("count", {}, "9")),
+        reply(call("query", {"where": {"b": [1, 2], "a": 1}}, '{"rows": 3}'), facts=REPEATED),
+        reply("Three rows."),
+    ],
+    "custom_text": [
+        user("Run it."),
+        reply(call("python", "print(6 * 7)", "42")),
+        reply(call("python", "print(6 * 7)", "42"), facts=REPEATED),
+        reply("42."),
+    ],
+    # Look-alikes
+    "result_differs": [
+        user("Is it done?"),
+        reply(claude("cat progress", "40 %")),
+        reply(claude("cat progress", "80 %")),
+        reply("80 %."),
+    ],
+    "result_is_empty": [
+        user("Make the folder."),
+        reply(opencode("mkdir -p build", "")),
+        reply(opencode("mkdir -p build", "")),
+        reply("It is there."),
+    ],
+    "result_is_blank": [
+        user("Touch it."),
+        reply(opencode("touch a", "\n")),
+        reply(opencode("touch a", "\n")),
+        reply("Touched."),
+    ],
+    "user_message_between": [
+        user("Show the list."),
+        reply(goose("cat list", "milk")),
+        reply("Milk."),
+        user("I think I changed it. And now?"),
+        reply(goose("cat list", "milk")),
+        reply("Still milk."),
+    ],
+    "one_of_two_is_new": [
+        user("Look around."),
+        reply(claude("ls", LISTING)),
+        reply(claude("ls", LISTING), claude("ls src", "main.py")),
+        reply("One module."),
+    ],
+    "results_were_cleared": [
+        user("Study the files."),
+        reply(opencode("cat a.py", CLEARED)),
+        reply(opencode("cat b.py", CLEARED)),
+        reply(opencode("cat a.py", CLEARED)),
+        reply("Studied."),
+    ],
+    "first_result_was_cleared": [
+        user("Study the file."),
+        reply(claude("cat a.py", CLEARED)),
+        reply(claude("cat b.py", "y = 2")),
+        reply(claude("cat a.py", "x = 1")),
+        reply("Two assignments."),
+    ],
+    "file_is_unchanged": [
+        user("Read it."),
+        reply(claude_read("/w/main.py", SOURCE)),
+        reply(call("Read", {"file_path": "/w/main.py"}, "File unchanged since last read. The content from the earlier Read tool_result in this conversation is still current — refer to that instead of re-reading.")),
+        reply("It prints the folder."),
+    ],
+    "next_page": [
+        user("Read the book."),
+        reply(call("Read", {"file_path": "/w/book.txt", "offset": 1, "limit": 2}, "one\ntwo")),
+        reply(call("Read", {"file_path": "/w/book.txt", "offset": 3, "limit": 2}, "one\ntwo")),
+        reply("It repeats itself."),
+    ],
+    "same_arguments_of_another_tool": [
+        user("Look at a."),
+        reply(call("view", {"path": "a"}, "text")),
+        reply(call("read_file", {"path": "a"}, "text")),
+        reply("Text."),
+    ],
+    "white_space_in_the_command": [
+        user("List."),
+        reply(cline("ls src", "a.ts")),
+        reply(cline("ls src/", "a.ts")),
+        reply("a.ts."),
+    ],
+    "no_result_the_second_time": [
+        user("Wait for it."),
+        reply(goose("cat state", "waiting")),
+        reply(goose("cat state", None)),
+        user("Leave it."),
+        reply("All right."),
+    ],
+    "twice_in_one_reply": [
+        user("Roll twice."),
+        reply(call("roll", {"sides": 6}, "4"), call("roll", {"sides": 6}, "4")),
+        reply("Two fours."),
+    ],
+    "edit_changes_what_it_shows": [
+        user("Raise it."),
+        reply(mini("cat v", "1")),
+        reply(mini("echo 2 > v", "")),
+        reply(mini("cat v", "2")),
+        reply("It is 2."),
+    ],
+    "text_without_calls": [
+        user("Say it."),
+        reply("It works."),
+        user("Louder."),
+        reply("It works."),
+    ],
+    "numbers_that_differ": [
+        user("Add."),
+        reply(call("add", {"a": 1, "b": 2}, "3")),
+        reply(call("add", {"a": 2, "b": 1}, "3")),
+        reply("Both are 3."),
+    ],
+    "another_turn": [
+        user("Which version?"),
+        reply(claude("node --version", "v22.1.0")),
+        reply("22.1."),
+        user("Update the readme with it."),
+        reply(claude("node --version", "v22.1.0")),
+        reply("It says 22.1 already."),
+    ],
+}  # fmt: skip
