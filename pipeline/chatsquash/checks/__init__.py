@@ -17,7 +17,7 @@ from chatsquash.checks.exchanges import bad_results, decoded_arguments
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Violation
-from chatsquash.core.registry import Room
+from chatsquash.core.registry import Item, Room
 from chatsquash.core.text import suggestion
 
 if TYPE_CHECKING:
@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 @cache
 def rules() -> dict[str, Rule]:
     """Return all rules by code, in the order of modules and of functions within them."""
-    Room(ModuleType, sys.modules[__name__]).all()  # importing the modules registers their rules
+    Room(ModuleType, sys.modules[__name__], place=_place).all()  # importing the modules registers their rules
     return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
+
+
+def _place(item: Item) -> int | None:
+    """Return the place of a module with rules; packages in this folder contain none."""
+    return None if item.path.endswith("__init__.py") else 0
 
 
 def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:

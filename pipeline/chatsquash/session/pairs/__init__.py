@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from chatsquash.checks.denials import is_denied
 from chatsquash.checks.failures import failure
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Entry, Mark, Message
@@ -20,21 +21,6 @@ from chatsquash.session.samples import Make, messages_of
 from chatsquash.session.session import Snapshot
 
 PairKind = Literal["regenerated", "rewound", "choice", "retry", "denied"]
-_DENIED = (
-    "user doesn't want to proceed with this tool use",
-    "user doesn't want to take this action right now",
-    "user rejected the",
-    "rejected by the user",
-    "rejected by user",
-    "denied by the user",
-    "denied by user",
-    "user denied",
-    "user has denied",
-    "user declined",
-)
-"""Phrases in the result of a call that the user denied."""
-_RESULT_START = 400
-"""The number of characters at the start of a result that are searched for these phrases."""
 
 
 class LoggedAnswer(NamedTuple):
@@ -122,7 +108,7 @@ class RepairStep(NamedTuple):
 def counterfactual(step: RepairStep) -> Literal["retry", "denied"] | None:
     """Return whether the next reply corrects a failed call (``retry``) or follows a denied one (``denied``)."""
     names = {str(call.get("id")): chat.call_name(call) for call in chat.calls(step.reply)}
-    if any(map(_is_denied, step.results)):
+    if any(map(is_denied, step.results)):
         return "denied"
     failed = {names.get(str(each.get("tool_call_id"))) for each in step.results if _has_failed(each)} - {None}
     first_calls = {(chat.call_name(call), _arguments(call)) for call in chat.calls(step.reply)}
@@ -144,10 +130,3 @@ def _arguments(call: dict[str, Any]) -> Any:
 
 def _has_failed(result: Message) -> bool:
     return failure(result, chat.text(result) or "") is not None
-
-
-def _is_denied(result: Message) -> bool:
-    if chat.outcome(result) == "denied":
-        return True
-    text = (chat.text(result) or "")[:_RESULT_START].lower().replace("\u2019", "'")
-    return any(map(text.__contains__, _DENIED))
