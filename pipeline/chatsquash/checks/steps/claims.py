@@ -21,7 +21,7 @@ _HARMLESS = lazy_compile(
         (?:\w{0,30}errors?|failures?|issues?|problems?|warnings?|regressions?|failed|failing)\b
     |\berror[ -](?:handling|handler|messages?|codes?|free|pages?)\b
     |\b(?:fix(?:ed|es|ing)?|resolv(?:ed|es|ing)|solv(?:ed|es|ing)|correct(?:ed|s)|address(?:ed|es))[ ]
-        (?:\w{1,20}[ ]){0,4}(?:\w{0,30}errors?|failures?|issues?|problems?|bugs?|warnings?|(?:failing|failed)[ ]tests?)\b
+        (?:\w{1,20}[ ]){0,4}(?:\w{0,30}errors?|failures?|issues?|problems?|bugs?|warnings?|fail(?:ing|ed)[ ]tests?)\b
     |\bno[ ]longer[ ](?:fails?|failing|errors?|crash(?:es|ing)?|broken)\b
     |\b(?:issues?|problems?|errors?|warnings?|failures?)[ ](?:is|are|was|were|has[ ]been|have[ ]been)[ ]
         (?:now[ ]|all[ ]|fully[ ]|completely[ ])?(?:fixed|resolved|solved|gone|addressed|corrected)\b
