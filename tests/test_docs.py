@@ -377,7 +377,7 @@ def test_every_sample_is_converted_on_a_page_of_its_source():
 # The sample logs
 
 
-IN_GOLDEN_CASES = {"antigravity", "batch", "open_webui", "openai_agents", "session_trace"}
+IN_GOLDEN_CASES = {"antigravity", "batch", "open_webui", "openai_agents", "sts"}
 """Documents that only golden cases show, so that what pages count in the sample logs stays."""
 
 

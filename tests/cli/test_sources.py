@@ -139,7 +139,7 @@ def test_a_place_is_filled_with_what_its_names_stand_for(pattern, variables, exp
 
 
 def test_every_agent_with_files_of_its_own_says_where_they_lie():
-    exports = {"atif", "aider", "batch", "chatgpt", "claude_ai", "crush", "inspect_ai", "mini_swe_agent", "open_webui", "openhands", "otel", "session_trace", "swe_agent", "verifiers"}  # fmt: skip
+    exports = {"atif", "aider", "batch", "chatgpt", "claude_ai", "crush", "inspect_ai", "mini_swe_agent", "open_webui", "openhands", "otel", "sts", "swe_agent", "verifiers"}  # fmt: skip
     clients = {
         "clippy",
         "model_messages",

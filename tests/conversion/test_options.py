@@ -35,7 +35,7 @@ WRONG = [
             "openai_chat, aider, antigravity, atif, batch, chatgpt, claude_ai, claude_code, cline, cline_sdk, clippy, codex, "
             "continue_dev, copilot_cli, crush, cursor, droid, gemini_cli, goose, hermes, inspect_ai, kimi_cli, "
             "kimi_code, mini_swe_agent, model_messages, open_webui, openai_agents, openclaw, opencode, openhands, otel, "
-            "oumi, oumi_history, pi, portable, pydantic_ai, qwen_code, session_trace, swe_agent, vercel_ai, verifiers, vscode_chat"
+            "oumi, oumi_history, pi, portable, pydantic_ai, qwen_code, sts, swe_agent, vercel_ai, verifiers, vscode_chat"
         ),
     ),
     ({"system": "fold"}, "system 'fold': unknown value; expected one of keep, drop"),

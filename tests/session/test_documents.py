@@ -649,7 +649,7 @@ def test_a_compressed_document_that_is_cut_says_so_with_each_of_its_conversation
 
 def test_a_conversation_that_a_file_has_twice_has_one_record_and_a_finding(tmp_path):
     """Two session lines of the Hub's trace format, with equal messages."""
-    trace = next((Path(__file__).parents[1] / "golden" / "session_trace").rglob("s.jsonl")).read_text("utf-8")
+    trace = next((Path(__file__).parents[1] / "golden" / "sts").rglob("s.jsonl")).read_text("utf-8")
     (tmp_path / "s.jsonl").write_text(trace * 2, "utf-8")
     summary = convert(tmp_path / "s.jsonl", tmp_path / "out")
     assert (summary.written, summary.filtered) == (1, {"copy": 1})

@@ -486,3 +486,36 @@ def test_outputs_without_lines_of_records_are_passed_over_and_named(here):
         f"Parquet (convert with --format jsonl) in {here / 'made'}",
         f"output without records: {here / 'none'}",
     ]
+
+
+# Formats whose documents are files of lines
+
+
+def test_a_session_trace_is_a_file_of_lines(here):
+    put(here / "in/a.jsonl", BODY, BODY)
+    count, lost, _ = written(["in"], to="sts", output="out")
+    assert (count, dict(lost)) == (2, {})
+    assert sorted(path.name for path in (here / "out").iterdir()) == ["a-1.jsonl", "a-2.jsonl"]
+    header, *lines = map(orjson.loads, (here / "out/a-1.jsonl").read_bytes().splitlines())
+    assert header["tools"] == [TOOL]
+    assert [line["message"]["role"] for line in lines] == [message["role"] for message in MESSAGES]
+    _, lost, back = written(["out/a-1.jsonl"], to="openai_chat", output="-", lossless=True)
+    assert (orjson.loads(back), dict(lost)) == (BODY, {})
+
+
+def test_one_session_trace_is_written_to_a_file_or_a_stream(here):
+    put(here / "a.json", BODY)
+    for output in ("x.jsonl", "-"):
+        _, _, out = written(["a.json"], to="sts", output=output, workers=2)
+        lines = (out or (here / "x.jsonl").read_bytes()).splitlines()
+        assert [orjson.loads(line)["type"] for line in lines] == ["session", *["message"] * 5]
+
+
+@cases("output", "x.jsonl", "-")
+def test_several_session_traces_are_not_written_to_one_file(here, output):
+    put(here / "a.jsonl", BODY, BODY)
+    with pytest.raises(UsageError, match="2 conversations, but each is a file of its own; choose a folder with --output"):
+        written(["a.jsonl"], to="sts", output=output)
+    assert [path.name for path in here.iterdir()] == ["a.jsonl"]
+    with pytest.raises(UsageError, match="--jsonl sts: each conversation is a file of lines; remove --jsonl"):
+        written(["a.jsonl"], to="sts", output="x.jsonl", jsonl=True)

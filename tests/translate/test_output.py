@@ -278,7 +278,7 @@ def test_many_conversations_of_one_name_take_no_longer_each(here, monkeypatch):
     asked = []
     monkeypatch.setattr(output, "refuse_existing", lambda path, **_: asked.append(path))
     (here / "old").mkdir()
-    with output.output("old", io.BytesIO(), jsonl=False, force=False) as writer:
+    with output.output("old", io.BytesIO(), output.Layout(is_file=False), force=False) as writer:
         at = time.process_time()
         for _ in range(10_000):
             writer.write("a", b"{}\n")

@@ -314,6 +314,8 @@ class DocumentFormat(AnyFormat, frozen=True, eq=False, kw_only=True):
     """Write the branches of a history as one document."""
     defined_tools: Callable[[Json], list[Tool]] | None = None
     """Load the tool definitions in a document that ``dump`` wrote, if the format writes them."""
+    LINES: bool = False
+    """Whether the document that ``dump`` returns is a list of lines, which a file of JSON lines contains."""
     PER_ELEMENT: bool = False
     """Whether each element of a JSON array is a conversation."""
     may_split: Callable[[bytes], bool] | None = None

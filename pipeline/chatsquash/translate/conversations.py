@@ -103,7 +103,8 @@ def load_all(
         elif every and form.every:
             conversations = form.every(objects)
         else:
-            conversations = documents.load(name, objects, lines, meta=meta)
+            loaded = documents.load(name, objects, lines, meta=meta)
+            conversations = [replace(each, source=name) for each in loaded]
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not conversations:
@@ -203,6 +204,12 @@ def supports_branches(format: str) -> bool:  # noqa: A002
     """Return whether a document of a format may contain several branches."""
     form = _writer(format)
     return isinstance(form, DocumentFormat) and form.dump_all is not None
+
+
+def writes_lines(format: str) -> bool:  # noqa: A002
+    """Return whether a document of a format is a file of JSON lines."""
+    form = _writer(format)
+    return isinstance(form, DocumentFormat) and form.LINES
 
 
 @cache

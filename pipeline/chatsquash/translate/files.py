@@ -15,7 +15,7 @@ from chatsquash.core.text import escape, pluralize
 from chatsquash.core.urls import refuse_remote
 from chatsquash.redaction.pseudonyms import load_key
 from chatsquash.translate import conversations, sendable
-from chatsquash.translate.output import DocumentWriter, is_lines, output
+from chatsquash.translate.output import DocumentWriter, Layout, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning
 from chatsquash.translate.sources import STREAM, Sources
 from chatsquash.translate.work import LABELS, PieceResult, Tally, Task, translate_all
@@ -137,7 +137,8 @@ def write_all(
     private = translation.redaction()
     anonymized = bool(private and private.anonymize)
     report = TranslationReport(to=translation.to, ignored=sources.ignored, anonymized=anonymized)
-    with output(translation.output, stdout, jsonl=translation.is_jsonl, force=translation.force) as writer:
+    layout = Layout(is_file=translation.is_jsonl, has_lines=conversations.writes_lines(translation.to))
+    with output(translation.output, stdout, layout, force=translation.force) as writer:
         names = _DocumentNames(writer)
         failures = _Failures()
         for done in translate_all(sources.pieces(inputs, stdin), _task(translation, private), workers):
@@ -157,6 +158,8 @@ def write_all(
 def _check_options(translation: Translation) -> None:
     conversations.supports_branches(translation.to)  # raises for a format that cannot be written
     conversations.named_format(translation.from_format or translation.to)
+    if translation.jsonl and conversations.writes_lines(translation.to):
+        raise UsageError(f"--jsonl {translation.to}: each conversation is a file of lines; remove --jsonl")
     if translation.force and translation.output == STREAM:
         raise UsageError("--force has no effect with --output -; use only one of them")
     if translation.foreign_reasoning and not translation.sendable:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, BinaryIO, Protocol
+from typing import IO, BinaryIO, NamedTuple, Protocol
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
@@ -32,8 +32,17 @@ class DocumentWriter(Protocol):
         """Publish all documents; raise ``UsageError`` if that is impossible."""
 
 
+class Layout(NamedTuple):
+    """The layout of an output."""
+
+    is_file: bool
+    """Whether it is one file of JSON lines."""
+    has_lines: bool = False
+    """Whether each document is a file of JSON lines, so that a file contains only one document."""
+
+
 @contextmanager
-def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> Iterator[DocumentWriter]:
+def output(place: str, stdout: BinaryIO | None, layout: Layout, *, force: bool) -> Iterator[DocumentWriter]:
     """Open the output of a translation, which is discarded unless committed.
 
     Raises ``UsageError`` if a file exists already and ``force`` is not set.
@@ -42,21 +51,24 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
         if stdout is None:
             raise UsageError("standard output is closed; choose a folder or a file with --output")
         with SpooledTemporaryFile(_IN_MEMORY) as buffer:
-            yield _Stream(buffer, stdout, several=jsonl)
+            yield _Stream(buffer, stdout, layout)
         return
     path = Path(place)
     if not place or (path.name == ".." and not path.is_dir()):
         raise UsageError(f"{place!r}: neither a file nor a folder; choose another path with --output")
-    if jsonl:
+    if layout.is_file:
         refuse_existing(path, force=force)
         packer = packer_of(path)
-    is_inside = not jsonl and os.path.lexists(path)
+    is_inside = not layout.is_file and os.path.lexists(path)
     # An interrupted run for which the folder did not exist yet has staged files next to it, under its real path.
     other_folder = Path(os.path.realpath(path)).parent if is_inside else None
     staging = StagedFiles(path if is_inside else path.parent, force=force, other_folder=other_folder)
     try:
         staging.begin()
-        yield _File(path, staging, packer) if jsonl else _Folder(path, staging, is_new=not is_inside)
+        if layout.is_file:
+            yield _File(path, staging, packer, layout)
+        else:
+            yield _Folder(path, staging, ".jsonl" if layout.has_lines else ".json", is_new=not is_inside)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
     finally:
@@ -67,8 +79,8 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
 class _Stream:
     """Standard output."""
 
-    def __init__(self, buffer: IO[bytes], stdout: BinaryIO, *, several: bool) -> None:
-        self._buffer, self._stdout, self._several = buffer, stdout, several
+    def __init__(self, buffer: IO[bytes], stdout: BinaryIO, layout: Layout) -> None:
+        self._buffer, self._stdout, self._layout = buffer, stdout, layout
         self._count = 0
 
     def write(self, name: str, data: bytes) -> None:  # noqa: ARG002 - the protocol's
@@ -76,11 +88,17 @@ class _Stream:
         self._buffer.write(data)
 
     def commit(self) -> None:
-        if self._count > 1 and not self._several:
+        if not self._layout.has_lines and self._count > 1 and not self._layout.is_file:
             raise UsageError(f"{self._count} conversations; print them with --jsonl, or choose a folder with --output")
+        _refuse_several(self._count, self._layout)
         self._buffer.seek(0)
         shutil.copyfileobj(self._buffer, self._stdout)
         self._stdout.flush()
+
+
+def _refuse_several(count: int, layout: Layout) -> None:
+    if layout.has_lines and count > 1:
+        raise UsageError(f"{count} conversations, but each is a file of its own; choose a folder with --output")
 
 
 def is_lines(place: str) -> bool:
@@ -91,14 +109,17 @@ def is_lines(place: str) -> bool:
 class _File:
     """A JSON Lines file, compressed according to its suffix."""
 
-    def __init__(self, path: Path, staging: StagedFiles, packer: Packer) -> None:
-        self._name, self._staging, self._packer = path.name, staging, packer
+    def __init__(self, path: Path, staging: StagedFiles, packer: Packer, layout: Layout) -> None:
+        self._name, self._staging, self._packer, self._layout = path.name, staging, packer, layout
+        self._count = 0
         self._file = staging.open(path.name)
 
     def write(self, name: str, data: bytes) -> None:  # noqa: ARG002 - the protocol's
+        self._count += 1
         self._file.write(self._packer.compress(data))
 
     def commit(self) -> None:
+        _refuse_several(self._count, self._layout)
         self._file.write(self._packer.flush())
         self._file.flush()
         platform.sync(self._file.fileno())
@@ -108,8 +129,8 @@ class _File:
 class _Folder:
     """A folder with a file for each document; a new folder is created atomically, with all its files."""
 
-    def __init__(self, path: Path, staging: StagedFiles, *, is_new: bool) -> None:
-        self._path, self._staging, self._is_new = path, staging, is_new
+    def __init__(self, path: Path, staging: StagedFiles, suffix: str, *, is_new: bool) -> None:
+        self._path, self._staging, self._suffix, self._is_new = path, staging, suffix, is_new
         self._files = staging.staging
         if is_new:
             self._files = staging.staging.folder(path.name)
@@ -120,7 +141,7 @@ class _Folder:
         self._names: list[str] = []
 
     def write(self, name: str, data: bytes) -> None:
-        target = f"{self._free_name(sanitise(name))}.json"
+        target = f"{self._free_name(sanitise(name))}{self._suffix}"
         refuse_existing(self._path / target, force=self._staging.force)
         with os.fdopen(self._files.create(target), "wb") as file:
             file.write(data)

@@ -121,6 +121,7 @@ class Translator:
     def __init__(self, task: Task) -> None:
         self._task = task
         self._joins_branches = conversations.supports_branches(task.to)
+        self._is_lines = conversations.writes_lines(task.to)
         self._redaction = _Redaction(task.private) if task.private else None
 
     def __call__(self, piece: Piece) -> PieceResult:
@@ -180,9 +181,15 @@ class Translator:
             except UnsearchedError as problem:
                 self._report_unsearched(name or done.piece.name, problem, done)
                 return
-        spelled = printable_json(document) if self._task.indent else jsonio.dumps(document)
+        spelled = self._spell(document)
         done.has_addresses = done.has_addresses or _has_address(document, spelled)
         done.documents.append((name, spelled + b"\n"))
+
+    def _spell(self, document: Json) -> bytes:
+        """Return the JSON of a document, or its lines."""
+        if self._is_lines:
+            return b"\n".join(map(jsonio.dumps, document))
+        return printable_json(document) if self._task.indent else jsonio.dumps(document)
 
     def _report_unsearched(self, name: str, problem: UnsearchedError, done: PieceResult) -> None:
         """Report a conversation that is not written, because redaction could not search it."""

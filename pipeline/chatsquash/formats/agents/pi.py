@@ -8,7 +8,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment, span
-from chatsquash.formats.exports import session_trace
+from chatsquash.formats.exports import sts
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import (
     ThreadEntry,
@@ -55,7 +55,7 @@ _FIRST = 200
 
 def fits(values: list[Json]) -> str | None:
     """Check for the header of a session that was not written by OpenClaw."""
-    is_of_pi = is_session(values) and not is_of_openclaw(values) and not session_trace.fits(values)
+    is_of_pi = is_session(values) and not is_of_openclaw(values) and not sts.fits(values)
     return "a line of type session with cwd" if is_of_pi else None
 
 

@@ -38,7 +38,7 @@ _TYPES = {"description": str, "parameters": dict, "strict": bool, "format": dict
 def dump(conversation: Conversation) -> Json:
     """Write the messages and the tools of a request; text after calls becomes the last part of the content."""
     body: Object = {"messages": list(messages(turns_of(conversation)))}
-    definitions = [_tool(tool) for tool in named_tools(conversation.tools)]
+    definitions = write_tools(conversation.tools)
     return {**body, "tools": definitions} if definitions else body
 
 
@@ -171,6 +171,11 @@ def _medium(block: Media) -> Object | None:
 def named_tools(loaded_tools: list[Tool]) -> list[Tool]:
     """Return the definitions of functions and custom tools that have a name."""
     return [tool for tool in tools(loaded_tools).functions if string(definition(tool), "name")]
+
+
+def write_tools(loaded_tools: list[Tool]) -> list[Object]:
+    """Write the definitions of functions and custom tools that have a name."""
+    return [_tool(tool) for tool in named_tools(loaded_tools)]
 
 
 @once_per_definition
