@@ -109,4 +109,8 @@ def unlinked(trace: bytes) -> list[str]:
     """The ids of results that the viewer shows next to no call."""
     messages = [json.loads(line)["message"] for line in trace.splitlines()[1:]]
     calls = {call["id"] for message in messages for call in message.get("toolCalls", [])}
-    return [message["toolCallId"] for message in messages if message["role"] == "tool" and message["toolCallId"] not in calls]
+    return [
+        message["toolCallId"]
+        for message in messages
+        if message["role"] == "tool" and message["toolCallId"] not in calls
+    ]
