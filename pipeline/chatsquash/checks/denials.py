@@ -17,7 +17,7 @@ _WORDS = (
 )
 """Words that clients write before the phrase; other words indicate text that only quotes it."""
 _DENIED = lazy_compile(
-    rf"""^(?:[^a-z\n]*+(?:{_WORDS})(?![a-z]))*+[^a-z\n]*+(?:
+    rf"""^(?:[^a-z0-9\n]*+(?:{_WORDS})(?![a-z]))*+[^a-z0-9\n]*+(?:
     user[ ]doesn't[ ]want[ ]to[ ](?:proceed[ ]with[ ]this[ ]tool[ ]use|take[ ]this[ ]action[ ]right[ ]now)\b
     |user[ ](?:has[ ]|have[ ])?(?:rejected|denied|declined|refused)\b
     |user[ ](?:has[ ]chosen[ ]to[ ]disallow|(?:did[ ]not|didn't|does[ ]not|doesn't)[ ](?:allow|approve))\b

@@ -20,13 +20,13 @@ def find_steps(view: View) -> dict[int, frozenset[str]]:
     ``interrupted``, ``denied`` and ``reads_future``.
     """
     steps, requests = turns(view)
-    changes = edits(steps)
+    all_edits = edits(steps)
     facts: dict[int, set[str]] = {}
     places = {
         "failed_call": corrected(view),
-        "repeated_call": repeated_calls(steps, {edit.at for edit in changes}),
+        "repeated_call": repeated_calls(steps, {edit.at for edit in all_edits if not edit.is_read}),
         "loop": loops(steps),
-        "undone": undone(changes),
+        "undone": undone(all_edits),
         "ignored_result": [*failures_repeated(steps), *unfounded_claims(steps)],
         "asked_again": asked_again(steps, requests),
         "interrupted": interrupted(steps),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from chatsquash.checks.denials import is_denied
 from chatsquash.checks.steps.client_texts import is_interrupted_result
 from chatsquash.checks.steps.conversation import Step, StepCall
+from chatsquash.checks.steps.requests import without_accents
 from chatsquash.core.lazy import lazy_compile
 
 _SUCCESS = lazy_compile(
@@ -15,6 +16,20 @@ _SUCCESS = lazy_compile(
     |all[ ](?:good|set|green)|works|working|ready|in[ ]place|deployed|installed|updated|created|added|removed|renamed
     |refactored|replaced|committed|pushed|merged|written|saved|applied|configured|migrated|corrected|verified|confirmed)\b""",
     re.IGNORECASE | re.VERBOSE,
+)
+_SUCCESS_ELSEWHERE = lazy_compile(
+    r"""\b(?:erfolgreich|fertig|erledigt|behoben|abgeschlossen|repariert|termine|reussi|corrige|succes|exito|exitosamente
+    |listo|completado|corregido|terminado|resuelto|sucesso|concluido|pronto|completato|corretto|risolto)(?:e|es|s|en|a|i)?\b
+    |готово|успешно|исправлен|завершен|完成|成功|已修复|修好|搞定|完了|修正しました|直しました|완료|성공|수정했""",
+    re.VERBOSE,
+)
+"""Claims of success in German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese and Korean."""
+_FAILURE_ELSEWHERE = lazy_compile(
+    r"""fehl|fehler|scheiter|erreur|echou|echec|erro\b|fall[oa]\b|falhou|falha|errore|fallit
+    |\b(?:nicht|kein\w{0,2}|leider|aber|jedoch|konnte\w{0,2}|ne|pas|mais|malheureusement|cependant|impossible|no|pero
+    |sin[ ]embargo|lamentablemente|nao|mas|infelizmente|non|ma|purtroppo|tuttavia|не|но|однако|ошибк\w{0,3})\b
+    |失败|错误|无法|没有|未能|不能|但|失敗|エラー|できません|ませんでした|しかし|실패|오류|하지만|없""",
+    re.VERBOSE,
 )
 _HARMLESS = lazy_compile(
     r"""\b(?:no|without|0|zero|free[ ]of|any)[ ](?:\w{1,20}[ ]){0,2}
@@ -71,6 +86,11 @@ def _has_clearly_failed(call: StepCall) -> bool:
 
 
 def _claims_success(text: str) -> bool:
-    if len(text) > _LONGEST or _SUCCESS.search(text) is None:
+    if len(text) > _LONGEST:
         return False
-    return _FAILURE.search(_HARMLESS.sub(" ", text.replace("\u2019", "'"))) is None
+    if _SUCCESS.search(text) is not None:
+        return _FAILURE.search(_HARMLESS.sub(" ", text.replace("\u2019", "'"))) is None
+    plain_text = without_accents(text)
+    return _SUCCESS_ELSEWHERE.search(plain_text) is not None and not (
+        _FAILURE_ELSEWHERE.search(plain_text) or _FAILURE.search(plain_text)
+    )

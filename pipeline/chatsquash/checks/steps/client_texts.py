@@ -47,9 +47,10 @@ _INTERRUPTION = lazy_compile(
 _INTERRUPTED_CALL = lazy_compile(
     r"""\A\s*(?:(?:wall[ ]time|exit[ ]code|chunk[ ]id|process|duration)[^\n]{0,80}\n\s*){0,4}
     (?:<(?:error|system|tool_use_error)>|\{"(?:error|output)":[ ]?"|error:)?[ ]?\[?(?:
-    (?:the[ ])?(?:request|tool|tool[ ]call|tool[ ]use|tool[ ]execution|command|execution|operation|call)
+    (?:the[ ])?(?:request|(?:tool[ ])?(?:call|use|execution)|tool|command|operation)
         [ ](?:(?:was|is|has[ ]been)[ ])?(?:interrupted|aborted|cancell?ed)
-        (?:[ ](?:by[ ](?:the[ ])?user|for[ ]tool[ ]use|before[ ](?:completion|it))\b|[\].]?\s*\Z)
+        [ ](?:by[ ](?:the[ ])?user|for[ ]tool[ ]use|before[ ](?:completion|it))\b
+    |tool[ ](?:call|use|execution)[ ](?:(?:was|is|has[ ]been)[ ])?(?:interrupted|aborted|cancell?ed)[\].]?\s*\Z
     |(?:interrupted|aborted|cancell?ed)[ ]by[ ](?:the[ ])?user\b
     |operation[ ]cancelled\][ ]reason:[ ](?:user[ ](?:cancell?ed|aborted|interrupted)|operation[ ]cancell?ed)\b
     |(?:the[ ])?user[ ](?:interrupted|aborted|cancell?ed)\b

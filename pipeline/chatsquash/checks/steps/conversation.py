@@ -137,3 +137,15 @@ def _parsed(arguments: Json) -> tuple[Json, bytes]:
 
 
 _INVALID: Any = object()
+
+
+def command_text(call: StepCall) -> str:
+    """Return the shell command that a call runs, or an empty string."""
+    arguments = call.arguments
+    for name in ("command", "cmd") if isinstance(arguments, dict) else ():
+        value = arguments.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value and isinstance(value[-1], str):
+            return value[-1]
+    return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 from chatsquash.core.lazy import lazy_compile
 
 _CLAUSE = lazy_compile(r"[.!?;:,]+(?=\s|\Z)|\n|\s[-\u2013\u2014]\s")
@@ -10,8 +12,16 @@ _LONGEST = 20_000
 """The maximum length of a request in characters; longer ones are only compared as a whole."""
 
 
+def without_accents(text: str) -> str:
+    """Return a text in lower case without accents, which users often leave out."""
+    if text.isascii():
+        return text.lower()
+    decomposed = normalize("NFKD", text.casefold().replace("\u2019", "'"))
+    return normalize("NFC", "".join(char for char in decomposed if not "\u0300" <= char <= "\u036f"))
+
+
 def _words_in(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+    return frozenset(without_accents(text).split())
 
 
 _FILLERS = _words_in(
@@ -19,9 +29,12 @@ _FILLERS = _words_in(
     your it its it's this that that's these those is are was were be been to of for as me my can could would
     will do does did done doesn't didn't isn't wasn't hasn't haven't work working works asked said told say want
     wanted need meant mean what once more time try one another retry repeat yet properly correctly actually
-    kindly no nope not"""
+    kindly no nope not bitte noch nochmal mal einmal doch jetzt endlich also wirklich richtig ich du habe gesagt
+    wie das ist s'il te vous plait plaît svp stp encore donc alors bien vraiment maintenant je tu j'ai dit
+    demande por favor otra vez de nuevo ya pero bien ahora te he dicho pedi per favore ancora di ora bene una
+    altra volta"""
 )
-"""Words that do not change what is requested."""
+"""Words that do not change what is requested, in several languages, without accents."""
 _COMPLAINTS = _FILLERS | _words_in(
     """wrong broken ignored forgot missed failed fails failing error above previous instructions question answer
     answered nothing changed happened happens same problem issue thing exactly before already never there here
@@ -31,7 +44,11 @@ _COMPLAINTS = _FILLERS | _words_in(
 _ACKNOWLEDGEMENTS = _words_in(
     """yes yeah yep y ok okay sure continue go ahead on proceed next thanks thank you please do it more keep going
     with resume correct right good great perfect nice fine done stop no nope n lgtm agreed approved sounds cool
-    that this the and now then hi hello hey test"""
+    that this the and now then hi hello hey test ja nein danke weiter mach los gut bitte genau passt oui non
+    merci continuez vas y d'accord bien suite si sigue continua gracias vale bueno adelante siguiente sim nao
+    obrigado prossiga seguinte avanti grazie prossimo да нет продолжай продолжить дальше спасибо хорошо далее 继续
+    请继续 好 好的 是 是的 可以 谢谢 接着 下一步 下一个 对 行 続けて
+    続行 はい いいえ ありがとう 次 次へ お願いします 계속 계속해 네 아니요 감사합니다 다음"""
 )
 """Words of which short acknowledgements consist."""
 _NEGATIONS = frozenset(["no", "not", "nope", "never", "doesn't", "didn't", "isn't", "wasn't", "hasn't", "haven't"])
@@ -56,7 +73,7 @@ def is_repetition(before: str, text: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold().replace("\\u2019", "'"))
+    return _WORD.findall(without_accents(text))
 
 
 def _core(text: str) -> list[str]:

@@ -1,47 +1,49 @@
-"""Edits that a later edit of the same file reverts."""
+"""Edits that later edits of the same files revert."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chatsquash.checks.steps.edits import Edit, Segment
+from chatsquash.checks.steps.changes import Change, Segment
+from chatsquash.checks.steps.edits import Edit
 
 _CANDIDATES = 8
-"""The maximum number of earlier edits with the same texts whose contexts are compared."""
+"""The maximum number of earlier changes with the same texts whose contexts are compared."""
 Key = tuple[tuple[tuple[bytes, bytes], ...], str]
-"""The old and the new texts of an edit, and which occurrences it replaces."""
+"""The old and the new texts of a change, and which occurrences it replaces."""
 
 
 class _File:
-    """The edits of a file that are not reverted, and its known contents."""
+    """The changes of a file, and its known contents."""
 
     def __init__(self) -> None:
-        self.edits: list[Edit] = []
+        self.changes: list[Change] = []
         self.live: list[int] = []
-        """The numbers of the edits that are not reverted, in order."""
+        """The numbers of the changes that are not reverted by writing the file, in order."""
         self.by_key: dict[Key, list[int]] = {}
         self.contents: dict[bytes, int] = {}
-        """The number of edits before the file last had a content, by its digest."""
+        """The number of changes before the file last had a content, by its digest."""
         self.reverted: set[int] = set()
         self.partners: dict[int, int] = {}
-        """The edit that a replacement reverts, by the number of the replacement."""
+        """The change that a replacement reverts, by the number of the replacement."""
 
-    def add(self, edit: Edit) -> None:
-        """Add an edit, and mark the edits that it reverts."""
-        if edit.is_undo:
+    def add(self, change: Change) -> None:
+        """Add a change, and mark the changes that it reverts."""
+        if change.kind == "undo":
             self._revert_last()
             return
-        if edit.content is not None:
-            self._restore(edit.content)
-        elif edit.segments:
-            self._swap_all(edit)
-        number = len(self.edits)
-        self.edits.append(edit)
-        self.live.append(number)
-        if edit.segments:
-            self.by_key.setdefault(_key(edit.segments, edit.mode), []).append(number)
-        if edit.content is not None:
-            self.contents[edit.content] = len(self.edits)
+        if change.kind == "edit":
+            if change.content is not None:
+                self._restore(change.content)
+            elif change.segments:
+                self._swap_all(change)
+            number = len(self.changes)
+            self.changes.append(change)
+            self.live.append(number)
+            if change.segments:
+                self.by_key.setdefault(_key(change.segments, change.mode), []).append(number)
+        if change.content is not None:
+            self.contents[change.content] = len(self.changes)
 
     def _revert_last(self) -> None:
         while self.live:
@@ -51,43 +53,59 @@ class _File:
                 return
 
     def _restore(self, content: bytes) -> None:
-        """Mark the edits since the file had the same content."""
+        """Mark the changes since the file had the same content."""
         since = self.contents.get(content)
         while since is not None and self.live and self.live[-1] >= since:
             number = self.live.pop()
-            if self.partners.get(number, -1) < since:  # otherwise, it reverted an edit that is also gone
+            if self.partners.get(number, -1) < since:  # otherwise, it reverted a change that is also gone
                 self.reverted.add(number)
 
-    def _swap_all(self, edit: Edit) -> None:
-        """Mark the edit that has exactly the opposite replacements, or else one for each replacement."""
-        if not self._swap(edit.segments, edit.mode) and len(edit.segments) > 1:
-            for segment in edit.segments:
-                self._swap((segment,), edit.mode)
+    def _swap_all(self, change: Change) -> None:
+        """Mark the change that has exactly the opposite replacements, or else one for each replacement."""
+        if not self._swap(change.segments, change.mode) and len(change.segments) > 1:
+            for segment in change.segments:
+                self._swap((segment,), change.mode)
 
     def _swap(self, segments: tuple[Segment, ...], mode: str) -> bool:
-        """Mark the latest edit that replaced the new texts with the old ones."""
+        """Mark the latest change that replaced the new texts with the old ones."""
         swapped = tuple(sorted((segment.new, segment.old) for segment in segments))
         numbers = self.by_key.get((swapped, mode), [])
-        by_texts = {(segment.old, segment.new): segment for segment in segments}
         for place in range(len(numbers) - 1, max(-1, len(numbers) - 1 - _CANDIDATES), -1):
             number = numbers[place]
-            if number in self.reverted:
-                continue
-            if all(by_texts[each.new, each.old].reverts(each) for each in self.edits[number].segments):
+            if number not in self.reverted and _reverts(segments, self.changes[number].segments):
                 self.reverted.add(number)
-                self.partners[len(self.edits)] = number
+                self.partners[len(self.changes)] = number
                 del numbers[place]
                 return True
         return False
 
 
+def _reverts(segments: tuple[Segment, ...], others: tuple[Segment, ...]) -> bool:
+    """Return whether each replacement reverts one of the others, which replace the same texts."""
+    remaining = sorted(others, key=lambda each: (each.old, each.new))
+    for segment in sorted(segments, key=lambda each: (each.new, each.old), reverse=True):
+        last = range(len(remaining) - 1, max(-1, len(remaining) - 1 - _CANDIDATES), -1)
+        place = next((at for at in last if segment.reverts(remaining[at])), None)
+        if place is None:
+            return False
+        del remaining[place]
+    return True
+
+
 def _key(segments: tuple[Segment, ...], mode: str) -> Key:
-    return tuple((segment.old, segment.new) for segment in segments), mode
+    return tuple(sorted((segment.old, segment.new) for segment in segments)), mode
 
 
 def undone(edits: Iterable[Edit]) -> set[int]:
-    """Return the messages with an edit that a later edit reverts exactly."""
+    """Return the messages with an edit of which later edits revert all changes exactly."""
     files: dict[str, _File] = {}
+    places: list[tuple[int, list[tuple[_File, int]]]] = []
     for edit in edits:
-        files.setdefault(edit.file, _File()).add(edit)
-    return {file.edits[number].at for file in files.values() for number in file.reverted}
+        numbers: list[tuple[_File, int]] = []
+        for change in edit.changes:
+            file = files.setdefault(change.file, _File())
+            if change.kind == "edit" and (change.segments or change.content is not None):
+                numbers.append((file, len(file.changes)))
+            file.add(change)
+        places.append((edit.at, numbers))
+    return {at for at, numbers in places if numbers and all(number in file.reverted for file, number in numbers)}
