@@ -48,7 +48,7 @@ SEVERITIES = {
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
         tool-parameters tool-name unknown-role
-        empty-dataset truncated-by-logger archive-member truncated-archive unreadable-archive eval-overlap unsearched-line redaction-failed no-sample output-growth joined-reply not-rendered
+        empty-dataset truncated-by-logger archive-member truncated-archive unreadable-archive eval-overlap eval-task eval-commit unsearched-line redaction-failed no-sample output-growth joined-reply not-rendered
         unrelated-conversations""",
     "error warning": "session-id-mismatch timestamp-order",
     "warning": """
@@ -57,7 +57,7 @@ SEVERITIES = {
         number-changed mixed-formats missing-history missing-parent incomplete-reply stream-interrupted unsupported-content shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        duplicate-log-differs equal-timestamps address-not-redacted personal-data-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected
+        duplicate-log-differs equal-timestamps address-not-redacted eval-repository personal-data-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected
         arguments-invalid loss-not-read divided-session context-mismatch user-after-result media-replaced template-definition-lost joined-texts""",
     "info": """
         cleaned file-not-read hosted-tools context-cleared vendor-extension shape-changed filtered duplicate-record source-without-tools

@@ -373,6 +373,9 @@ MADE_ELSEWHERE = {
     "placeholder-in-reply",
     "redaction-failed",
     "eval-overlap",
+    "eval-task",  # tests/results/test_benchmark_tasks.py has them
+    "eval-commit",
+    "eval-repository",
     "repeated-conversation",  # tests/session/test_documents.py has it
     "output-growth",  # tests/session/test_output_growth.py has it
     "copies-not-compared",  # tests/session/test_lineages.py has it

@@ -58,3 +58,31 @@ def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
     """
     more = f"; {pluralize(messages - 1, 'later message')} with other overlaps" if messages > 1 else ""
     return Fact(f"{words} consecutive words shared with {escape(place)}{more}", at)
+
+
+@rule("error")
+def eval_task(task: str, others: int, at: int | None) -> Fact:
+    """Reported when a record names a task of a benchmark by its id (`chatsquash check --against`)."""
+    return Fact(f"task {escape(task)} of a benchmark{_and_others(others, 'task')}: exclude the session", at)
+
+
+@rule("error")
+def eval_commit(digits: str, repository: str | None, others: int, at: int | None) -> Fact:
+    """Reported when a record names the commit from which a task of a benchmark starts (`chatsquash check --against`).
+
+    A hash of less than 12 digits counts only if the record also names the repository.
+    """
+    of = f" of {escape(repository)}" if repository else ""
+    more = _and_others(others, "commit")
+    return Fact(f"a task starts from commit {digits[:12]}{of}{more}: exclude the session", at)
+
+
+@rule("warning")
+def eval_repository(repository: str, others: int, at: int | None) -> Fact:
+    """Reported when a record names a repository of a benchmark, but no task or commit (`check --against`)."""
+    more = _and_others(others, "repository", "repositories")
+    return Fact(f"a benchmark has tasks in {escape(repository)}{more}: check the session", at)
+
+
+def _and_others(count: int, one: str, many: str = "") -> str:
+    return f" and {pluralize(count, f'other {one}', f'other {many}' if many else '')}" if count else ""

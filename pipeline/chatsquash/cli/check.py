@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the Nth record.")
 @rendering
 @option(
-    "--against", multiple=True, metavar="EVALSET", help="Report records that share 13 consecutive words with this set."
+    "--against",
+    multiple=True,
+    metavar="EVALSET",
+    help="Report records that share 13 consecutive words or tasks with this set.",
 )
 @options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Also report e-mail addresses that convert would replace.")

@@ -21,6 +21,9 @@ _REQUIRED_OPTIONS = {
     "personal-data-found": "--redact",
     "address-not-redacted": "--anonymize",
     "eval-overlap": "--against",
+    "eval-task": "--against",
+    "eval-commit": "--against",
+    "eval-repository": "--against",
     "arguments-invalid": "--check-arguments",
     "arguments-unchecked": "--check-arguments",
 }

@@ -55,8 +55,8 @@ class Checks(NamedTuple):
     """Whether to report e-mail addresses."""
     further: Callable[[StoredRecord], Iterator[Violation]] | None = None
     """A further check, which may run in the background until its result is read."""
-    overlap: Callable[[StoredRecord], Iterator[Violation]] | None = None
-    """Finds overlap with an evaluation set."""
+    overlap: Callable[[StoredRecord, Json], Iterator[Violation]] | None = None
+    """Finds overlap of a record and its row with an evaluation set."""
     arguments: bool = False
     """Whether to validate arguments of calls against the definitions."""
     shape: Callable[[Json], Iterator[Violation]] | None = None
@@ -256,7 +256,7 @@ def _row(row: _ParsedRow, checks: Checks, *, without_tools: bool) -> Iterator[Vi
     yield from _user_after_results(native_record)
     for violation in extra:
         yield violation._replace(at=row_record.place(violation.at))
-    for violation in checks.overlap(row_record) if checks.overlap else ():
+    for violation in checks.overlap(row_record, value) if checks.overlap else ():
         yield violation._replace(at=row_record.place(violation.at))
     yield from checks.phrases.violations(value) if checks.phrases.may_match(texts) else ()
     yield from _remaining_addresses(value) if checks.addresses else ()

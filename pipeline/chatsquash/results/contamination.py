@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from chatsquash.checks import stored_records
-from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
-from chatsquash.core.model import Violation
+from chatsquash.core.model import Json, Violation
 from chatsquash.core.text import printable
-from chatsquash.records.datasets import complete_rows, files
-from chatsquash.records.line import NotARecordError, StoredRecord
-from chatsquash.records.reading import message_texts, parse
+from chatsquash.records.datasets import files
+from chatsquash.records.line import StoredRecord
+from chatsquash.records.reading import message_texts
+from chatsquash.results.benchmark_matches import find_tasks
+from chatsquash.results.benchmark_tasks import TaskList
+from chatsquash.results.evaluation_rows import evaluation_rows
 
 WORDS = 13
 """The length of a common sequence that counts as overlap, as in published contamination analyses."""
@@ -35,8 +37,9 @@ class Evaluation:
     """The word sequences of evaluation sets as hashes: about 20 bytes per word."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        """Read all texts of JSONL or Parquet files, or of folders; raise ``UsageError`` for any other file."""
+        """Read JSONL, JSON, CSV or Parquet files, or folders; raise ``UsageError`` for any other file."""
         self.rows = 0
+        self.tasks = TaskList()
         self.short = 0
         """Rows with fewer words than ``WORDS``, which cannot be compared."""
         self._names: list[str] = []
@@ -56,8 +59,9 @@ class Evaluation:
             self._firsts.append(self.rows)
             pending: list[tuple[int, str]] = []
             size = 0
-            for row in complete_rows(str(file)):
-                texts = [leaf for leaf in leaves(_value(row.data)) if isinstance(leaf, str)]
+            for _, value in evaluation_rows(file):
+                self.tasks.add(value)
+                texts = [leaf for leaf in leaves(value) if isinstance(leaf, str)]
                 pending += [(self.rows, text) for text in texts]
                 size += sum(map(len, texts))
                 self.rows += 1
@@ -77,8 +81,13 @@ class Evaluation:
         self.short += len({at for at, _ in texts}) - grams["at"].n_unique()
         return grams
 
-    def look(self, record: StoredRecord) -> Iterator[Violation]:
-        """Report the first message of a record that overlaps with a row."""
+    def look(self, record: StoredRecord, value: Json) -> Iterator[Violation]:
+        """Report tasks in a record and its row, and the first message that overlaps with a row of a set."""
+        if self.tasks:
+            yield from find_tasks(self.tasks, record, value)
+        yield from self._overlaps(record)
+
+    def _overlaps(self, record: StoredRecord) -> Iterator[Violation]:
         texts = [
             (at, text)
             for at, message in enumerate(record.messages)
@@ -111,14 +120,8 @@ class Evaluation:
     def summary(self) -> str:
         """Return a line about the evaluation sets for the user."""
         short = f", {self.short:,} too short to compare" if self.short else ""
-        return f"{self.rows:,} rows of evaluation sets{short}"
-
-
-def _value(data: bytes) -> object:
-    try:
-        return parse(data)
-    except NotARecordError as problem:
-        raise UsageError(f"--against: {problem}") from None
+        tasks = f"; {self.tasks.summary()}" if self.tasks or self.tasks.unusable else ""
+        return f"{self.rows:,} rows of evaluation sets{short}{tasks}"
 
 
 class _BloomFilter:
