@@ -8,6 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from chatsquash.checks.registry import View
+from chatsquash.checks.steps import find_steps
 from chatsquash.core import chat
 from chatsquash.core.model import Conversation
 from tests.steps import planted, real
@@ -51,8 +52,6 @@ def real_sessions() -> tuple[Session, ...]:
 
 def measure(sessions: Iterable[Session]) -> tuple[dict[str, Score], list[Wrong]]:
     """Return the scores by kind, and each wrong reply."""
-    from chatsquash.checks.steps import find_steps
-
     right: Counter[str] = Counter()
     wrong: list[Wrong] = []
     for session in sessions:

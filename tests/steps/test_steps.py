@@ -10,7 +10,6 @@ from tests.steps import planted
 from tests.steps.measurement import measure, planted_sessions, real_sessions
 from tests.steps.sessions import KINDS
 
-pytest.importorskip("chatsquash.checks.steps")
 PRECISION, RECALL = 0.98, 0.90
 
 
