@@ -195,6 +195,8 @@ class Record(Struct, frozen=True, array_like=True):
     """Fingerprints for comparison; ``None`` if only the bytes of records are compared."""
     contents: Contents | None = None
     """A description of its content; ``None`` if the record is too large to parse again."""
+    models: list[str] = []
+    """The model of each of its replies, empty if unknown; an empty list unless ``--traces`` needs them."""
 
 
 class PreferencePair(NamedTuple):

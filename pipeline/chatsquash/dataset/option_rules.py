@@ -99,6 +99,7 @@ _ORDER = [
     "seed",
     "split_by",
     "metadata",
+    "traces",
     "shard_size",
 ]
 """The order in which options without effect are reported; options that are not listed come last."""
