@@ -55,7 +55,7 @@ SEVERITIES = {
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history missing-parent incomplete-reply stream-interrupted unsupported-content shape-dropped float-rounded split-leak
-        empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
+        trace-incomplete empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
         duplicate-log-differs equal-timestamps address-not-redacted eval-repository personal-data-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected
         arguments-invalid loss-not-read divided-session context-mismatch user-after-result media-replaced template-definition-lost joined-texts""",
