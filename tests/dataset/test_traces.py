@@ -135,7 +135,9 @@ def test_traces_do_not_depend_on_the_number_of_workers_and_merging(here):
 
 
 def test_samples_have_traces_of_their_own(here):
-    write_log(Path("logs/a.jsonl"), log_line("a", reply="1"), log_line("a", assistant("1"), "b", at="2026-01-13T10:00:01Z"))
+    write_log(
+        Path("logs/a.jsonl"), log_line("a", reply="1"), log_line("a", assistant("1"), "b", at="2026-01-13T10:00:01Z")
+    )
     convert("logs", "out", options(samples="reply"))
     assert len(traces()) == len(records()) == 2
     assert len({each["id"] for each in headers()}) == 2
@@ -162,7 +164,9 @@ def test_sessions_of_one_name_have_traces_of_their_own(here):
 
 def test_traces_contain_only_what_the_records_contain(here):
     secret = "ghp_" + "a1B2c3D4" * 4 + "wxyz"
-    write_log(Path(f"logs/me@corp.de-{secret}.jsonl"), log_line(f"{secret} me@corp.de", session_id=f"me@corp.de {secret}"))
+    write_log(
+        Path(f"logs/me@corp.de-{secret}.jsonl"), log_line(f"{secret} me@corp.de", session_id=f"me@corp.de {secret}")
+    )
     convert("logs", "out", options(redact="secrets", anonymize=True, anonymize_key=KEY.encode()))
     ((name, trace),) = traces().items()
     assert "<GITHUB_TOKEN_" in trace.decode()
@@ -183,7 +187,11 @@ def test_parts_other_than_text_are_reported(here):
 
 
 def test_a_record_that_is_no_conversation_costs_its_trace_only(here):
-    odd = {"role": "assistant", "content": "x", "tool_calls": [1, {"id": 3, "function": {"name": ["f"], "arguments": 7}}]}
+    odd = {
+        "role": "assistant",
+        "content": "x",
+        "tool_calls": [1, {"id": 3, "function": {"name": ["f"], "arguments": 7}}],
+    }
     write_log(Path("logs/a.jsonl"), log_line("hi", odd, "more"))
     convert("logs", "out", options(preset="chat", format="jsonl"))
     assert len(records()) == 1

@@ -47,7 +47,11 @@ class Traces:
         data = b"".join(jsonio.dumps(line) + b"\n" for line in lines)
         self._out.write(f"{TRACES}/{self._name(log, outcome, record)}.jsonl", data)
         missing = sum(map(_count_other_parts, turns_of(conversation)))
-        return checks.trace_incomplete(f"{pluralize(missing, 'part')} other than text, such as images") if missing else None
+        return (
+            checks.trace_incomplete(f"{pluralize(missing, 'part')} other than text, such as images")
+            if missing
+            else None
+        )
 
     def _name(self, log: Log, outcome: Outcome, record: Record) -> str:
         """Return the name of a file: the session, and a digest that no other session or conversation changes."""
