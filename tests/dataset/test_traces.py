@@ -111,7 +111,7 @@ def test_a_later_run_replaces_and_removes_traces(here):
     logs("d")
     convert("logs", "out", options(replace=True))
     assert [name[0] for name in traces()] == ["a", "b", "d"]
-    same, changed = ([name for name in traces() if name.startswith(start)][0] for start in "ab")
+    same, changed = (next(name for name in traces() if name.startswith(start)) for start in "ab")
     assert traces()[same] == before[same]
     assert traces()[changed] != before[changed]
     convert("logs", "full", HF)
