@@ -34,6 +34,7 @@ ROWS = [
     (sampling.not_rendered("TemplateError: no"), "not-rendered", "error", "the template raises TemplateError: no"),
     (sampling.context_mismatch(1), "context-mismatch", "warning", "the rendering of 1 reply does not begin with the prompt that the template renders"),
     (sampling.truncated_to_fit(9000, 8192, 1), "truncated-to-fit", "info", "the record had 9,000 tokens, more than 8,192: 1 exchange removed from its end"),
+    (sampling.front_truncated(1, 8192), "front-truncated", "info", "1 sample had more than 8,192 tokens: exchanges removed after the system prompt"),
     (sampling.restore_not_applied(), "restore-not-applied", "info", "--restore has no effect"),
     (coverage.side_request_selected("side"), "side-request-selected", "warning", "was made from a side request: --conversations main selects"),
     (coverage.side_request_selected("subagent"), "side-request-selected", "warning", "was made from a sub-agent's request: --conversations main selects"),

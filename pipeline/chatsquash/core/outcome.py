@@ -197,6 +197,8 @@ class Record(Struct, frozen=True, array_like=True):
     """A description of its content; ``None`` if the record is too large to parse again."""
     models: list[str] = []
     """The model of each of its replies, empty if unknown; an empty list unless ``--traces`` needs them."""
+    front_truncated: int = 0
+    """The number of messages after its system prompt that were removed because it exceeded the limit of tokens."""
 
 
 class PreferencePair(NamedTuple):
