@@ -25,6 +25,8 @@ _WORDS = {
     "rewritten": ("rewritten", "rewritten"),
     "other-record": ("of another session", "of other sessions"),
     "not-logged": ("not logged as a reply", "not logged as replies"),
+    "no-token-ids": ("without token ids", "without token ids"),
+    "private-text": ("with private text", "with private text"),
 }
 NEVER = (
     "retry",
@@ -39,6 +41,8 @@ NEVER = (
     "rewritten",
     "other-record",
     "cut",
+    "no-token-ids",
+    "private-text",
 )
 """Reasons because of which a reply is missing from the records with any option."""
 

@@ -51,20 +51,45 @@ def truncated_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
 
 
 @rule("info", kind="replies")
-def front_truncated(count: int, most: int) -> Fact:
-    """Reported when `--too-long front` removed exchanges after the system prompt of samples.
-
-    The model saw these messages before the reply; the sample does not contain them.
-    """
-    return Fact(
-        f"{pluralize(count, 'sample')} had more than {most:,} tokens: exchanges removed after the system prompt"
-    )
-
-
-@rule("info", kind="replies")
 def restore_not_applied() -> Fact:
     """Reported when `--restore` is combined with `--samples` and has no effect."""
     return Fact("samples have the context that the client sent, so --restore has no effect")
+
+
+_BREAKS = {
+    "template": "the server rendered earlier messages to other token ids, although the client did not change them",
+    "rewrite": "the client changed earlier messages, their tools or their reasoning",
+    "truncation": "earlier messages or token ids are missing",
+    "tokenizer": "the token ids are those of another tokenizer",
+    "unknown": "the log does not show why",
+}
+
+
+@rule("info", kind="replies")
+def token_break(why: str, count: int) -> Fact:
+    """Reported when the token ids of a prompt do not begin with those of the previous prompt and its reply.
+
+    With `--samples tokens`, such a reply starts a new sample.
+    """
+    start = "starts" if count == 1 else "start"
+    return Fact(f"{pluralize(count, 'reply', 'replies')} {start} a new sample ({why}): {_BREAKS[why]}")
+
+
+@rule("warning", kind="replies")
+def token_ids_missing(count: int) -> Fact:
+    """Reported when replies have no logged token ids, so `--samples tokens` does not train on them."""
+    has = "has" if count == 1 else "have"
+    return Fact(f"{pluralize(count, 'reply', 'replies')} {has} no logged token ids of both the prompt and the reply")
+
+
+@rule("warning", kind="replies")
+def private_tokens(count: int) -> Fact:
+    """Reported when token ids contain an e-mail address or a password, so they are not written.
+
+    Token ids cannot be anonymized.
+    """
+    subject = f"the context of {pluralize(count, 'reply', 'replies')} contains"
+    return Fact(f"{subject} text that is anonymized, which token ids cannot be: --no-anonymize writes them")
 
 
 @rule("error", kind="log")

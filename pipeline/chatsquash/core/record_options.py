@@ -13,8 +13,8 @@ from chatsquash.core.shape_options import ShapeOptions
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss", "trainable"]
-Samples = Literal["session", "reply", "last", "auto"]
-TooLong = Literal["drop", "cut", "front"]
+Samples = Literal["session", "reply", "last", "auto", "tokens"]
+TooLong = Literal["drop", "cut"]
 Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
 KINDS = ("secrets", "kingfisher", "phones", "ips", "paths", "names")
@@ -112,8 +112,8 @@ class RecordOptions(ShapeOptions):
     samples: Samples = _sample(
         "session",
         "Content of a sample: a conversation (session), a reply with the context that the model was sent "
-        "(reply), only the last such reply of each conversation (last), or as few samples as --template allows "
-        "without changing that context (auto).",
+        "(reply), only the last such reply of each conversation (last), as few samples as --template allows "
+        "without changing that context (auto), or the logged token ids (tokens).",
     )
     sample_shape: SampleShape | None = _sample(
         None,
@@ -129,10 +129,11 @@ class RecordOptions(ShapeOptions):
     template: bytes | None = _sample(
         None,
         "The model's chat template: a file, the model's folder, or its name if it is in the local Hugging Face cache. "
-        "--samples auto requires it, and --tokenizer counts the text that it renders.",
+        "--samples auto requires it, --samples tokens is compared with it, and --tokenizer counts the text that it "
+        "renders.",
         metavar="MODEL",
         content=True,
-        needs=(Need("samples", none_of("auto"), "auto"),),
+        needs=(Need("samples", none_of("auto", "tokens"), "auto"),),
     )
     """The content that ``templates.source.pack`` reads."""
     tokenizer: bytes | None = _sample(
@@ -146,8 +147,7 @@ class RecordOptions(ShapeOptions):
     max_tokens: int | None = _sample(None, "Only write records with at most N tokens.", least=1)
     too_long: TooLong = _sample(
         "drop",
-        "Records above --max-tokens: drop them, remove exchanges from their end (cut), or remove those that follow the "
-        "system prompt of a sample (front).",
+        "Records above --max-tokens: drop them, or remove exchanges from their end.",
         needs=(Need("max_tokens", one_of(None), "8192"),),
     )
     anonymize: bool = option(True, "Replace e-mail addresses with pseudonyms.", group="addresses")
@@ -251,7 +251,7 @@ class RecordOptions(ShapeOptions):
     @property
     def cuts(self) -> bool:
         """Whether a record may end before its conversation does."""
-        return self.unpaired == "cut" or (self.max_tokens is not None and self.too_long != "drop")
+        return self.unpaired == "cut" or (self.max_tokens is not None and self.too_long == "cut")
 
     @property
     def divides(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Facts, Record
 from chatsquash.dataset.arrow import Field
+from chatsquash.records import token_rows
 from chatsquash.records.presets import Column, get_preset
 
 # A test checks that no trainer or loader gives these names a meaning.
@@ -30,12 +31,16 @@ TOOLS_SUPPLIED = Field("tools_supplied", "bool")
 """Whether the tool definitions of a record are from ``--tools-file``; a column only with that option."""
 SAMPLE = (Field("sample", "int"), Field("samples", "int"))
 """Columns with the 1-based number of a sample in its session, and the number of samples."""
-FRONT_TRUNCATED = Field("front_truncated", "int")
-"""The number of messages that ``--too-long front`` removed from a sample; a column only with that option."""
 _ITEM = "item"  # the name of list elements in Arrow
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
 """The images of a record, in order."""
-_DTYPES = {"text": "string", "json": "json", "int": "int64", "float": "float64", "bool": "bool"}
+TOKEN_COLUMNS = tuple(
+    Field(name, "list", (Field(_ITEM, kind),))
+    for name, kind in zip(token_rows.MEMBERS, ("int32", "int32", "int8", "float"), strict=True)
+)
+"""The columns of samples of token ids."""
+_NUMBERS = {"int": "int64", "int32": "int32", "int8": "int8", "float": "float64"}
+_DTYPES = {"text": "string", "json": "json", "bool": "bool", **_NUMBERS}
 
 
 def fields(options: Options) -> list[Field]:
@@ -46,10 +51,10 @@ def fields(options: Options) -> list[Field]:
     extra = [*METADATA, *ENDING]
     extra += CONVERSATION if options.divides else ()
     extra += SAMPLE if options.samples != "session" else ()
-    extra += (FRONT_TRUNCATED,) if options.too_long == "front" else ()
     extra += (TOOLS_SUPPLIED,) if options.tools_file is not None else ()
-    extra += (TOKENS,) if options.tokenizer is not None else ()
+    extra += (TOKENS,) if options.tokenizer is not None or options.samples == "tokens" else ()
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
+    parts = [*TOKEN_COLUMNS] if options.samples == "tokens" else parts
     return [*parts, *(extra if options.metadata else ())]
 
 
@@ -83,7 +88,6 @@ def metadata(record: Record, facts: Facts) -> dict[str, Any]:
     values |= record.ending._asdict()
     values |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
     values |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
-    values |= {FRONT_TRUNCATED.name: record.front_truncated} if record.front_truncated else {}
     values |= {} if facts.tools_supplied is None else {TOOLS_SUPPLIED.name: facts.tools_supplied}
     return values if record.tokens is None else values | {TOKENS.name: record.tokens}
 
@@ -112,6 +116,8 @@ def features(columns: list[Field], *, has_types: bool) -> list[str]:
             lines.append(f"  dtype: {_DTYPES[column.kind]}")
         elif column.is_json_list:
             lines.append("  list: json")
+        elif column.children[0].kind in _NUMBERS:
+            lines.append(f"  list: {_NUMBERS[column.children[0].kind]}")
         elif column == IMAGES:
             lines.append("  list: image")
         else:
