@@ -25,8 +25,7 @@ _WORDS = {
     "rewritten": ("rewritten", "rewritten"),
     "other-record": ("of another session", "of other sessions"),
     "not-logged": ("not logged as a reply", "not logged as replies"),
-    "no-token-ids": ("without token ids", "without token ids"),
-    "private-text": ("with private text", "with private text"),
+    "label": ("labeled as bad", "labeled as bad"),
 }
 NEVER = (
     "retry",
@@ -41,8 +40,7 @@ NEVER = (
     "rewritten",
     "other-record",
     "cut",
-    "no-token-ids",
-    "private-text",
+    "label",
 )
 """Reasons because of which a reply is missing from the records with any option."""
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, OriginReply, Response, Tokens
+from chatsquash.core.scores import Score
 
 WHY = {
     "compacted": "it was replaced by a summary",
@@ -23,8 +24,6 @@ WHY = {
     "filtered": "a filter excluded its record",
     "duplicate": "its record duplicates another record, or the same words were sampled again",
     "refused": "its record could not be written; see the findings",
-    "no-token-ids": "the log has no token ids of the reply and its prompt",
-    "private-text": "its token ids contain text that --no-anonymize would write",
 }
 """Reasons why a reply is lost, in words, by code."""
 STEP_FACTS = (
@@ -82,6 +81,16 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     """Whether it is not trained on because a secret in it was replaced by a placeholder."""
     facts: tuple[str, ...] = ()
     """Its facts, in the order of ``STEP_FACTS``, if an option needs them."""
+    id: str = ""
+    """The logged id of its response or message; may be empty."""
+    nth: int = 0
+    """A number that identifies it in its session if it has no id; 0 for a reply that no conversation contains."""
+    untrained: str = ""
+    """The reason why it is not trained on although a record contains it, a code from ``trees.loss``."""
+    labels: tuple[tuple[int, str], ...] = ()
+    """The rows of ``--loss-labels`` about it, each with the reason why it is not applied, or an empty string."""
+    scores: tuple[Score, ...] = ()
+    """Its logged scores."""
 
     def in_others(self, others: tuple[ReplyPlace, ...]) -> ReplyOutcome:
         """Return the outcome if its record is not written, but ``others``, which contain it, are."""
@@ -95,6 +104,7 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
             record=first.record,
             message=first.message,
             loss=first.loss,
+            untrained="" if first.loss else self.untrained,
             reasoning=reasoning_status,
             others=tuple(rest),
         )

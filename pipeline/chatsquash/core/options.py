@@ -123,11 +123,6 @@ class Options(RecordOptions):
         "Add columns to a dataset folder: session, source, model, time, tokens and more.",
         needs=(Need("format", one_of(False), "parquet"),),
     )
-    traces: bool = _dataset(
-        False,
-        "Also write each record of a dataset folder to traces/, for the Hub's trace viewer.",
-        needs=(Need("format", one_of(False), "parquet"),),
-    )
     min_turns: int | None = _filter(None, "Only write sessions with at least N assistant turns.", least=0)
     max_turns: int | None = _filter(None, "Only write sessions with at most N assistant turns.", least=0)
     max_chars: int | None = _filter(None, "Only write records with at most N characters.", least=1)
@@ -203,6 +198,11 @@ class Options(RecordOptions):
     def __repr__(self) -> str:
         members = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
         return f"{type(self).__name__}({', '.join(members)})"
+
+    @property
+    def lists_replies(self) -> bool:
+        """Whether the outcome of each logged reply is needed."""
+        return self.trace_replies or self.loss_labels is not None
 
     @property
     def names_files(self) -> bool:

@@ -13,7 +13,7 @@ from chatsquash.core.shape_options import ShapeOptions
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss", "trainable"]
-Samples = Literal["session", "reply", "last", "auto", "tokens"]
+Samples = Literal["session", "reply", "last", "auto"]
 TooLong = Literal["drop", "cut"]
 Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
@@ -109,11 +109,20 @@ class RecordOptions(ShapeOptions):
         "Do not train on the client's own requests, such as titles.",
         needs=(Need("loss", one_of("none"), "weight"),),
     )
+    loss_labels: bytes | None = _session(
+        None,
+        "Do not train on replies that this JSONL or Parquet file labels as bad. Rows have a reply id and a weight or "
+        "label.",
+        metavar="FILE",
+        content=True,
+        needs=(Need("loss", one_of("none"), "weight"),),
+    )
+    """The content that ``session.label_files.pack`` reads."""
     samples: Samples = _sample(
         "session",
         "Content of a sample: a conversation (session), a reply with the context that the model was sent "
-        "(reply), only the last such reply of each conversation (last), as few samples as --template allows "
-        "without changing that context (auto), or the logged token ids (tokens).",
+        "(reply), only the last such reply of each conversation (last), or as few samples as --template allows "
+        "without changing that context (auto).",
     )
     sample_shape: SampleShape | None = _sample(
         None,
@@ -129,11 +138,10 @@ class RecordOptions(ShapeOptions):
     template: bytes | None = _sample(
         None,
         "The model's chat template: a file, the model's folder, or its name if it is in the local Hugging Face cache. "
-        "--samples auto requires it, --samples tokens is compared with it, and --tokenizer counts the text that it "
-        "renders.",
+        "--samples auto requires it, and --tokenizer counts the text that it renders.",
         metavar="MODEL",
         content=True,
-        needs=(Need("samples", none_of("auto", "tokens"), "auto"),),
+        needs=(Need("samples", none_of("auto"), "auto"),),
     )
     """The content that ``templates.source.pack`` reads."""
     tokenizer: bytes | None = _sample(

@@ -47,10 +47,8 @@ class ContentsMeasure:
         records_with_contents = []
         for record in outcome.records:
             entry = record.entry or outcome.output.entry
-            model = entry.model or "" if entry else ""
-            contents = self._contents(record, model)
-            models = self._models(record, model) if contents and self._options.traces else []
-            records_with_contents.append(replace(record, contents=contents, models=models, marks=[]))
+            contents = self._contents(record, entry.model or "" if entry else "")
+            records_with_contents.append(replace(record, contents=contents, marks=[]))
         return outcome.with_records(records_with_contents)
 
     def _contents(self, record: Record, model: str) -> Contents | None:
@@ -81,14 +79,6 @@ class ContentsMeasure:
             trained=dict(sorted(lengths.items())),
         )
 
-    def _models(self, record: Record, model: str) -> list[str]:
-        """Return the model of each reply, or an empty list if none is known."""
-        models = {mark.place: mark.model for mark in record.marks if mark.model}
-        content = records.native(records.record(parsed(record.line)))
-        replies = (at for at, message in enumerate(content.messages) if message["role"] == "assistant")
-        by_reply = [models.get(content.place(at) or 0, "") if models else model for at in replies]
-        return by_reply if any(by_reply) else []
-
     def _calls(self, message: Message) -> int:
         """Count the calls in a message, including calls written in its text."""
         return chat.call_count(message) if self._options.json_tool_calls else len(records.message_calls(message))
@@ -98,7 +88,7 @@ class ContentsMeasure:
         flag = self._options.flag
         turns: Any = value.get("messages", value.get("conversations"))
         if flag != "none" and isinstance(turns, list) and "completion" not in value:
-            return {at for at, turn in enumerate(turns) if turn.get(flag) == marks.FLAGS[flag][True]}
+            return {at for at, turn in enumerate(turns) if marks.is_trained(turn, flag)}
         if record.sample:
             return {mark.place for mark in record.marks if not mark.why}
         return None

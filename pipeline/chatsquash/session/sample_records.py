@@ -13,6 +13,7 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
+from chatsquash.records.samples import CONTEXT
 from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import count_flags, entries_of, sum_coverage, with_session_prefix
 from chatsquash.session.log_findings import (
@@ -36,7 +37,7 @@ from chatsquash.trees.kinds import (
     select_paths,
     unexplained,
 )
-from chatsquash.trees.loss import FAILED, SIDE, Judge
+from chatsquash.trees.loss import FAILED, SIDE, Judge, weights_of, with_labels
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
@@ -44,7 +45,7 @@ SampledSession = tuple[list[Record], Violation | None, list[LineFinding], Sessio
 """The records of a session or the reason for its rejection, findings, and the coverage of the session."""
 
 
-class Selection(Struct, frozen=True):
+class _Selection(Struct, frozen=True):
     """The paths that become samples, and their replies."""
 
     trees: Trees
@@ -84,10 +85,11 @@ class Selection(Struct, frozen=True):
 
 def of_log(session: Session, name: str, request: SampleRequest) -> SampledSession:
     """Make the samples of a gateway log."""
-    selection = select_replies(session, name, request.options, request.reread)
+    selection = _select(session, name, request.options, request.reread)
     replies = selection.reply_paths()
     sampling = Sampling(request, lambda longer, shorter: _continues(selection.trees.replies, longer, shorter))
     sampling.canon = selection.trees.requests.canon
+    sampling.weights = weights_of(selection.trees.replies)
     sampled_numbers = selection.with_sample(replies)
     replies_to_read = (replies[number][0] for number in sampled_numbers | selection.lasts)
     for reply, entry in entries_of(replies_to_read, session, request.reread):
@@ -102,27 +104,19 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
 
         for sample in samples:
             sample.draft = in_sample(sample, selection.trees.replies, logprobs)
+    begins = first_conversation(selection.trees, selection.paths)
     records = [
-        in_conversation(count_flags(record, request.options), replies[sample.key][1], selection.ids)
+        _of_conversation(count_flags(record, request.options), replies[sample.key][1], selection.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
-    return of_samples(session, name, selection, sampling, [*zip(samples, records, strict=True)])
-
-
-def of_samples(
-    session: Session, name: str, selection: Selection, sampling: Sampling, samples: list[tuple[Sample, Record]]
-) -> SampledSession:
-    """Return the samples of a log with their records, the outcomes of all replies and the findings."""
-    request, replies = sampling.request, selection.reply_paths()
-    begins = first_conversation(selection.trees, selection.paths)
-    records = with_session_prefix([record for _, record in samples], begins, session, request.options)
-    rows = _rows(selection, replies, sampling, [*zip((sample for sample, _ in samples), records, strict=True)])
+    records = with_session_prefix(records, begins, session, request.options)
+    rows = _rows(selection, replies, sampling, [*zip(samples, records, strict=True)])
     rows = with_side_requests(rows, session.side_requests, name, selection.paths, selection.ids)
     seen = {id(path) for path, _ in selection.selected}
     others = (path for path in selection.paths if id(path) not in seen)
     coverage = sum_coverage(rows, others, len(selection.paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
-    findings = sampling.notes([sample for sample, _ in samples])
+    findings = sampling.notes(samples)
     why = sampling.rejections[0][0] if sampling.rejections else None
     if not records and why is None:
         why = checks.no_sample(len(replies))
@@ -135,8 +129,7 @@ def of_samples(
     return records, why, findings, SessionCoverage(coverage, rows, [], unexplained_lines)
 
 
-def select_replies(session: Session, name: str, options: Options, reread: Reread) -> Selection:
-    """Select the replies of a log that may be trained on."""
+def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
     trees = session.growth.branch()
     paths = conversations(trees)
     if options.writes_last:
@@ -145,17 +138,17 @@ def select_replies(session: Session, name: str, options: Options, reread: Reread
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
     judge = Judge(skips_failed="failed_call" in options.skipped_facts)
-    each = Selection(
+    each = _Selection(
         trees, paths, selected, conversation_ids(paths, name), judge.reasons(trees), options.samples == "last"
     )
     for number in _failed_calls(each, judge, session, reread) if judge.skips_failed else ():
         each.exclusion_reasons[number] = each.exclusion_reasons[number] or FAILED
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
         each.exclusion_reasons[reply.number] = each.exclusion_reasons[reply.number] or SIDE
-    return each
+    return replace(each, exclusion_reasons=with_labels(each.exclusion_reasons, trees.replies))
 
 
-def _failed_calls(selection: Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
+def _failed_calls(selection: _Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
     """Yield the numbers of the replies with a call that failed and was then corrected."""
     ends = {replies[-1].number: (path, replies) for path, replies in selection.selected}
     for last, entry in entries_of((replies[-1] for _, replies in selection.selected), session, reread):
@@ -178,14 +171,13 @@ def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
     return Snapshot(entry, tools.settled(), times[0] if times else None, entry.at, len(path) - 1, 0)
 
 
-def in_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Record:
-    """Return a record with the kind and the parent of its conversation."""
+def _of_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Record:
     parent = ids.get(id(path.parent)) if path.parent else None
     return replace(record, kind=path.kind, parent=parent)
 
 
 def _rows(
-    selection: Selection,
+    selection: _Selection,
     replies: dict[int, tuple[Reply, LogPath]],
     sampling: Sampling,
     records: list[tuple[Sample, Record]],
@@ -218,9 +210,17 @@ def _rows(
         for number in remaining
         if selection.exclusion_reasons[number]
     }
-    return [
+    rows = [
         replace(row, why=exclusion_reasons[row.line]) if row.line in exclusion_reasons and row.status == "lost" else row
         for row in rows
+    ]
+    return _with_reasons(rows, {reply.nth: selection.exclusion_reasons[reply.number] for reply, _ in replies.values()})
+
+
+def _with_reasons(rows: list[ReplyOutcome], reasons: dict[int, str]) -> list[ReplyOutcome]:
+    """Return outcomes in which replies in the context of samples have their own reasons for not being trained on."""
+    return [
+        replace(row, untrained=reasons.get(row.nth) or CONTEXT) if row.untrained == CONTEXT else row for row in rows
     ]
 
 
@@ -244,6 +244,7 @@ def of_document(
         assert snapshot is not None
         assert placement is not None
         for at, mark in zip(placement.assistants, part.marks(snapshot, placement), strict=True):
+            sampling.weights[at] = mark.weight
             if mark.why:
                 unmarked[at] = mark.why
             elif at == placement.assistants[-1] or part.options.samples != "last":
@@ -266,6 +267,7 @@ def of_document(
         at_of = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
         exclusion_reasons |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
     rows = part.rows(_placements(placement, sampling, samples) if placement else [], result, exclusion_reasons)
+    rows = _with_reasons(rows, {number + 1: why for number, why in exclusion_reasons.items()})
     coverage = part.coverage(rows, result)
     line = snapshot.entry.line if snapshot else None
     findings += (

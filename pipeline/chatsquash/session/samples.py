@@ -24,17 +24,12 @@ from chatsquash.trees.canonical import Canon
 from chatsquash.trees.replies import LogPath, Reply
 
 if TYPE_CHECKING:
-    from chatsquash.templates.confined import Inference, Rerendering
-    from chatsquash.templates.counting import Tokenizer
+    from chatsquash.templates.confined import Inference
 
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries at the given lines of the log again."""
 Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Violation]]]
 """Makes the record of a snapshot, whose assistant messages may have marks; also returns findings."""
-
-
-_ABOUT_SHAPES = ("shape-changed", "shape-dropped")
-"""The codes of findings about the form of written messages."""
 
 
 class SampleRequest(Struct, frozen=True):
@@ -45,10 +40,6 @@ class SampleRequest(Struct, frozen=True):
     reread: Reread
     inference: Inference | None
     """Renders samples as at inference; if ``None``, each reply is a sample."""
-    rerendering: Rerendering | None = None
-    """Renders samples of token ids, to count those that would differ."""
-    tokenizer: Tokenizer | None = None
-    """The tokenizer of the replies, if the options name one."""
 
 
 class TrainedReply(Struct, frozen=True):
@@ -62,6 +53,8 @@ class TrainedReply(Struct, frozen=True):
     """The position of the reply in the record."""
     model: str
     """The logged model of the reply; empty if unknown."""
+    weight: float = 1.0
+    """Its weight according to a label."""
 
 
 class Sample(Struct):
@@ -83,6 +76,11 @@ class Sample(Struct):
         """The models of the assistant messages that are trained on, by position."""
         return {each.ordinal: each.model for each in self.trained}
 
+    @property
+    def weights(self) -> dict[int, float]:
+        """The weights of these messages, by position."""
+        return {each.ordinal: each.weight for each in self.trained}
+
 
 class Sampling(Struct):
     """Makes the samples of a session, one reply after another.
@@ -99,6 +97,8 @@ class Sampling(Struct):
     """The reasons why replies have no sample, with their keys and conversations."""
     _notes: dict[tuple[str, str, int | None], LineFinding] = field(default_factory=dict)
     """The findings by conversation, code and message; later samples contain more context, so their findings win."""
+    weights: dict[int, float] = field(default_factory=dict)
+    """The weights of replies with labels, by key."""
     _samples: list[Sample] = field(default_factory=list)
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
     """The number of each message with calls, by ``id()``; equal messages have equal numbers."""
@@ -114,11 +114,6 @@ class Sampling(Struct):
 
     def add(self, key: int, conversation: str, snapshot: Snapshot) -> None:
         """Add the next reply, which is the last message of a snapshot."""
-        if sample := self.attempt(key, conversation, snapshot):
-            self._place(sample, sample.trained[0].span, snapshot.entry)
-
-    def attempt(self, key: int, conversation: str, snapshot: Snapshot) -> Sample | None:
-        """Make the sample of a reply; return ``None`` if it is rejected."""
         entry = snapshot.entry
         messages = messages_of(entry)
         ordinal = sum(message["role"] == "assistant" for message in messages) - 1
@@ -127,15 +122,23 @@ class Sampling(Struct):
         self._note(conversation, entry, findings)
         if isinstance(result, Rejection):
             self.rejections.append((result.why, key, conversation))
-            return None
+            return
         self._endings[conversation] = result.ending
         record_draft = draft(result)
         span = record_draft.span(ordinal)
         if span is None or span.stop != record_draft.messages:
             self._reject(checks.joined_reply(), key, conversation, entry)
-            return None
+            return
         model = _model(entry, len(messages) - 1)
-        return Sample(key, conversation, entry.line, messages, record_draft, [TrainedReply(key, ordinal, span, model)])
+        sample = Sample(
+            key,
+            conversation,
+            entry.line,
+            messages,
+            record_draft,
+            [TrainedReply(key, ordinal, span, model, self.weights.get(key, 1.0))],
+        )
+        self._place(sample, span, entry)
 
     def _place(self, sample: Sample, span: MessageSpan, entry: Entry) -> None:
         if self.request.inference is None:
@@ -177,8 +180,6 @@ class Sampling(Struct):
         for fact in findings:
             if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(messages_of(entry)) - 1:
                 continue  # a sample ends with its reply
-            if self.request.options.samples == "tokens" and fact.code in _ABOUT_SHAPES:
-                continue  # the messages are not written
             fact_in_conversation = fact._replace(conversation=conversation)
             self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), fact_in_conversation)
 
@@ -203,7 +204,7 @@ class Sampling(Struct):
 
     def marks(self, sample: Sample) -> list[Mark]:
         """Return the marks of a sample's assistant messages."""
-        return reply_marks(sample.draft, sample.models)
+        return reply_marks(sample.draft, sample.models, sample.weights)
 
     def records(self, samples: list[Sample]) -> Iterator[Record]:
         """Yield the record of each sample."""
