@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
+from statistics import median
 from typing import NamedTuple
 
 import click
@@ -129,12 +130,10 @@ def _step(step: Step) -> str:
 
 
 def _compared(found: Sequence[Compared]) -> str:
-    lines = [["logs", "run", "nodes", "predicted s", "measured s", "error"]]
-    for each in found:
-        if each.others <= BUSY:
-            run = [each.logs, each.run, str(each.nodes)]
-            lines.append([*run, f"{each.predicted:.1f}", f"{each.measured:.1f}", f"{each.error:+.0%}"])
-    return markdown(lines)
+    errors = sorted(each.error for each in found if each.others <= BUSY)
+    runs = f"{len(errors)} runs with {' and '.join(sorted({str(each.nodes) for each in found}))} nodes"
+    logs = ", ".join(dict.fromkeys(f"*{each.logs}*" for each in found))
+    return f"{runs}, of {logs}: errors from {errors[0]:+.0%} to {errors[-1]:+.0%}, median {median(errors):+.0%}."
 
 
 def _memory(rates: Rates) -> str:
@@ -187,8 +186,9 @@ def _swings(rates: Rates, size: str) -> str:
     whole = simulate(of, SIZES[size], TYPICAL[size], SEEDS[0]).hours
     told = {each.name: each.metadata["what"] for each in fields(of)}
     effects = [each for each in swings(of, SIZES[size], TYPICAL[size]) if each.width >= NOTICEABLE * whole]
-    rows = [[told[each.what], f"{each.half / whole - 1:+.0%}", f"{each.double / whole - 1:+.0%}"] for each in effects]
-    return markdown([["assumption", "halved", "doubled"], *rows])
+    return "\n".join(
+        f"- {told[each.what]}: {each.half / whole - 1:+.0%}, {each.double / whole - 1:+.0%}" for each in effects
+    )
 
 
 # The page

@@ -38,7 +38,6 @@ def pages() -> dict[str, str]:
         "docs/formats.md": with_regions("docs/formats.md", format_tables()),
         "docs/presets.md": with_regions("docs/presets.md", presets.regions()),
         "docs/redaction.md": with_regions("docs/redaction.md", redaction.regions(), redaction.BENCH),
-        "docs/shards-recipes.md": with_regions("docs/shards-recipes.md", recipes()),
         "docs/sources.md": with_regions("docs/sources.md", agents.regions()),
         "docs/training.md": with_regions("docs/training.md", trainers.regions()),
         "pipeline/chatsquash/redaction/rules/builtin.json": redaction.table(),
@@ -62,12 +61,6 @@ def with_regions(page: str, regions: dict[str, str], unmanaged: tuple[str, ...] 
         return f"<!-- generated: {name} -->\n\n{regions[name]}\n\n<!-- /generated -->"
 
     return _REGION.sub(replacement, text)
-
-
-def recipes() -> dict[str, str]:
-    """Return the regions of ``docs/shards-recipes.md``: the files themselves."""
-    files = sorted((ROOT / "docs" / "recipes").iterdir())
-    return {path.name: f"```{path.suffix[1:]}\n{path.read_text(encoding='utf-8')}```" for path in files}
 
 
 def format_tables() -> dict[str, str]:

@@ -21,6 +21,7 @@ ROWS = [
     (dataset.grouped_by_chain(), "grouped-by-chain", "info", "grouped by --sessions-by chain"),
     (dataset.loss_not_read("weight", ["LLaMA-Factory"]), "loss-not-read", "warning", "LLaMA-Factory does not read 'weight'"),
     (dataset.loss_not_read("loss", ["TRL", "axolotl", "Oumi"]), "loss-not-read", "warning", "TRL, axolotl and Oumi do"),
+    (dataset.trace_incomplete("1 part\n"), "trace-incomplete", "warning", "missing in the trace of the record: 1 part\\n"),
     (dataset.empty_split("test", 1_200), "empty-split", "warning", "the split 'test' has none of the 1,200 records"),
 ]  # fmt: skip
 

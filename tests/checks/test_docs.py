@@ -55,16 +55,16 @@ SEVERITIES = {
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history missing-parent incomplete-reply stream-interrupted unsupported-content shape-dropped float-rounded split-leak
-        empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
+        trace-incomplete empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
         duplicate-log-differs equal-timestamps address-not-redacted eval-repository personal-data-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected
-        arguments-invalid loss-not-read divided-session context-mismatch user-after-result media-replaced template-definition-lost joined-texts""",
+        arguments-invalid loss-not-read divided-session context-mismatch user-after-result media-replaced template-definition-lost joined-texts token-ids-missing private-tokens""",
     "info": """
         cleaned file-not-read hosted-tools context-cleared vendor-extension shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried duplicate-log reasoning-lost
         reasoning-withheld reasoning-restored context-restored restore-ambiguous supplied-tools supplied-system arguments-unchecked
         tool-members grouped-by-chain reordered truncated-to-fit restore-not-applied no-exchange joined unanswered-session repeated-conversation
-        grouped-by-id""",
+        grouped-by-id token-break""",
 }
 
 

@@ -49,6 +49,22 @@ def cut_off() -> list[Any]:
     return log.lines
 
 
+def with_ids(*, text: str = "", breaks: bool = False) -> list[Any]:
+    """Two replies with token ids; ``breaks``: the second prompt does not continue the first reply."""
+    log = logs.Log()
+    question = user(f"Which test fails? {text}")
+    one = log.add(question, says="test_sum.")
+    log.add(question, one, user("Fix it."), says="Done.")
+    first, second = (line["response"] for line in log.lines)
+    first["prompt_token_ids"], first["choices"][0]["token_ids"] = [1, 2], [3, 4]
+    second["prompt_token_ids"], second["choices"][0]["token_ids"] = [1, 2, 3, 9 if breaks else 4, 5], [6, 7]
+    return log.lines
+
+
+TOKENS = given(samples="tokens", preset="hf")
+ANONYMIZED = Options(samples="tokens", preset="hf", anonymize_key=b"k" * 16)
+
+
 def calling_twice() -> list[Any]:
     """A reply with two calls."""
     log = logs.Log(tools=[logs.READ])
@@ -152,6 +168,12 @@ ROWS = [
     Row("not-rendered", calling_twice, "the template raises TemplateError: one call at a time", 1, auto(ONE_CALL)),
     Row("context-mismatch", logs.grows, None, None, auto(PLAIN_TEMPLATE)),
     Row("context-mismatch", logs.grows, "the rendering of 2 replies does not begin with the prompt that the template renders for the same request", 1, auto(OTHER_PROMPT)),
+    Row("token-break", with_ids, None, None, TOKENS),
+    Row("token-break", lambda: with_ids(breaks=True), "1 reply starts a new sample (template): the server rendered earlier messages to other token ids, although the client did not change them", 2, TOKENS),
+    Row("token-ids-missing", with_ids, None, None, TOKENS),
+    Row("token-ids-missing", logs.grows, "2 replies have no logged token ids of both the prompt and the reply", 2, TOKENS),
+    Row("private-tokens", with_ids, None, None, ANONYMIZED),
+    Row("private-tokens", lambda: with_ids(text="jane.doe@harbour.org"), "the context of 2 replies contains text that is anonymized, which token ids cannot be: --no-anonymize writes them", 2, ANONYMIZED),
     Row("truncated-to-fit", logs.grows, None, None, fitting(99)),
     Row("truncated-to-fit", logs.grows, "the record had 4 tokens, more than 3: 1 exchange removed from its end", 2, fitting(3)),
     Row("restore-not-applied", logs.emptied, None, None, REPLY),

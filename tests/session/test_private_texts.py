@@ -36,7 +36,7 @@ OURS = {
     "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.images",
     "Facts.prefix", "Facts.started_at", "SelectedEntry.started_at", "SelectedEntry.ended_at", "LinePlace.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
-    "Redaction.digest", "PreferencePair.kind", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
+    "Redaction.digest", "PreferencePair.kind", "SessionReplies.breaks", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
     "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "ReplyPlace.status", "LogNames.display_path",
     "LogNames.name", "LogNames.other_files", "LogNames.digest",
 }  # fmt: skip

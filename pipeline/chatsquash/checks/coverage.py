@@ -26,6 +26,8 @@ _WORDS = {
     "other-record": ("of another session", "of other sessions"),
     "not-logged": ("not logged as a reply", "not logged as replies"),
     "label": ("labeled as bad", "labeled as bad"),
+    "no-token-ids": ("without token ids", "without token ids"),
+    "private-text": ("with private text", "with private text"),
 }
 NEVER = (
     "retry",
@@ -41,6 +43,8 @@ NEVER = (
     "other-record",
     "cut",
     "label",
+    "no-token-ids",
+    "private-text",
 )
 """Reasons because of which a reply is missing from the records with any option."""
 

@@ -76,6 +76,12 @@ def split_leak(split: str, other: str, first: str) -> Fact:
 
 
 @rule("warning")
+def trace_incomplete(why: str) -> Fact:
+    """Reported when the session trace of a record lacks a part of it: traces contain only text."""
+    return Fact(f"missing in the trace of the record: {escape(why)}")
+
+
+@rule("warning")
 def empty_split(split: str, records: int) -> Fact:
     """Reported when a requested split has no records."""
     return Fact(

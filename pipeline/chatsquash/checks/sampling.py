@@ -56,6 +56,42 @@ def restore_not_applied() -> Fact:
     return Fact("samples have the context that the client sent, so --restore has no effect")
 
 
+_BREAKS = {
+    "template": "the server rendered earlier messages to other token ids, although the client did not change them",
+    "rewrite": "the client changed earlier messages, their tools or their reasoning",
+    "truncation": "earlier messages or token ids are missing",
+    "tokenizer": "the token ids are those of another tokenizer",
+    "unknown": "the log does not show why",
+}
+
+
+@rule("info", kind="replies")
+def token_break(why: str, count: int) -> Fact:
+    """Reported when the token ids of a prompt do not begin with those of the previous prompt and its reply.
+
+    With `--samples tokens`, such a reply starts a new sample.
+    """
+    start = "starts" if count == 1 else "start"
+    return Fact(f"{pluralize(count, 'reply', 'replies')} {start} a new sample ({why}): {_BREAKS[why]}")
+
+
+@rule("warning", kind="replies")
+def token_ids_missing(count: int) -> Fact:
+    """Reported when replies have no logged token ids, so `--samples tokens` does not train on them."""
+    has = "has" if count == 1 else "have"
+    return Fact(f"{pluralize(count, 'reply', 'replies')} {has} no logged token ids of both the prompt and the reply")
+
+
+@rule("warning", kind="replies")
+def private_tokens(count: int) -> Fact:
+    """Reported when token ids contain an e-mail address or a password, so they are not written.
+
+    Token ids cannot be anonymized.
+    """
+    subject = f"the context of {pluralize(count, 'reply', 'replies')} contains"
+    return Fact(f"{subject} text that is anonymized, which token ids cannot be: --no-anonymize writes them")
+
+
 @rule("error", kind="log")
 def output_growth(records: int, size: int, log: int, most: int) -> Fact:
     """Reported when the records of a session would exceed `--max-output-growth`, so none are written."""

@@ -24,6 +24,8 @@ WHY = {
     "filtered": "a filter excluded its record",
     "duplicate": "its record duplicates another record, or the same words were sampled again",
     "refused": "its record could not be written; see the findings",
+    "no-token-ids": "the log has no token ids of the reply and its prompt",
+    "private-text": "its token ids contain text that --no-anonymize would write",
 }
 """Reasons why a reply is lost, in words, by code."""
 STEP_FACTS = (

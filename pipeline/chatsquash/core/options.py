@@ -123,6 +123,11 @@ class Options(RecordOptions):
         "Add columns to a dataset folder: session, source, model, time, tokens and more.",
         needs=(Need("format", one_of(False), "parquet"),),
     )
+    traces: bool = _dataset(
+        False,
+        "Also write each record of a dataset folder to traces/, for the Hub's trace viewer.",
+        needs=(Need("format", one_of(False), "parquet"),),
+    )
     min_turns: int | None = _filter(None, "Only write sessions with at least N assistant turns.", least=0)
     max_turns: int | None = _filter(None, "Only write sessions with at most N assistant turns.", least=0)
     max_chars: int | None = _filter(None, "Only write records with at most N characters.", least=1)

@@ -195,6 +195,12 @@ class Record(Struct, frozen=True, array_like=True):
     """Fingerprints for comparison; ``None`` if only the bytes of records are compared."""
     contents: Contents | None = None
     """A description of its content; ``None`` if the record is too large to parse again."""
+    models: list[str] = []
+    """The model of each of its replies, empty if unknown; an empty list unless ``--traces`` needs them."""
+    row: bytes = b""
+    """The row of token ids that replaces its line at the end, for a sample of token ids."""
+    is_rerendered: bool | None = None
+    """Whether rendering its messages gives exactly its token ids; ``None`` if this was not compared."""
 
 
 class PreferencePair(NamedTuple):
@@ -324,6 +330,8 @@ class SessionReplies(Struct, frozen=True, array_like=True):
     """The logged token counts of all exchanges of the session; each response counts once."""
     meeting: Meeting | None = None
     """Hashes for matching; ``None`` for a document."""
+    breaks: dict[str, int] = {}
+    """The number of replies whose token ids do not continue an earlier reply, by reason."""
 
 
 class SessionPrivacy(Struct, frozen=True, array_like=True):

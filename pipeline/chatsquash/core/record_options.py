@@ -13,7 +13,7 @@ from chatsquash.core.shape_options import ShapeOptions
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss", "trainable"]
-Samples = Literal["session", "reply", "last", "auto"]
+Samples = Literal["session", "reply", "last", "auto", "tokens"]
 TooLong = Literal["drop", "cut"]
 Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
@@ -121,8 +121,8 @@ class RecordOptions(ShapeOptions):
     samples: Samples = _sample(
         "session",
         "Content of a sample: a conversation (session), a reply with the context that the model was sent "
-        "(reply), only the last such reply of each conversation (last), or as few samples as --template allows "
-        "without changing that context (auto).",
+        "(reply), only the last such reply of each conversation (last), as few samples as --template allows "
+        "without changing that context (auto), or the logged token ids (tokens).",
     )
     sample_shape: SampleShape | None = _sample(
         None,
@@ -138,10 +138,11 @@ class RecordOptions(ShapeOptions):
     template: bytes | None = _sample(
         None,
         "The model's chat template: a file, the model's folder, or its name if it is in the local Hugging Face cache. "
-        "--samples auto requires it, and --tokenizer counts the text that it renders.",
+        "--samples auto requires it, --samples tokens is compared with it, and --tokenizer counts the text that it "
+        "renders.",
         metavar="MODEL",
         content=True,
-        needs=(Need("samples", none_of("auto"), "auto"),),
+        needs=(Need("samples", none_of("auto", "tokens"), "auto"),),
     )
     """The content that ``templates.source.pack`` reads."""
     tokenizer: bytes | None = _sample(

@@ -24,7 +24,9 @@ class Field(NamedTuple):
 
     name: str
     kind: str
-    """``text``, ``json``, ``int``, ``float``, ``bool``, ``list``, ``struct``, ``binary`` or ``image``."""
+    """``text``, ``json``, ``int``, ``int32``, ``int8``, ``float``, ``bool``, ``list``, ``struct``, ``binary`` or
+    ``image``; an ``int`` has 64 bits.
+    """
     children: tuple[Field, ...] = ()
 
     @property
@@ -69,6 +71,8 @@ def _field(field: Field) -> _Table:
         field = Field(field.name, "struct", IMAGE)
     number, members = {
         "int": (_INT, (_Scalar("<i", 64), _Scalar("<B", 1))),
+        "int32": (_INT, (_Scalar("<i", 32), _Scalar("<B", 1))),
+        "int8": (_INT, (_Scalar("<i", 8), _Scalar("<B", 1))),
         "bool": (_BOOL, ()),
         "float": (_FLOAT, (_Scalar("<h", _DOUBLE),)),
         "list": (_LIST, ()),

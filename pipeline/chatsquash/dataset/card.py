@@ -18,10 +18,16 @@ if TYPE_CHECKING:
     from chatsquash.dataset.shards import Shards
 
 CARD = "README.md"
+TRACES = "traces"
+"""The folder of session traces, and their config."""
 _MAX_ROWS = 20  # rows in the tables of tools and models
 _MAX_NAMES = 5  # models listed per family
 _MAX_NAME_LENGTH = 80  # characters shown of a name
 _TAGS = ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
+_TRACES = (
+    f"`{TRACES}/` and the config `{TRACES}` have each record as a session trace, for the trace viewer of the Hub.",
+    "The traces have no splits and no images.",
+)
 _INERT = str.maketrans("`|", "'¦")
 
 
@@ -48,6 +54,8 @@ class CardFacts(NamedTuple):
     """The splits of a dataset folder that have records."""
     pairs: dict[str, Shards] = {}  # noqa: RUF012
     """The splits that have pairs."""
+    has_traces: bool = False
+    """Whether the folder contains a session trace for each record."""
 
     @property
     def records(self) -> int:
@@ -65,6 +73,7 @@ def card_facts(options: Options, statistics: Statistics) -> CardFacts:
         anonymized=options.anonymize,
         flag=options.flag,
         are_samples=options.samples != "session",
+        has_traces=options.traces,
     )
 
 
@@ -87,6 +96,8 @@ def _yaml(facts: CardFacts) -> Iterator[str]:
     yield from _TAGS
     if facts.statistics.records_with["tool definitions"] or facts.statistics.records_with["tool calls"]:
         yield "- tool-calling"
+    if facts.has_traces:
+        yield "- agent-traces"
     yield "---"
 
 
@@ -101,6 +112,8 @@ def _configs(facts: CardFacts) -> Iterator[str]:
             yield from (f"- config_name: {config}", "  data_files:")
         for name, shards in splits.items():
             yield from (f"  - split: {name}", f"    path: {shards.pattern()}")
+    if facts.has_traces and facts.splits:
+        yield from (f"- config_name: {TRACES}", "  data_files:", "  - split: train", f"    path: {TRACES}/*.jsonl")
 
 
 def _list_item(lines: list[str]) -> Iterator[str]:
@@ -128,6 +141,8 @@ def _page(facts: CardFacts) -> Iterator[str]:
         yield from _section("Files", _files(facts))
     if facts.pairs:
         yield from _section("Preference pairs", _pairs(facts))
+    if facts.has_traces:
+        yield from _section("Session traces", _TRACES)
     yield from _section("How to load", _loading_example(facts.columns, has_types=facts.has_types))
     yield from _section("Contents", _contents(statistics, facts.records))
     yield from _section("Record sizes", _size_table(statistics, facts.records))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from chatsquash.core import platform
@@ -15,7 +15,7 @@ from chatsquash.storage.folder import Folder, parent_folders, validate_name
 
 RECORD = "written.json"
 """The file that lists the files written by runs."""
-FOLDERS = (OURS, "reports", "data", "images")
+FOLDERS = (OURS, "reports", "data", "images", "traces")
 """The folders that chatsquash writes to; none of them may be a link."""
 _ANOTHER = "or choose another folder with --output"
 
@@ -93,20 +93,27 @@ class Claim:
 
     def __init__(self, out: Folder, display_path: Path) -> None:
         self._out, self._display_path = out, display_path
-        self.ours: list[str] = []
-        """Files that earlier runs wrote."""
+        self._ours: dict[str, None] = {}
         self._usable: set[str] = set()
+
+    @property
+    def ours(self) -> Collection[str]:
+        """The files that earlier runs wrote, in order."""
+        return self._ours.keys()
+
+    @ours.setter
+    def ours(self, names: Iterable[str]) -> None:
+        self._ours = dict.fromkeys(names)  # looked up for each written file
 
     def refuse_foreign(self, *names: str) -> None:
         """Raise ``UsageError`` if one of these files would replace a file that chatsquash did not write."""
-        known = set(self.ours)
         for name in names:
-            obstacle = self._find_obstacle(name, known)
+            obstacle = self._find_obstacle(name, self._ours)
             if obstacle is not None:
                 why = "not written by chatsquash, but would be overwritten"
                 raise UsageError(f"{self._display_path / obstacle}: {why}; move it elsewhere, {_ANOTHER}")
 
-    def _find_obstacle(self, name: str, known: set[str]) -> str | None:
+    def _find_obstacle(self, name: str, known: Collection[str]) -> str | None:
         for folder in parent_folders(name):
             status = self._out.status(folder)
             if status is None:

@@ -7,6 +7,7 @@ from typing import Any
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Facts, Record
 from chatsquash.dataset.arrow import Field
+from chatsquash.records import token_rows
 from chatsquash.records.presets import Column, get_preset
 
 # A test checks that no trainer or loader gives these names a meaning.
@@ -33,7 +34,13 @@ SAMPLE = (Field("sample", "int"), Field("samples", "int"))
 _ITEM = "item"  # the name of list elements in Arrow
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
 """The images of a record, in order."""
-_DTYPES = {"text": "string", "json": "json", "int": "int64", "float": "float64", "bool": "bool"}
+TOKEN_COLUMNS = tuple(
+    Field(name, "list", (Field(_ITEM, kind),))
+    for name, kind in zip(token_rows.MEMBERS, ("int32", "int32", "int8", "float"), strict=True)
+)
+"""The columns of samples of token ids."""
+_NUMBERS = {"int": "int64", "int32": "int32", "int8": "int8", "float": "float64"}
+_DTYPES = {"text": "string", "json": "json", "bool": "bool", **_NUMBERS}
 
 
 def fields(options: Options) -> list[Field]:
@@ -45,8 +52,9 @@ def fields(options: Options) -> list[Field]:
     extra += CONVERSATION if options.divides else ()
     extra += SAMPLE if options.samples != "session" else ()
     extra += (TOOLS_SUPPLIED,) if options.tools_file is not None else ()
-    extra += (TOKENS,) if options.tokenizer is not None else ()
+    extra += (TOKENS,) if options.tokenizer is not None or options.samples == "tokens" else ()
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
+    parts = [*TOKEN_COLUMNS] if options.samples == "tokens" else parts
     return [*parts, *(extra if options.metadata else ())]
 
 
@@ -108,6 +116,8 @@ def features(columns: list[Field], *, has_types: bool) -> list[str]:
             lines.append(f"  dtype: {_DTYPES[column.kind]}")
         elif column.is_json_list:
             lines.append("  list: json")
+        elif column.children[0].kind in _NUMBERS:
+            lines.append(f"  list: {_NUMBERS[column.children[0].kind]}")
         elif column == IMAGES:
             lines.append("  list: image")
         else:

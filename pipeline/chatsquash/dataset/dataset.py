@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from chatsquash.checks import dataset as checks
 from chatsquash.core.log import Log
@@ -10,7 +11,7 @@ from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
 from chatsquash.core.text import printable_json
-from chatsquash.dataset.card import CARD, CardFacts, card
+from chatsquash.dataset.card import CARD, TRACES, CardFacts, card
 from chatsquash.dataset.columns import metadata
 from chatsquash.dataset.croissant import CROISSANT, croissant
 from chatsquash.dataset.shards import FOLDER, PAIRS, Shards
@@ -20,10 +21,13 @@ from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import get_preset
 from chatsquash.session.session import finding
 
+if TYPE_CHECKING:
+    from chatsquash.dataset.traces import Traces
+
 IGNORE = ".gitignore"
 INFO = "dataset_info.json"
 _FILES = (CARD, CROISSANT, INFO)
-_FOLDERS = (f"{FOLDER}/", f"{PAIRS}/", f"{IMAGES}/")
+_FOLDERS = (f"{FOLDER}/", f"{PAIRS}/", f"{IMAGES}/", f"{TRACES}/")
 _PUBLIC = (f"/{CARD}", f"/{CROISSANT}", *(f"/{folder}" for folder in _FOLDERS), f"/{INFO}")
 _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 """Files not meant for upload; listed individually as well, for tools that ignore exceptions with ``!``."""
@@ -32,6 +36,11 @@ _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 def is_public(name: str) -> bool:
     """Return whether a file under the folder is meant for upload, based on its name."""
     return name in _FILES or name.startswith(_FOLDERS)
+
+
+def is_trace(name: str) -> bool:
+    """Return whether a file is the trace of a record, based on its name."""
+    return name.startswith(f"{TRACES}/")
 
 
 def is_image(name: str) -> bool:
@@ -51,6 +60,11 @@ class Dataset:
             self._pairs = {split.name: Shards(out, options, split.name, PAIRS) for split in self._splits.splits}
         self._split = ""
         """The split of the last record."""
+        self._traces: Traces | None = None
+        if options.traces:
+            from chatsquash.dataset.traces import Traces  # rarely needed
+
+            self._traces = Traces(out)
         self._images: set[str] = set()
         self.findings: list[Violation] = []
         """Findings about the dataset; complete after ``finish``."""
@@ -72,9 +86,10 @@ class Dataset:
         place = self._shards[split].add(record.line, extra, record.images)
         if self._options.format != "parquet":
             self._write(record.images)
-        if violation is None:
-            return outcome, place
-        return outcome.with_finding(finding(violation, outcome.session, log.display_path)), place
+        trace_violation = self._traces.add(log, outcome, record) if self._traces else None
+        for each in filter(None, (violation, trace_violation)):
+            outcome = outcome.with_finding(finding(each, outcome.session, log.display_path))
+        return outcome, place
 
     def add_pairs(self, outcome: Outcome) -> None:
         """Write the pairs of a session to the split of its records, which must have been written immediately before."""
@@ -98,7 +113,7 @@ class Dataset:
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, names in files.items() if records and not names]
         self.findings += self._splits.missed_shares()
-        public = f"{CARD}, {CROISSANT}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO}"
+        public = f"{CARD}, {CROISSANT}, {FOLDER}/, {PAIRS}/, {IMAGES}/, {TRACES}/ and {INFO}"
         comment = f"# Only {public} are meant for upload."
         private = [*_PRIVATE, *(["trainer/"] if self._options.trainer else [])]
         self._out.write(IGNORE, "\n".join([comment, "/*", *(f"!{name}" for name in _PUBLIC), *private, ""]).encode())

@@ -101,6 +101,7 @@ _ORDER = [
     "seed",
     "split_by",
     "metadata",
+    "traces",
     "shard_size",
 ]
 """The order in which options without effect are reported; options that are not listed come last."""
@@ -162,7 +163,10 @@ def refuse_invalid_values(options: Options) -> None:
     _refuse_facts(options)
     _refuse_labels(options)
     _refuse_together(options)
-    _refuse_samples(options)
+    if options.samples == "tokens":
+        _refuse_token_options(options)
+    else:
+        _refuse_samples(options)
 
 
 def can_have(option: OptionDeclaration, value: Any) -> bool:
@@ -305,12 +309,41 @@ def _refuse_samples(options: Options) -> None:
         raise UsageError(f"--loss {options.loss}: {message}; remove it, or add --sample-shape messages")
 
 
+_MESSAGE_OPTIONS = (
+    *("sample_shape", "loss", "restore", "keep", "pairs", "json_tool_calls", "reasoning", "system", "tools", "cleanup"),
+    *("merge_consecutive", "split_parallel", "split_text_and_calls", "drop_text_beside_calls", "bridge_results"),
+    *("mark_failed_results", "enums", "tool_ids", "media", "unpaired", "tools_file", "system_file", "max_chars"),
+)
+"""The options that change or measure messages."""
+
+
+def _refuse_token_options(options: Options) -> None:
+    """Reject options that cannot be applied to logged token ids."""
+    if options.preset != "hf":
+        raise UsageError(f"--samples tokens: not supported by --preset {options.preset}; choose hf")
+    if options.replaces:
+        raise UsageError("--samples tokens: token ids cannot be redacted; remove the options for redaction")
+    declared = {each.name: each for each in list_options(type(options))}
+    for name in _MESSAGE_OPTIONS:
+        if getattr(options, name) != getattr(_DEFAULTS, name):
+            flag = declared[name].flag
+            raise UsageError(f"{flag}: --samples tokens writes token ids as logged, without changes; remove {flag}")
+    if options.template is not None and options.tokenizer is None:
+        raise UsageError("--template with --samples tokens has no effect without --tokenizer; add it")
+    if options.max_tokens is None and options.too_long != "drop":
+        return  # reported as an option without effect
+    if options.too_long not in ("drop", "cut"):
+        raise UsageError(f"--too-long {options.too_long}: --samples tokens supports drop and cut")
+
+
 def _refuse_duplicates(options: Options) -> None:
     """Reject contradictory options for duplicates, modes that would remove most samples, and a missing package."""
     alias = {None: None, True: "exact", False: "keep"}[options.drop_duplicates]
     if alias and options.duplicates not in (None, alias):
         flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
         raise UsageError(f"{flag} means --duplicates {alias}; remove it or --duplicates {options.duplicates}")
+    if options.samples == "tokens" and options.duplicates not in (None, "exact", "keep"):
+        raise UsageError(f"--duplicates {options.duplicates}: --samples tokens supports exact and keep")
     if options.samples != "session" and options.duplicates in ("prefix", "near"):
         reason = "every sample is trained on, even if it is the beginning of another"
         raise UsageError(

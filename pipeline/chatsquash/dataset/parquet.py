@@ -124,6 +124,9 @@ def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
 def _items(field: Field) -> Any:
     if field == IMAGES:
         return list[str]
+    numbers: dict[str, Any] = {"int32": list[int], "int8": list[int], "float": list[float]}
+    if field.children[0].kind in numbers:
+        return numbers[field.children[0].kind]
     return list[Raw] if field.is_json_list else list[dict[str, str | bool | int]]
 
 
@@ -133,6 +136,5 @@ def _dtype(field: Field) -> Any:
         return polars.List(_dtype(field.children[0]))
     if field.kind in ("image", "struct"):
         return polars.Struct({each.name: _dtype(each) for each in field.children or arrow.IMAGE})
-    return {"int": polars.Int64, "float": polars.Float64, "bool": polars.Boolean, "binary": polars.Binary}.get(
-        field.kind, polars.String
-    )
+    numbers = {"int": polars.Int64, "int32": polars.Int32, "int8": polars.Int8, "float": polars.Float64}
+    return {**numbers, "bool": polars.Boolean, "binary": polars.Binary}.get(field.kind, polars.String)

@@ -69,6 +69,14 @@ class Summary(Struct):
     """Logged replies trained on in samples."""
     true: int = 0
     """Trained replies that follow exactly the prompt that the template renders at inference."""
+    has_tokens: bool = False
+    """Whether records are samples of token ids."""
+    breaks: Counter[str] = field(default_factory=Counter)
+    """Replies whose token ids do not continue the previous reply, by reason."""
+    compared: int = 0
+    """Samples of token ids that were compared with the rendering of their messages."""
+    different: int = 0
+    """Those of them whose rendering has other token ids."""
     has_samples: bool = False
     """Whether each record is a sample of a conversation."""
     makes_pairs: bool = False
@@ -149,6 +157,8 @@ class Summary(Struct):
             findings[finding.severity, finding.code] += 1
         if records:
             self.never_searched += outcome.privacy.unsearched_texts
+        if outcome.replies.breaks:
+            add_counts(self.breaks, outcome.replies.breaks)
         for pair in output.pairs if records else ():
             self.pairs[pair.kind] += 1
         for record in records:
@@ -166,6 +176,8 @@ class Summary(Struct):
             add_counts(self.flags, record.flags)
         self.trained += record.trained
         self.true += record.inference_matches or 0
+        self.compared += record.is_rerendered is not None
+        self.different += record.is_rerendered is False
         if record.without_tools:
             self.without_tools[record.without_tools] += 1
 
@@ -220,6 +232,7 @@ class Summary(Struct):
             "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
             **({"loss_labels": self.labels} if self.labels else {}),
             "samples": {"trained": self.trained, "true": self.true} if self.certifies else {},
+            **({"token_samples": self._token_samples()} if self.has_tokens else {}),
             "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
@@ -247,6 +260,10 @@ class Summary(Struct):
 
     def _not_trained(self) -> dict[str, int]:
         return {why: count for why, count in sorted(self.flags.items()) if why}
+
+    def _token_samples(self) -> dict[str, object]:
+        counts = {"trained": self.trained, "breaks": dict(sorted(self.breaks.items()))}
+        return {**counts, "rerendered": {"compared": self.compared, "different": self.different}}
 
     def as_json(self) -> dict[str, object]:
         """Return the complete summary as JSON values."""
@@ -277,6 +294,7 @@ def summary_of(options: Options) -> Summary:
         makes_pairs=options.pairs != "none",
         more=option_for_more(options.conversations, options.sessions_by, join=options.join),
         has_samples=options.samples != "session",
+        has_tokens=options.samples == "tokens",
         moves=options.clusters,
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import align_columns, pluralize
-from chatsquash.dataset.dataset import is_image
+from chatsquash.dataset.dataset import is_image, is_trace
 from chatsquash.hub.public import PublicFile, Repository
 from chatsquash.results.output import OutputSource, open_output
 
@@ -60,13 +60,14 @@ class Plan(NamedTuple):
         ]
 
     def _rows_to_send(self) -> Iterator[tuple[str, int, str]]:
-        """Yield the name, size and note of each file; images share one row."""
+        """Yield the name, size and note of each file; images share one row, and so do traces."""
         for file in self.send:
-            if not is_image(file.name):
+            if not (is_image(file.name) or is_trace(file.name)):
                 yield file.name, file.size, "replaces the existing file" if file.name in self.replaced else ""
-        if images := [file for file in self.send if is_image(file.name)]:
-            folder = images[0].name.partition("/")[0]
-            yield f"{folder}/", sum(file.size for file in images), pluralize(len(images), "image")
+        for is_one, what in ((is_image, "image"), (is_trace, "trace")):
+            if files := [file for file in self.send if is_one(file.name)]:
+                folder = files[0].name.partition("/")[0]
+                yield f"{folder}/", sum(file.size for file in files), pluralize(len(files), what)
 
     def _where(self) -> str:
         if self.not_compared:

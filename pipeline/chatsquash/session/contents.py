@@ -47,8 +47,10 @@ class ContentsMeasure:
         records_with_contents = []
         for record in outcome.records:
             entry = record.entry or outcome.output.entry
-            contents = self._contents(record, entry.model or "" if entry else "")
-            records_with_contents.append(replace(record, contents=contents, marks=[]))
+            model = entry.model or "" if entry else ""
+            contents = self._contents(record, model)
+            models = self._models(record, model) if contents and self._options.traces else []
+            records_with_contents.append(replace(record, contents=contents, models=models, marks=[]))
         return outcome.with_records(records_with_contents)
 
     def _contents(self, record: Record, model: str) -> Contents | None:
@@ -78,6 +80,14 @@ class ContentsMeasure:
             or any(not is_secret(each.kind) for each in record.redactions),
             trained=dict(sorted(lengths.items())),
         )
+
+    def _models(self, record: Record, model: str) -> list[str]:
+        """Return the model of each reply, or an empty list if none is known."""
+        models = {mark.place: mark.model for mark in record.marks if mark.model}
+        content = records.native(records.record(parsed(record.line)))
+        replies = (at for at, message in enumerate(content.messages) if message["role"] == "assistant")
+        by_reply = [models.get(content.place(at) or 0, "") if models else model for at in replies]
+        return by_reply if any(by_reply) else []
 
     def _calls(self, message: Message) -> int:
         """Count the calls in a message, including calls written in its text."""

@@ -144,12 +144,16 @@ class Converter:
         return outcome and self._with_fingerprints(outcome)
 
     def _with_fingerprints(self, outcome: Outcome) -> Outcome:
-        """Add fingerprints for comparing records if any option needs them."""
-        if not self._options.compares:
-            return outcome
-        from chatsquash.session import fingerprints  # imported here because few runs need it
+        """Add fingerprints for comparing records if any option needs them, and the final rows of token ids."""
+        if self._options.compares:
+            from chatsquash.session import fingerprints  # imported here because few runs need it
 
-        return fingerprints.of_outcome(outcome, self._options)
+            outcome = fingerprints.of_outcome(outcome, self._options)
+        if self._options.samples == "tokens":
+            from chatsquash.records.token_rows import with_row  # imported here because few runs need it
+
+            outcome = outcome.with_records([*map(with_row, outcome.records)])
+        return outcome
 
     def _convert(self, log: Log, observer: EntryObserver | None, visit: LogVisitor | None) -> Outcome | None:
         with open_log(log, self._options) as file:
@@ -229,7 +233,13 @@ class Converter:
         )
         rows = self._labels.complete(session_coverage.rows, name, log) if self._labels else session_coverage.rows
         tokens = _sampled_tokens(read, session, log)
-        replies = SessionReplies(session_coverage.of_records(records), rows, tokens, meeting(session))
+        replies = SessionReplies(
+            session_coverage.of_records(records),
+            rows,
+            tokens,
+            meeting(session),
+            session_coverage.breaks,
+        )
         output = self._output(read, session, file, log, result)
         addresses = sum([each.addresses for each in records])
         return Outcome(name, output, report, lines, replies, SessionPrivacy(addresses=addresses))
@@ -366,7 +376,9 @@ class Converter:
             return None
         from chatsquash.session.samples import SampleRequest  # imported here because few runs need it
 
-        request = SampleRequest(self._options, *by, self._maker.inference())
+        request = SampleRequest(
+            self._options, *by, self._maker.inference(), self._maker.rerendering(), self._maker.tokenizer
+        )
         if read.document and read.document.conversations:
             from chatsquash.session.agents import DocumentPart
             from chatsquash.session.sample_records import of_document
@@ -374,6 +386,10 @@ class Converter:
             return of_document(DocumentPart(read.document, log, self._options), session.snapshot, request, why)
         if why or session.growth.last is None:
             return None
+        if self._options.samples == "tokens":
+            from chatsquash.session import token_samples
+
+            return token_samples.of_log(session, session.id or log.identity, request)
         from chatsquash.session.sample_records import of_log
 
         return of_log(session, session.id or log.identity, request)

@@ -178,6 +178,8 @@ class SessionCoverage(NamedTuple):
     relatives: list[Relative] = []  # noqa: RUF012 - never changed
     reports_tail: bool = False
     """Whether the record is a single snapshot, so anything after it is missing."""
+    breaks: dict[str, int] = {}  # noqa: RUF012 - never changed
+    """As in ``SessionReplies``."""
 
     def of_records(self, records: list[Record]) -> Coverage:
         """Return the coverage with these records counted as conversations, even those without a logged reply."""

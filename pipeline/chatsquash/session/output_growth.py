@@ -37,7 +37,8 @@ def check_growth(session: Session, document: LogDocument | None, options: Option
 
 def _repeats_histories(options: Options) -> bool:
     """Return whether each reply is written in a separate record with its history."""
-    return options.samples != "session" or options.pairs != "none"
+    # Samples of token ids contain each context once, unless it changes.
+    return options.samples not in ("session", "tokens") or options.pairs != "none"
 
 
 def _beyond(sizes: list[int], log: int, most: int) -> Violation | None:

@@ -242,6 +242,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
                 lazily=not needs_conversations(options),
                 lists_entries=options.divides,
                 keeps_logprobs=options.keep == "logprobs",
+                keeps_token_ids=options.samples == "tokens",
             ),
         ),
         compose=compose,

@@ -72,6 +72,7 @@ def _collect_from_record(record: Record, texts: list[str]) -> None:
     if contents:
         texts += contents.trained
     texts += [mark.model for mark in record.marks]
+    texts += record.models
 
 
 def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
@@ -137,6 +138,7 @@ def _record(record: Record, hide: Hide) -> Record:
         entry=_hide_selection(entry, hide) if entry else None,
         contents=record.contents and _hide_contents(record.contents, hide),
         marks=[mark._replace(model=hide(mark.model)) if mark.model else mark for mark in record.marks],
+        models=list(map(hide, record.models)) if record.models else record.models,
     )
 
 

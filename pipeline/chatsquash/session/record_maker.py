@@ -28,7 +28,8 @@ from chatsquash.sources.compression import stem
 
 if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths
-    from chatsquash.templates.confined import Inference, Template
+    from chatsquash.templates.confined import Inference, Rerendering, Template
+    from chatsquash.templates.counting import Tokenizer
 
 
 class RecordMaker:
@@ -69,7 +70,7 @@ class RecordMaker:
             from chatsquash.session.samples import with_logprobs  # imported here because few runs need it
 
             record = with_logprobs(session, snapshot, record)
-        if self.lengths:
+        if self.lengths and self._options.samples != "tokens":
             result, more = self.lengths.measure(record)
             findings = [*findings, *more]
             if isinstance(result, Violation):
@@ -127,6 +128,20 @@ class RecordMaker:
         assert self._options.template
         self._template = self._template or open_template(self._options.template)
         return Inference(self._template, self.lengths.tokenizer if self.lengths else None)
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer of the options, if any."""
+        return self.lengths.tokenizer if self.lengths else None
+
+    def rerendering(self) -> Rerendering | None:
+        """Return the template and tokenizer for comparing samples of token ids with their rendering."""
+        if self._options.samples != "tokens" or self._options.template is None or self.lengths is None:
+            return None
+        from chatsquash.templates.confined import Rerendering, open_template
+
+        self._template = self._template or open_template(self._options.template)
+        return Rerendering(self._template, self.lengths.tokenizer)
 
 
 def _lengths(options: Options) -> Lengths | None:

@@ -45,7 +45,7 @@ SampledSession = tuple[list[Record], Violation | None, list[LineFinding], Sessio
 """The records of a session or the reason for its rejection, findings, and the coverage of the session."""
 
 
-class _Selection(Struct, frozen=True):
+class Selection(Struct, frozen=True):
     """The paths that become samples, and their replies."""
 
     trees: Trees
@@ -85,7 +85,7 @@ class _Selection(Struct, frozen=True):
 
 def of_log(session: Session, name: str, request: SampleRequest) -> SampledSession:
     """Make the samples of a gateway log."""
-    selection = _select(session, name, request.options, request.reread)
+    selection = select_replies(session, name, request.options, request.reread)
     replies = selection.reply_paths()
     sampling = Sampling(request, lambda longer, shorter: _continues(selection.trees.replies, longer, shorter))
     sampling.canon = selection.trees.requests.canon
@@ -104,19 +104,27 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
 
         for sample in samples:
             sample.draft = in_sample(sample, selection.trees.replies, logprobs)
-    begins = first_conversation(selection.trees, selection.paths)
     records = [
-        _of_conversation(count_flags(record, request.options), replies[sample.key][1], selection.ids)
+        in_conversation(count_flags(record, request.options), replies[sample.key][1], selection.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
-    records = with_session_prefix(records, begins, session, request.options)
-    rows = _rows(selection, replies, sampling, [*zip(samples, records, strict=True)])
+    return of_samples(session, name, selection, sampling, [*zip(samples, records, strict=True)])
+
+
+def of_samples(
+    session: Session, name: str, selection: Selection, sampling: Sampling, samples: list[tuple[Sample, Record]]
+) -> SampledSession:
+    """Return the samples of a log with their records, the outcomes of all replies and the findings."""
+    request, replies = sampling.request, selection.reply_paths()
+    begins = first_conversation(selection.trees, selection.paths)
+    records = with_session_prefix([record for _, record in samples], begins, session, request.options)
+    rows = _rows(selection, replies, sampling, [*zip((sample for sample, _ in samples), records, strict=True)])
     rows = with_side_requests(rows, session.side_requests, name, selection.paths, selection.ids)
     seen = {id(path) for path, _ in selection.selected}
     others = (path for path in selection.paths if id(path) not in seen)
     coverage = sum_coverage(rows, others, len(selection.paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
-    findings = sampling.notes(samples)
+    findings = sampling.notes([sample for sample, _ in samples])
     why = sampling.rejections[0][0] if sampling.rejections else None
     if not records and why is None:
         why = checks.no_sample(len(replies))
@@ -129,7 +137,8 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
     return records, why, findings, SessionCoverage(coverage, rows, [], unexplained_lines)
 
 
-def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
+def select_replies(session: Session, name: str, options: Options, reread: Reread) -> Selection:
+    """Select the replies of a log that may be trained on."""
     trees = session.growth.branch()
     paths = conversations(trees)
     if options.writes_last:
@@ -138,7 +147,7 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
     judge = Judge(skips_failed="failed_call" in options.skipped_facts)
-    each = _Selection(
+    each = Selection(
         trees, paths, selected, conversation_ids(paths, name), judge.reasons(trees), options.samples == "last"
     )
     for number in _failed_calls(each, judge, session, reread) if judge.skips_failed else ():
@@ -148,7 +157,7 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     return replace(each, exclusion_reasons=with_labels(each.exclusion_reasons, trees.replies))
 
 
-def _failed_calls(selection: _Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
+def _failed_calls(selection: Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
     """Yield the numbers of the replies with a call that failed and was then corrected."""
     ends = {replies[-1].number: (path, replies) for path, replies in selection.selected}
     for last, entry in entries_of((replies[-1] for _, replies in selection.selected), session, reread):
@@ -171,13 +180,14 @@ def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
     return Snapshot(entry, tools.settled(), times[0] if times else None, entry.at, len(path) - 1, 0)
 
 
-def _of_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Record:
+def in_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Record:
+    """Return a record with the kind and the parent of its conversation."""
     parent = ids.get(id(path.parent)) if path.parent else None
     return replace(record, kind=path.kind, parent=parent)
 
 
 def _rows(
-    selection: _Selection,
+    selection: Selection,
     replies: dict[int, tuple[Reply, LogPath]],
     sampling: Sampling,
     records: list[tuple[Sample, Record]],

@@ -24,12 +24,17 @@ from chatsquash.trees.canonical import Canon
 from chatsquash.trees.replies import LogPath, Reply
 
 if TYPE_CHECKING:
-    from chatsquash.templates.confined import Inference
+    from chatsquash.templates.confined import Inference, Rerendering
+    from chatsquash.templates.counting import Tokenizer
 
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries at the given lines of the log again."""
 Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Violation]]]
 """Makes the record of a snapshot, whose assistant messages may have marks; also returns findings."""
+
+
+_ABOUT_SHAPES = ("shape-changed", "shape-dropped")
+"""The codes of findings about the form of written messages."""
 
 
 class SampleRequest(Struct, frozen=True):
@@ -40,6 +45,10 @@ class SampleRequest(Struct, frozen=True):
     reread: Reread
     inference: Inference | None
     """Renders samples as at inference; if ``None``, each reply is a sample."""
+    rerendering: Rerendering | None = None
+    """Renders samples of token ids, to count those that would differ."""
+    tokenizer: Tokenizer | None = None
+    """The tokenizer of the replies, if the options name one."""
 
 
 class TrainedReply(Struct, frozen=True):
@@ -114,6 +123,11 @@ class Sampling(Struct):
 
     def add(self, key: int, conversation: str, snapshot: Snapshot) -> None:
         """Add the next reply, which is the last message of a snapshot."""
+        if sample := self.attempt(key, conversation, snapshot):
+            self._place(sample, sample.trained[0].span, snapshot.entry)
+
+    def attempt(self, key: int, conversation: str, snapshot: Snapshot) -> Sample | None:
+        """Make the sample of a reply; return ``None`` if it is rejected."""
         entry = snapshot.entry
         messages = messages_of(entry)
         ordinal = sum(message["role"] == "assistant" for message in messages) - 1
@@ -122,23 +136,16 @@ class Sampling(Struct):
         self._note(conversation, entry, findings)
         if isinstance(result, Rejection):
             self.rejections.append((result.why, key, conversation))
-            return
+            return None
         self._endings[conversation] = result.ending
         record_draft = draft(result)
         span = record_draft.span(ordinal)
         if span is None or span.stop != record_draft.messages:
             self._reject(checks.joined_reply(), key, conversation, entry)
-            return
+            return None
         model = _model(entry, len(messages) - 1)
-        sample = Sample(
-            key,
-            conversation,
-            entry.line,
-            messages,
-            record_draft,
-            [TrainedReply(key, ordinal, span, model, self.weights.get(key, 1.0))],
-        )
-        self._place(sample, span, entry)
+        trained = [TrainedReply(key, ordinal, span, model, self.weights.get(key, 1.0))]
+        return Sample(key, conversation, entry.line, messages, record_draft, trained)
 
     def _place(self, sample: Sample, span: MessageSpan, entry: Entry) -> None:
         if self.request.inference is None:
@@ -180,6 +187,8 @@ class Sampling(Struct):
         for fact in findings:
             if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(messages_of(entry)) - 1:
                 continue  # a sample ends with its reply
+            if self.request.options.samples == "tokens" and fact.code in _ABOUT_SHAPES:
+                continue  # the messages are not written
             fact_in_conversation = fact._replace(conversation=conversation)
             self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), fact_in_conversation)
 

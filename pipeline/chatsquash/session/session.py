@@ -237,9 +237,16 @@ class Tally(_Sums):
         return Session(*_sums(self), snapshot)  # type: ignore[call-arg]  # mypy ignores the members of the base
 
 
-def begin_tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
+def begin_tally(
+    *, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool, keeps_token_ids: bool
+) -> Tally:
     """Create a tally: ``lists_entries`` is as in ``Tally``, the other arguments are as in ``GrowthTracker``."""
-    return Tally(lists_entries=lists_entries, growth=GrowthTracker(looks_closely, lazily, keeps_logprobs))
+    growth = GrowthTracker(looks_closely, lazily, keeps_logprobs)
+    if keeps_token_ids:
+        from chatsquash.trees.token_store import TokenStore  # few runs need it
+
+        growth.tokens_of_replies = TokenStore()
+    return Tally(lists_entries=lists_entries, growth=growth)
 
 
 def is_fully_counted(session: Session, file: BinaryIO, log: Log) -> bool:

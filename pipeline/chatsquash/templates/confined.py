@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from chatsquash.checks.template import Expectation, Trial
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.core.token_ids import big_endian
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse, record
 from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
@@ -243,6 +244,30 @@ class Inference(Struct):
 
     def _encode(self, text: str) -> bytes:
         return self.tokenizer.token_bytes(text) if self.tokenizer else text.encode("utf-8", "surrogatepass")
+
+
+class Rerendering(NamedTuple):
+    """Renders and tokenizes records, to compare the result with logged token ids."""
+
+    template: Template
+    tokenizer: Tokenizer
+
+    def is_same(self, line: bytes, packed: bytes) -> bool:
+        """Return whether the tokens of a rendered record begin with packed ids.
+
+        The rendering may have more tokens at its end, such as a line break after the end of a turn.
+        """
+        try:
+            sample = record(parse(line))
+        except NotARecordError:
+            return False
+        if self.template.given_up:
+            return False
+        text = self.template.render(sample.messages, sample.tools).text
+        try:
+            return text is not None and self.tokenizer.token_bytes(text).startswith(big_endian(packed))
+        except RefusedError:
+            return False
 
 
 def open_template(template: bytes) -> Template:

@@ -114,6 +114,13 @@ class Tokenizer:
             self._size += len(part)
         return b"".join(map(self._known.__getitem__, parts))
 
+    def decode(self, ids: list[int]) -> str | None:
+        """Return the text of token ids, including special tokens; ``None`` if an id is not in the vocabulary."""
+        if not ids or max(ids) >= self._tokenizer.get_vocab_size():
+            return None
+        text: str = self._tokenizer.decode(ids, skip_special_tokens=False)
+        return text
+
     def _split(self, text: str) -> list[str]:
         """Split a text before special tokens, where its tokens do not depend on the preceding text."""
         if self._special is None:

@@ -17,6 +17,7 @@ from chatsquash.trees.paths import GrowingRequest
 if TYPE_CHECKING:
     from chatsquash.trees import replies
     from chatsquash.trees.rewrites import Growth
+    from chatsquash.trees.token_store import TokenStore
     from chatsquash.trees.trees import Trees
 
 _NO_TOKENS = Tokens()
@@ -36,6 +37,8 @@ class GrowthTracker(Struct):
     """
     keeps_logprobs: bool = False
     """Whether to keep the log probabilities of responses."""
+    tokens_of_replies: TokenStore | None = None
+    """The token ids of replies; ``None`` if they are not needed."""
     trees: Trees | None = None
     """``None`` while every request extends the previous one and its reply."""
     growing_requests: list[GrowingRequest] = field(default_factory=list)
@@ -65,6 +68,8 @@ class GrowthTracker(Struct):
             self.several[entry.line] = entry.reply
         if self.keeps_logprobs and (logprobs := _logprobs(entry.reply.raw)):
             self.logprobs[entry.line] = logprobs
+        if self.tokens_of_replies is not None:
+            self._add_token_ids(entry, self.tokens_of_replies)
         if self.trees is None and self._extends_last(entry):
             reply = entry.reply
             response = usage.response_id(reply)
@@ -79,6 +84,13 @@ class GrowthTracker(Struct):
         self._add(entry, usage.response_id(entry.reply))
         if not any(each.is_same_response for each in trees.repeats[before:]):
             self._count(entry)
+
+    def _add_token_ids(self, entry: Entry, store: TokenStore) -> None:
+        from chatsquash.reading import token_ids  # few runs need them
+
+        for choice, ids in enumerate(token_ids.of_raw(entry.reply.raw, max(entry.reply.choices, 1))):
+            if ids:
+                store.add((entry.line, choice), ids)
 
     def add_from_file(self, entry: Entry) -> replies.Reply:
         """Add the entry of a reply that is only known from another file; return its reply in the trees."""

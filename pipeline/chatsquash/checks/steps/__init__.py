@@ -10,7 +10,7 @@ from chatsquash.checks.steps.edits import edits
 from chatsquash.checks.steps.history import reads_future
 from chatsquash.checks.steps.reactions import asked_again, denied, interrupted
 from chatsquash.checks.steps.repetition import failures_repeated, loops, repeated_calls
-from chatsquash.checks.steps.reverts import undone
+from chatsquash.checks.steps.reverts import reverted_edits
 
 
 def find_steps(view: View) -> dict[int, frozenset[str]]:
@@ -26,7 +26,7 @@ def find_steps(view: View) -> dict[int, frozenset[str]]:
         "failed_call": corrected(view),
         "repeated_call": repeated_calls(steps, {edit.at for edit in all_edits if not edit.is_read}),
         "loop": loops(steps),
-        "undone": undone(all_edits),
+        "undone": reverted_edits(all_edits),
         "ignored_result": [*failures_repeated(steps), *unfounded_claims(steps)],
         "asked_again": asked_again(steps, requests),
         "interrupted": interrupted(steps),

@@ -38,7 +38,7 @@ _HARMLESS = lazy_compile(
     |\b(?:fix(?:ed|es|ing)?|resolv(?:ed|es|ing)|solv(?:ed|es|ing)|correct(?:ed|s)|address(?:ed|es))[ ]
         (?:\w{1,20}[ ]){0,4}(?:\w{0,30}errors?|failures?|issues?|problems?|bugs?|warnings?|fail(?:ing|ed)[ ]tests?)\b
     |\bno[ ]longer[ ](?:fails?|failing|errors?|crash(?:es|ing)?|broken)\b
-    |\b(?:issues?|problems?|errors?|warnings?|failures?)[ ](?:is|are|was|were|has[ ]been|have[ ]been)[ ]
+    |\b(?:issues?|problems?|\w{0,30}errors?|warnings?|failures?)[ ](?:is|are|was|were|has[ ]been|have[ ]been)[ ]
         (?:now[ ]|all[ ]|fully[ ]|completely[ ])?(?:fixed|resolved|solved|gone|addressed|corrected)\b
     |\bexit(?:ed|s)?[ ](?:with[ ])?(?:code|status)?[ :]?0\b|\bnot[ ]only\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -56,7 +56,7 @@ _FAILURE = lazy_compile(
 """Words that mention a failure or limit a claim."""
 _LONGEST = 20_000
 _ONLY_CODE = lazy_compile(
-    r"\W*(?:(?:the|command|process|exited|exit|with|code|status|error|output|stdout|stderr|no|failed)\W+){0,12}+1?\W*\Z",
+    r"\W*+(?:(?:the|command|process|exited|exit|with|code|status|error|output|stdout|stderr|no|failed)\b\W*+){0,12}+1?\W*+\Z",
     re.IGNORECASE,
 )
 """A result with only the exit code 1, with which programs such as ``grep`` report that nothing matches."""

@@ -1,4 +1,4 @@
-"""Texts that clients write in the place of results and of the user's messages."""
+"""Texts that clients write as results or as messages of the user."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _INTERRUPTION = lazy_compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Messages of clients in the place of the user: Claude Code, Codex, Cline, and similar forms."""
+"""Messages that clients write as the user: Claude Code, Codex, Cline, and similar forms."""
 _INTERRUPTED_CALL = lazy_compile(
     r"""\A\s*(?:(?:wall[ ]time|exit[ ]code|chunk[ ]id|process|duration)[^\n]{0,80}\n\s*){0,4}
     (?:<(?:error|system|tool_use_error)>|\{"(?:error|output)":[ ]?"|error:)?[ ]?\[?(?:
@@ -74,7 +74,7 @@ _CLIENT_REQUEST = lazy_compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Messages that agents send in the place of the user: observations, and prompts to go on or to use a tool."""
+"""Messages that agents write as the user: observations, and prompts to continue or to use a tool."""
 
 
 def is_cleared(result: str) -> bool:
@@ -102,10 +102,10 @@ def request_text(text: str) -> str:
 
 
 def is_note(text: str) -> bool:
-    """Return whether a message in the place of the user contains nothing that the user wrote."""
+    """Return whether a message of the user contains only notes of the client."""
     return bool(text.strip()) and (not request_text(text) or is_interruption(text))
 
 
 def is_client_request(text: str) -> bool:
-    """Return whether the client wrote a message in the place of the user."""
+    """Return whether the client wrote a message as the user."""
     return _CLIENT_REQUEST.match(text) is not None

@@ -46,7 +46,7 @@ class Step(Struct, frozen=True, gc=False):
 
 
 class Request(NamedTuple):
-    """What the user wrote before a turn."""
+    """The request of the user before a turn."""
 
     text: str
     attachments: bytes
@@ -90,12 +90,12 @@ def _begins_turn(message: Message) -> bool:
 
 def _requests(messages: Sequence[Message], step: int) -> list[Request]:
     """Return what the user wrote in messages without a reply between them, as at most one request."""
-    written = [message for message in messages if message.get("role") == "user" and not _is_from_client(message)]
-    if not written:
+    own_messages = [message for message in messages if message.get("role") == "user" and not _is_from_client(message)]
+    if not own_messages:
         return []
-    parts = [part for message in written for part in chat.other_parts(message)]
+    parts = [part for message in own_messages for part in chat.other_parts(message)]
     attachments = xxh3_128_digest(jsonio.dumps(parts)) if parts else b""
-    return [Request("\n".join(request_text(chat.text(message) or "") for message in written), attachments, step)]
+    return [Request("\n".join(request_text(chat.text(message) or "") for message in own_messages), attachments, step)]
 
 
 def _is_from_client(message: Message) -> bool:
@@ -104,7 +104,7 @@ def _is_from_client(message: Message) -> bool:
 
 
 def _step_call(messages: list[Message], call: ToolCall) -> StepCall:
-    arguments, encoded = _parsed(_logged_arguments(call.call_object))
+    arguments, encoded = _parse(_logged_arguments(call.call_object))
     name = call.name or _custom_name(call.call_object)
     key = xxh3_128_digest(name.encode("utf-8", "surrogatepass") + b"\0" + encoded)
     return StepCall(name, arguments, key, call.state, tuple(messages[result.at] for result in call.results))
@@ -125,7 +125,7 @@ def _custom_name(call_object: dict[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _parsed(arguments: Json) -> tuple[Json, bytes]:
+def _parse(arguments: Json) -> tuple[Json, bytes]:
     """Return parsed arguments, and a spelling of them that is equal for equal arguments."""
     value = arguments
     if isinstance(arguments, str):

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from chatsquash.checks.denials import is_denied
-from chatsquash.checks.steps.changes import Change, normal_path, reading, replacing, writing
+from chatsquash.checks.steps.changes import Change, blocks_in, normal_path, patches_in, reading, replacing, writing
 from chatsquash.checks.steps.client_texts import is_interrupted_result
 from chatsquash.checks.steps.conversation import Step, StepCall
-from chatsquash.checks.steps.patches import blocks_in, patches_in
 from chatsquash.checks.steps.shell import commands
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
@@ -45,7 +44,7 @@ _RANGES = (
 )
 _EDITOR_COMMANDS = frozenset({"create", "write", "str_replace", "replace", "insert", "undo_edit", "view"})
 """The commands of editors such as ``str_replace_editor``."""
-_PATCHES = ("input", "patch", "patchText", "patch_text", "diff", "command", "cmd", "content")
+_PATCH_MEMBERS = ("input", "patch", "patchText", "patch_text", "diff", "command", "cmd", "content")
 _NO_EFFECT = lazy_compile(
     r"""(?ix)no[ ](?:replacement|change|edit|match)s?[ ](?:was|were|is|are)[ ](?:performed|made|applied|found|needed)
     |did[ ]not[ ]appear[ ]verbatim|(?:not|no[ ]match(?:es)?)[ ]found[ ]in[ ](?:the[ ])?(?:file|content)
@@ -71,10 +70,10 @@ class Edit(NamedTuple):
 def edits(steps: list[Step]) -> list[Edit]:
     """Return the successful edits of a conversation in order, and calls that show files which others write."""
     calls = [(step, call, list(_changes(call))) for step in steps for call in step.calls or (None,)]
-    written = {change.file for _, _, changes in calls for change in changes if change.content is not None}
+    written_files = {change.file for _, _, changes in calls for change in changes if change.content is not None}
     all_edits: list[Edit] = []
     for step, call, changes in calls:
-        of_call = list(_in_text(step)) if call is None else changes or list(_shown(call, written))
+        of_call = list(_in_text(step)) if call is None else changes or list(_view_of_file(call, written_files))
         if of_call and (call is None or _is_successful(call)):
             all_edits.append(Edit(step.at, of_call))
     return all_edits
@@ -96,7 +95,7 @@ def _changes(call: StepCall | None) -> Iterator[Change]:
     if path and isinstance(command, str) and command in _EDITOR_COMMANDS:
         yield from _of_editor(path, command, arguments)
         return
-    for changes in (_replaced, _listed, _written, _patched):
+    for changes in (_replacement, _list_of_replacements, _complete_file, _patches):
         results = list(changes(call.name, path, arguments))
         if results:
             yield from results
@@ -118,16 +117,16 @@ def _of_editor(path: str, command: str, arguments: dict[str, Any]) -> Iterator[C
     elif command == "str_replace" and isinstance(arguments.get("old_str"), str):
         yield replacing(path, [(arguments["old_str"], "")])  # without a new text, the old text is deleted
     elif command in ("create", "write"):
-        yield from _written("write", path, arguments)
+        yield from _complete_file("write", path, arguments)
 
 
-def _replaced(_: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
+def _replacement(_: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
     """Yield one replacement."""
     if path and (replacements := _replacements(arguments)):
         yield replacing(path, replacements, _mode(arguments))
 
 
-def _listed(_: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
+def _list_of_replacements(_: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
     """Yield the changes in a list of replacements, by file."""
     by_file: dict[str, list[tuple[str, str]]] = {}
     modes: dict[str, str] = {}
@@ -144,7 +143,7 @@ def _listed(_: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
         yield replacing(file, pairs, modes[file])
 
 
-def _written(tool: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
+def _complete_file(tool: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
     """Yield the change that writes a complete file."""
     if not path or _WRITES.search(tool) is None or _PARTIAL.search(tool) is not None:
         return
@@ -153,17 +152,15 @@ def _written(tool: str, path: str, arguments: dict[str, Any]) -> Iterator[Change
         yield writing(path, content)
 
 
-def _patched(_: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
+def _patches(_: str, path: str, arguments: dict[str, Any]) -> Iterator[Change]:
     """Yield the changes of patches, SEARCH/REPLACE blocks, and commands that contain a patch or a file."""
-    for name in _PATCHES:
+    for name in _PATCH_MEMBERS:
         text = arguments.get(name)
         if isinstance(text, list):
             text = "\n".join(item for item in text if isinstance(item, str))
         if not isinstance(text, str):
             continue
-        for file, replacements, content in patches_in(text):
-            named = normal_path(file)
-            yield replacing(named, replacements) if content is None else writing(named, content)
+        yield from patches_in(text)
         if path and (blocks := [block[1:] for block in blocks_in(text)]):
             yield replacing(path, blocks)
         if name in ("command", "cmd") and "<<" in text and "*** Begin Patch" not in text:
@@ -181,7 +178,7 @@ def _documents(text: str) -> Iterator[Change]:
 
 
 def _in_text(step: Step) -> Iterator[Change]:
-    """Yield the changes in the text of a reply, as written for aider, unless the next message reports a failure."""
+    """Yield the changes in the text of a reply, as aider applies them, unless the next message reports a failure."""
     if "<<<<<<< SEARCH" not in step.text:
         return
     answers = " ".join(str(each.get("content"))[:2000] for each in step.following[:2])
@@ -195,25 +192,25 @@ def _in_text(step: Step) -> Iterator[Change]:
         yield replacing(file, replacements)
 
 
-_NUMBERED = lazy_compile(r"[ ]*\d+(?:\t|\u2192|: |\| ?)")
+_LINE_NUMBER = lazy_compile(r"[ ]*\d+(?:\t|\u2192|: |\| ?)")
 
 
-def _shown(call: StepCall, written: set[str]) -> Iterator[Change]:
+def _view_of_file(call: StepCall, written_files: set[str]) -> Iterator[Change]:
     """Yield the complete content of a file that a call shows, if others write the file."""
     arguments = call.arguments
     if not isinstance(arguments, dict) or any(arguments.get(name) for name in _RANGES):
         return
     is_view = arguments.get("command") == "view"
-    if (path := _path(arguments)) in written and (is_view or _READS.search(call.name) is not None):
+    if (path := _path(arguments)) in written_files and (is_view or _READS.search(call.name) is not None):
         yield reading(path, _without_numbers(call.text))
 
 
 def _without_numbers(text: str) -> str:
     """Return the content of a file from a result, without the numbers of lines and the lines around it."""
     lines = remove_delimited(text, "<system-reminder>", "</system-reminder>").split("\n")
-    matches = [(line, _NUMBERED.match(line)) for line in lines]
-    numbered = [line[match.end() :] for line, match in matches if match is not None]
-    return "\n".join(numbered if len(numbered) >= len(lines) - 4 and numbered else lines)
+    matches = [(line, _LINE_NUMBER.match(line)) for line in lines]
+    with_number = [line[match.end() :] for line, match in matches if match is not None]
+    return "\n".join(with_number if len(with_number) >= len(lines) - 4 and with_number else lines)
 
 
 def _replacements(arguments: dict[str, Any]) -> list[tuple[str, str]]:

@@ -61,7 +61,7 @@ def repeated_calls(steps: list[Step], edits: set[int]) -> Iterator[int]:
             programs.clear()
         for call, (key, digest) in zip(step.calls, own, strict=True):
             if digest:
-                (files if _only_reads(call) else programs)[key] = digest
+                (files if edits and _only_reads(call) else programs)[key] = digest
 
 
 def _only_reads(call: StepCall) -> bool:

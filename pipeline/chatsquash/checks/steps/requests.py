@@ -6,14 +6,14 @@ from unicodedata import normalize
 
 from chatsquash.core.lazy import lazy_compile
 
-_CLAUSE = lazy_compile(r"[.!?;:,]+(?=\s|\Z)|\n|\s[-\u2013\u2014]\s")
+_CLAUSE = lazy_compile(r"(?<![.!?;:,])[.!?;:,]++(?=\s|\Z)|\n|\s[-\u2013\u2014]\s")
 _WORD = lazy_compile(r"\w[^\s]*\w|\w")
 _LONGEST = 20_000
 """The maximum length of a request in characters; longer ones are only compared as a whole."""
 
 
 def without_accents(text: str) -> str:
-    """Return a text in lower case without accents, which users often leave out."""
+    """Return a text in lower case without accents, which users often omit."""
     if text.isascii():
         return text.lower()
     decomposed = normalize("NFKD", text.casefold().replace("\u2019", "'"))
@@ -77,7 +77,7 @@ def _words(text: str) -> list[str]:
 
 
 def _core(text: str) -> list[str]:
-    """Return the words of a request without fillers and complaints, but with the negations of what is requested."""
+    """Return the words of a request without fillers and complaints, but with negations in the request."""
     core: list[str] = []
     for clause in _CLAUSE.split(text):
         words = _words(clause)

@@ -96,7 +96,7 @@ def _key(segments: tuple[Segment, ...], mode: str) -> Key:
     return tuple(sorted((segment.old, segment.new) for segment in segments)), mode
 
 
-def undone(edits: Iterable[Edit]) -> set[int]:
+def reverted_edits(edits: Iterable[Edit]) -> set[int]:
     """Return the messages with an edit of which later edits revert all changes exactly."""
     files: dict[str, _File] = {}
     places: list[tuple[int, list[tuple[_File, int]]]] = []

@@ -251,13 +251,15 @@ _VALUES = frozenset({"-u", "-g", "-n", "-I", "-P", "-L", "-d", "-a", "-E", "-s",
 """Options of these commands with a value."""
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "pwsh", "powershell"})
 _CONTAINERS = frozenset({"docker", "podman", "kubectl", "ssh", "su", "chroot", "apptainer", "singularity"})
+_LONGEST = 1 << 20
+"""The number of characters of a text that are parsed; longer ones write files."""
 _NESTED = 4
 """The maximum nesting of shells."""
 
 
 def commands(text: str, depth: int = 0) -> Iterator[Command]:
     """Yield the simple commands in a shell text, without assignments, keywords and commands such as ``sudo``."""
-    scanner = _Scanner(text)
+    scanner = _Scanner(text[:_LONGEST])
     scanner.scan()
     for command in scanner.commands:
         yield from _unwrapped(command, depth)
@@ -273,7 +275,8 @@ def _unwrapped(command: Command, depth: int) -> Iterator[Command]:
     name = words[0].rpartition("/")[2].removesuffix(".exe") if words else ""
     if depth < _NESTED and (name in _SHELLS or name == "eval" or name in _CONTAINERS):
         yield from _nested(name, words, command.stdin, depth + 1)
-    yield Command([name, *words[1:]], command.stdin, command.output, command.appends)
+    if words:
+        yield Command([name, *words[1:]], command.stdin, command.output, command.appends)
 
 
 def _nested(name: str, words: list[str], stdin: str, depth: int) -> Iterator[Command]:

@@ -99,11 +99,10 @@ def defined_tools(document: Json) -> list[Tool]:
 
 
 def _conversation(header: Object, turns: list[LoggedTurn]) -> Conversation:
-    name, kind = string(header, "id"), string(header, "kind")
-    links: Object = {"session_id": name}
+    name, session, kind = string(header, "id"), string(header, "sessionId"), string(header, "kind")
+    links: Object = {"id": name, "session_id": session} if session else {"session_id": name}
     if kind in _KINDS:
-        session = string(header, "sessionId") or name
-        links = {"id": name, "session_id": session, "kind": kind, "parent": text(header.get("parentId"))}
+        links |= {"id": name, "kind": kind, "parent": text(header.get("parentId"))}
     tools = openai_chat.tools(header.get("tools")).functions
     conversation = load_conversation(openai_chat, turns, tools, **links)
     # Like session ids, these members describe the session and are not content that other formats lose.
@@ -149,11 +148,12 @@ def dump(conversation: Conversation) -> Json:
 
 def _header(conversation: Conversation, messages: list[Object]) -> Object:
     origin, described = origin_of(conversation), conversation.native.get(FORM, {}).get("header", {})
-    session = origin.session_id or sha256(jsonio.dumps(messages)).hexdigest()[:32]
-    links: Object = {"id": session}
+    own = origin.id or origin.session_id or sha256(jsonio.dumps(messages)).hexdigest()[:32]
+    links: Object = {"id": own}
+    if origin.session_id and origin.session_id != own:
+        links["sessionId"] = origin.session_id
     if origin.kind != "main":
-        parent = {"parentId": origin.parent} if origin.parent else {}
-        links = {"id": origin.id or session, "sessionId": session, "kind": origin.kind, **parent}
+        links |= {"kind": origin.kind, **({"parentId": origin.parent} if origin.parent else {})}
     harness = string(described, "harness") or (conversation.source if conversation.source != NAME else "") or HARNESS
     definitions = write_tools(conversation.tools)
     tools = {"tools": definitions} if definitions else {}
