@@ -20,7 +20,7 @@ WHY = {
     "side-request": "it answers one of the client's own requests, which --conversations all may write",
     "retry": "it was interrupted and requested again, or a later line logs it again",
     "short-tail": "another conversation in the log is the record; --conversations main or all writes it",
-    "cut": "--unpaired cut or --too-long cut ends the record before it",
+    "cut": "--unpaired cut or --too-long ends the record before it, or begins it after it",
     "filtered": "a filter excluded its record",
     "duplicate": "its record duplicates another record, or the same words were sampled again",
     "refused": "its record could not be written; see the findings",

@@ -166,6 +166,7 @@ def refuse_invalid_values(options: Options) -> None:
     if options.samples == "tokens":
         _refuse_token_options(options)
     else:
+        _refuse_limits(options)
         _refuse_samples(options)
 
 
@@ -281,11 +282,18 @@ def _refuse_filters(options: Options) -> None:
         raise UsageError(f"--min-turns {least} is greater than --max-turns {most}, so no session can match")
 
 
-def _refuse_samples(options: Options) -> None:
-    """Reject samples and pairs that a preset does not support, and limits that cannot be applied."""
+def _refuse_limits(options: Options) -> None:
+    """Reject limits that cannot be applied."""
     if options.max_tokens is not None and options.tokenizer is None:
         message = "add it, as in --tokenizer Qwen/Qwen3-8B, or add --template with a model that has both"
         raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer; {message}")
+    if options.too_long == "front" and options.samples not in ("reply", "last"):
+        message = "only samples of one reply can begin after their first exchange; use --samples reply or last"
+        raise UsageError(f"--too-long front with --samples {options.samples}: {message}")
+
+
+def _refuse_samples(options: Options) -> None:
+    """Reject samples and pairs that a preset does not support."""
     if options.keep != "none" and options.preset != "hf":
         raise UsageError(f"--keep {options.keep} has no effect without --preset hf; add it")
     if options.pairs != "none":

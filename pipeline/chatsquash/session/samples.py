@@ -235,6 +235,10 @@ class Sampling(Struct):
         findings = [*self._notes.values()]
         if mismatches := [sample for sample in samples if sample.is_true is False]:
             findings.append((mismatches[0].line, checks.context_mismatch(len(mismatches))))
+        if shortened := [sample for sample in samples if sample.draft.record.front_truncated]:
+            assert self.request.options.max_tokens is not None
+            finding = checks.front_truncated(len(shortened), self.request.options.max_tokens)
+            findings.append((shortened[0].line, finding))
         if self.request.options.restore != "none" and samples:
             findings.append((samples[0].line, checks.restore_not_applied()))
         return findings
