@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from bench.commands import CHATSQUASH, Command
+from bench.commands import CHATSQUASH, HERE, Command
 
 LOGS = {"plain": "logs", "claude_code": ".claude/projects", "codex": ".codex/sessions"}
 """Where logs of a kind lie, below the home folder."""
@@ -65,6 +65,20 @@ def _albicilla(programs: Path, kind: str, home: Path, out: Path) -> Command:
     return [str(programs / "albicilla-conv"), "--logs", str(home / LOGS[kind]), "--output", str(out / "output")]
 
 
+def _library(name: str) -> Callable[[Path, str, Path, Path], Command]:
+    def command(programs: Path, kind: str, home: Path, out: Path) -> Command:
+        return [
+            str(programs / "python"),
+            str(HERE / "libraries.py"),
+            name,
+            kind,
+            str(home / LOGS[kind]),
+            str(out / "out.jsonl"),
+        ]
+
+    return command
+
+
 def _of_lines(out: Path) -> Iterator[str]:
     for path in sorted(path for path in out.rglob("*.jsonl") if "reports" not in path.parts):
         with path.open("rb") as lines:
@@ -87,6 +101,15 @@ CONVERTERS = (
         ("claude_code",),
         _inspect_scout,
         _of_tables,
+    ),
+    Converter("agentpile", "agentpile", ("agentpile==0.3.1",), ("claude_code",), _library("agentpile"), _of_lines),
+    Converter(
+        "agent-trajectory",
+        "agent-trajectory",
+        ("agent-trajectory==0.4.3",),
+        ("claude_code", "codex"),
+        _library("agent-trajectory"),
+        _of_lines,
     ),
     Converter("albicilla", "albicilla", (), ("plain",), _albicilla, _of_lines),
 )

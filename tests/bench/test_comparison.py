@@ -104,7 +104,7 @@ def test_the_readme_and_the_page_are_of_one_run():
     shown = rows("README.md", "comparison")
     wanted = [name for name in losses if name[0] != "Codex" and name[1] != "chatsquash"]
     assert [(row[0], row[1]) for row in shown] == wanted
-    assert len(shown) == 6
+    assert len(shown) == 8
     for kind, name, replies, thoughts, joined in shown:
         row = losses[kind, name]
         kept = [tuple(map(int, part.split("/"))) for part in row[2:6]]

@@ -89,7 +89,8 @@ class Options(RecordOptions):
     trainer: str | None = _dataset(
         None,
         "Write the format of this trainer, and its configuration to OUT/trainer: trl, axolotl, unsloth, ms-swift, "
-        "oumi, llama-factory, torchtune, verl, nemo, openai, together or fireworks. Your own options take precedence.",
+        "oumi, llama-factory, torchtune, verl, nemo, together, fireworks, tinker or openai. Your own options take "
+        "precedence.",
         metavar="TRAINER[=MODEL]",
         flag_name="--for",
         decides="output",
@@ -203,11 +204,6 @@ class Options(RecordOptions):
     def __repr__(self) -> str:
         members = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
         return f"{type(self).__name__}({', '.join(members)})"
-
-    @property
-    def lists_replies(self) -> bool:
-        """Whether the outcome of each logged reply is needed."""
-        return self.trace_replies or self.loss_labels is not None
 
     @property
     def names_files(self) -> bool:

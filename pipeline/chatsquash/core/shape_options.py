@@ -67,7 +67,8 @@ class ShapeOptions:
     )
     preset: Preset = _shape(
         "chat",
-        "Shape of the records. chat is the default; each other preset suits a family of trainers.",
+        "Shape of the records. chat is the default; each other preset suits a family of trainers. openai is for "
+        "Together, Fireworks and Azure; OpenAI itself ends fine-tuning in January 2027.",
         choices_of=("chatsquash.records.presets",),
     )
     system: System = _shape("keep", "Keep or drop system messages.")

@@ -263,6 +263,7 @@ dataset:
 
 
 def _openai(training: Training) -> dict[str, str]:
+    # https://developers.openai.com/api/docs/deprecations, May 7, 2026: self-serve fine-tuning ends.
     upload = """\
 curl --fail-with-body https://api.openai.com/v1/files -H "Authorization: Bearer $OPENAI_API_KEY" \\
   -F purpose=fine-tune -F file=@{}"""

@@ -72,10 +72,10 @@ TRAINERS = {
     "torchtune": Trainer("torchtune", _TEXT, ("jsonl", "parquet"), {"merge_consecutive": True}),
     "verl": Trainer("verl", _TEXT, ("parquet",), sample_shape="prompt-completion"),
     "nemo": Trainer("NeMo Automodel", _TEXT, ("jsonl",)),
-    "openai": _HOSTED,
     "together": _HOSTED._replace(title="Together"),
     "fireworks": _HOSTED._replace(title="Fireworks"),
     "tinker": Trainer("Tinker", ("hf", "text"), ("jsonl",), flag="trainable", sample_shape="messages", needs_flag=True),
+    "openai": _HOSTED,
 }
 """The trainers, by the names for ``--for``."""
 

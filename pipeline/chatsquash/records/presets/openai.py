@@ -1,4 +1,4 @@
-"""For the fine-tuning APIs of OpenAI, Azure, Together and Fireworks: arguments as text, only known members."""
+"""For the fine-tuning APIs of Together, Fireworks, Azure and OpenAI: arguments as text, only known members."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsquash.records.shaping import PlainConversation, shape_record
 from chatsquash.records.turns import Turn
 
 NAME = "openai"
-TRAINERS = dict.fromkeys(("OpenAI", "Azure", "Together", "Fireworks"), ("weight",))
+TRAINERS = dict.fromkeys(("Together", "Fireworks", "Azure", "OpenAI"), ("weight",))
 _CALLS = schema.calls(TEXT, name=wire.NAME)
 SCHEMA: dict[str, Any] = schema.record(
     {
