@@ -38,6 +38,7 @@ ROWS = [
     (sampling.token_ids_missing(2), "token-ids-missing", "warning", "2 replies have no logged token ids of both the prompt and the reply"),
     (sampling.private_tokens(1), "private-tokens", "warning", "the context of 1 reply contains text that is anonymized, which token ids cannot be: --no-anonymize writes them"),
     (sampling.truncated_to_fit(9000, 8192, 1), "truncated-to-fit", "info", "the record had 9,000 tokens, more than 8,192: 1 exchange removed from its end"),
+    (sampling.front_truncated(1, 8192), "front-truncated", "info", "1 sample had more than 8,192 tokens: exchanges removed after the system prompt"),
     (sampling.restore_not_applied(), "restore-not-applied", "info", "--restore has no effect"),
     (coverage.side_request_selected("side"), "side-request-selected", "warning", "was made from a side request: --conversations main selects"),
     (coverage.side_request_selected("subagent"), "side-request-selected", "warning", "was made from a sub-agent's request: --conversations main selects"),

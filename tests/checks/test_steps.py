@@ -473,6 +473,32 @@ def test_a_program_that_runs_again_after_an_edit_is_not_repeated():
     assert has_fact("repeated_call", test, view, test) == [False, False, True]
 
 
+@cases("output",
+    ("Codex", "Chunk ID: {0}a\nWall time: 0.0{0} seconds\nProcess exited with code 0\nOutput:\nx"),
+    ("Codex, as JSON", '{{"output": "x", "metadata": {{"exit_code": 0, "duration_seconds": {0}.5}}}}'),
+    ("Gemini CLI", "Output: x\nProcess Group PGID: {0}"),
+)  # fmt: skip
+def test_times_and_process_numbers_of_the_client_do_not_make_results_differ(output):
+    first, second = (turn("Bash", {"command": "ls"}, output.format(n)) for n in (1, 2))
+    assert has_fact("repeated_call", first, second) == [False, True]
+    assert has_fact("repeated_call", first, turn("Bash", {"command": "ls"}, output.format(1).replace("x", "y"))) == [
+        False,
+        False,
+    ]
+
+
+def test_after_a_cleared_result_no_commit_is_unknown():
+    log = turn("Bash", {"command": "git log --oneline"}, "[Old tool result content cleared]")
+    assert has_fact("reads_future", log, SHOW) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "text", ["[ERROR] Failed to execute goal", "Format error in the CSV export", "Execution results differ"]
+)
+def test_texts_that_users_paste_are_requests(text):
+    assert not is_client_request(text)
+
+
 def test_a_cycle_is_a_loop_from_its_third_round():
     a, b, c = (turn("Bash", {"command": name}, name) for name in "abc")
     assert has_fact("loop", a, a, a, a) == [False, False, True, True]

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,6 +78,11 @@ def fitting(most: int) -> Options:
     """With a tokenizer of which each text is one token."""
     tokenizer = Tokenizer(models.WordLevel({"x": 0}, unk_token="x")).to_str().encode()
     return given(tokenizer=tokenizer, max_tokens=most, too_long="cut", system="drop")
+
+
+def front(most: int) -> Options:
+    """The same for samples, which lose their first exchanges."""
+    return replace(fitting(most), too_long="front", samples="reply")
 
 
 def twice_said() -> list[Any]:
@@ -176,6 +182,8 @@ ROWS = [
     Row("private-tokens", lambda: with_ids(text="jane.doe@harbour.org"), "the context of 2 replies contains text that is anonymized, which token ids cannot be: --no-anonymize writes them", 2, ANONYMIZED),
     Row("truncated-to-fit", logs.grows, None, None, fitting(99)),
     Row("truncated-to-fit", logs.grows, "the record had 4 tokens, more than 3: 1 exchange removed from its end", 2, fitting(3)),
+    Row("front-truncated", logs.grows, None, None, front(99)),
+    Row("front-truncated", logs.grows, "1 sample had more than 3 tokens: exchanges removed after the system prompt", 2, front(3)),
     Row("restore-not-applied", logs.emptied, None, None, REPLY),
     Row("restore-not-applied", logs.emptied, "samples have the context that the client sent, so --restore has no effect", 1, given(samples="reply", restore="all")),
     Row("side-request-selected", logs.regenerated, None),

@@ -34,6 +34,7 @@ CASES = [
     ({"loss_skip": "loop"}, "loss_skip='loop' has no effect without loss", "--loss-skip loop", "--loss-skip loop has no effect without --loss"),
     ({"loss_skip_failed": True}, "loss_skip_failed=True has no effect without loss", "--loss-skip-failed", "--loss-skip-failed has no effect without --loss"),
     ({"loss_skip_side": True}, "loss_skip_side=True has no effect without loss", "--loss-skip-side", "--loss-skip-side has no effect without --loss"),
+    ({"loss_labels": b'{"id": "a", "label": 1}'}, "loss_labels has no effect without loss", "--loss-labels p", "--loss-labels p has no effect without --loss"),
     ({"unpaired_text": "-", "preset": "hf"}, "unpaired_text='-' has no effect without unpaired", "--unpaired-text - --preset hf", "--unpaired-text - has no effect without --unpaired"),
     ({"media": "drop"}, "media='drop' has no effect without preset", "--media drop", "--media drop has no effect without --preset"),
     ({"media": "keep", "preset": "text"}, "media='keep' has no effect with preset='text'", "--media keep --preset text", "--media keep has no effect with --preset text"),

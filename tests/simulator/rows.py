@@ -7,6 +7,7 @@ from typing import Any
 ROW = {
     "file": str,
     "line": int,
+    "id": (str, type(None)),
     "session": str,
     "kind": {"main", "compacted", "branch", "subagent", "side", "retry"},
     "status": {"carried", "rewritten", "lost"},

@@ -25,6 +25,7 @@ _WORDS = {
     "rewritten": ("rewritten", "rewritten"),
     "other-record": ("of another session", "of other sessions"),
     "not-logged": ("not logged as a reply", "not logged as replies"),
+    "label": ("labeled as bad", "labeled as bad"),
     "no-token-ids": ("without token ids", "without token ids"),
     "private-text": ("with private text", "with private text"),
 }
@@ -41,6 +42,7 @@ NEVER = (
     "rewritten",
     "other-record",
     "cut",
+    "label",
     "no-token-ids",
     "private-text",
 )

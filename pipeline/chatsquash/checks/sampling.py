@@ -51,6 +51,17 @@ def truncated_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
 
 
 @rule("info", kind="replies")
+def front_truncated(count: int, most: int) -> Fact:
+    """Reported when `--too-long front` removed exchanges after the system prompt of samples.
+
+    The model saw these messages before the reply; the sample does not contain them.
+    """
+    return Fact(
+        f"{pluralize(count, 'sample')} had more than {most:,} tokens: exchanges removed after the system prompt"
+    )
+
+
+@rule("info", kind="replies")
 def restore_not_applied() -> Fact:
     """Reported when `--restore` is combined with `--samples` and has no effect."""
     return Fact("samples have the context that the client sent, so --restore has no effect")

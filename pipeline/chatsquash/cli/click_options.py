@@ -266,7 +266,8 @@ _BY_NAME = {
     **dict.fromkeys(("sessions_by", "limit"), "Sessions and conversations"),
     **dict.fromkeys(("reasoning", "json_tool_calls"), "Records"),
     **dict.fromkeys(
-        ("loss", "restored_loss", "loss_model", "loss_skip", "loss_skip_failed", "loss_skip_side"), "Training"
+        ("loss", "restored_loss", "loss_model", "loss_skip", "loss_skip_failed", "loss_skip_side", "loss_labels"),
+        "Training",
     ),
     **dict.fromkeys(("max_tokens", "too_long", "min_turns", "max_turns", "max_chars"), "Filters and duplicates"),
     **dict.fromkeys(("output", "single_file", "report", "force", "replace"), "Output"),

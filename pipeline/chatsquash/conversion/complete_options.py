@@ -21,6 +21,10 @@ def with_key(options: Options) -> Options:
         from chatsquash.dataset import trainers  # rarely needed
 
         options = trainers.complete(options)
+    if options.loss_labels is not None:
+        from chatsquash.session import label_files  # rarely needed
+
+        options = replace(options, loss_labels=label_files.pack(options.loss_labels, "loss_labels", options))
     refuse_wrong(options)
     if options.template is not None:
         from chatsquash.templates.source import unpack
@@ -49,6 +53,10 @@ def file_contents(options: Options) -> dict[str, Any]:
     for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
         if isinstance(path := getattr(options, name), str):
             contents[name] = content(path)
+    if options.loss_labels:
+        from chatsquash.session import label_files
+
+        contents["loss_labels"] = label_files.read(str(options.loss_labels), options)
     if options.template:
         from chatsquash.templates.source import pack
 

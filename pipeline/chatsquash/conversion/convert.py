@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from chatsquash.conversion.previous_result import OldResult
     from chatsquash.dataset.choice import Session
     from chatsquash.dataset.dataset import Dataset
+    from chatsquash.dataset.reports.loss_labels import LossLabels
 
 Keeps = Callable[["Session"], bool]
 """Returns whether the records of a session are written."""
@@ -225,6 +226,16 @@ class Conversion:
         for log, digest in inputs.inputs():
             self.manifest.add(*self._input(log, digest))
         self._reports.render()
+        if labels := self.labels_report():
+            self._summary.labels = labels.counts
+
+    def labels_report(self) -> LossLabels | None:
+        """Return the report of ``--loss-labels`` if there is any."""
+        if self._options.loss_labels is None:
+            return None
+        from chatsquash.dataset.reports.loss_labels import LossLabels  # rarely needed
+
+        return self._reports.find(LossLabels)
 
     def _input(self, log: Log, digest: str) -> tuple[Log, str, str]:
         """Return a log with parts of sessions, as listed in the manifest."""

@@ -63,6 +63,8 @@ def merge_results(
         summary = summary_of(merged)
         inputs = _Inputs(finished, merged)
         run = _Merging(merged, output, observer, summary, options_json)
+        if labels := run.labels_report():
+            labels.set_rows(finished[0].labels())
         run.all(inputs)
         for each in finished:
             run.manifest.records_made.add_counts(each.run["records_made"])

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, OriginReply, Response, Tokens
+from chatsquash.core.scores import Score
 
 WHY = {
     "compacted": "it was replaced by a summary",
@@ -19,7 +20,7 @@ WHY = {
     "side-request": "it answers one of the client's own requests, which --conversations all may write",
     "retry": "it was interrupted and requested again, or a later line logs it again",
     "short-tail": "another conversation in the log is the record; --conversations main or all writes it",
-    "cut": "--unpaired cut or --too-long cut ends the record before it",
+    "cut": "--unpaired cut or --too-long ends the record before it, or begins it after it",
     "filtered": "a filter excluded its record",
     "duplicate": "its record duplicates another record, or the same words were sampled again",
     "refused": "its record could not be written; see the findings",
@@ -82,6 +83,16 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     """Whether it is not trained on because a secret in it was replaced by a placeholder."""
     facts: tuple[str, ...] = ()
     """Its facts, in the order of ``STEP_FACTS``, if an option needs them."""
+    id: str = ""
+    """The logged id of its response or message; may be empty."""
+    nth: int = 0
+    """A number that identifies it in its session if it has no id; 0 for a reply that no conversation contains."""
+    untrained: str = ""
+    """The reason why it is not trained on although a record contains it, a code from ``trees.loss``."""
+    labels: tuple[tuple[int, str], ...] = ()
+    """The rows of ``--loss-labels`` about it, each with the reason why it is not applied, or an empty string."""
+    scores: tuple[Score, ...] = ()
+    """Its logged scores."""
 
     def in_others(self, others: tuple[ReplyPlace, ...]) -> ReplyOutcome:
         """Return the outcome if its record is not written, but ``others``, which contain it, are."""
@@ -95,6 +106,7 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
             record=first.record,
             message=first.message,
             loss=first.loss,
+            untrained="" if first.loss else self.untrained,
             reasoning=reasoning_status,
             others=tuple(rest),
         )

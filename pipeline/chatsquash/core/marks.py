@@ -107,7 +107,14 @@ def _unmarked(messages: Iterable[Any], flag: str) -> list[Any]:
 
 
 def _with(message: Any, flag: str, mark: Mark) -> Any:
-    return {**message, flag: FLAGS[flag][not mark.why]}
+    is_part = flag == "weight" and not mark.why and 0 < mark.weight < 1
+    return {**message, flag: mark.weight if is_part else FLAGS[flag][not mark.why]}
+
+
+def is_trained(message: Any, flag: str) -> bool:
+    """Return whether a message has a flag with which it is trained on, with any weight."""
+    value = message.get(flag)
+    return value is not None and value != FLAGS[flag][False]
 
 
 def _combine(marks: Iterable[Mark]) -> Mark:
@@ -115,7 +122,8 @@ def _combine(marks: Iterable[Mark]) -> Mark:
     parts = [*marks]
     why = next((mark.why for mark in parts if mark.why), "")
     model = next((mark.model for mark in parts if mark.model), "")
-    return Mark(tuple(at for mark in parts for at in mark.at), why, model=model)
+    weight = min(mark.weight for mark in parts)
+    return Mark(tuple(at for mark in parts for at in mark.at), why, model=model, weight=weight)
 
 
 def _places(messages: Iterable[Message | Json]) -> Iterator[int]:

@@ -300,6 +300,8 @@ class Mark(NamedTuple):
     """The 0-based index in the record, once the record exists."""
     model: str = ""
     """The model that wrote it, as logged; empty if unknown."""
+    weight: float = 1.0
+    """Its weight between 0 and 1, if it is trained on."""
 
 
 class Conversation(Struct, frozen=True):

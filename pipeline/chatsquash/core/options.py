@@ -206,6 +206,11 @@ class Options(RecordOptions):
         return f"{type(self).__name__}({', '.join(members)})"
 
     @property
+    def lists_replies(self) -> bool:
+        """Whether the outcome of each logged reply is needed."""
+        return self.trace_replies or self.loss_labels is not None
+
+    @property
     def names_files(self) -> bool:
         """Whether options specify files to write outside the output folder."""
         return bool(self.write_known or self.tool_report_path)

@@ -201,6 +201,8 @@ class Record(Struct, frozen=True, array_like=True):
     """The row of token ids that replaces its line at the end, for a sample of token ids."""
     is_rerendered: bool | None = None
     """Whether rendering its messages gives exactly its token ids; ``None`` if this was not compared."""
+    front_truncated: int = 0
+    """The number of messages after its system prompt that were removed because it exceeded the limit of tokens."""
 
 
 class PreferencePair(NamedTuple):

@@ -14,7 +14,7 @@ Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss", "trainable"]
 Samples = Literal["session", "reply", "last", "auto", "tokens"]
-TooLong = Literal["drop", "cut"]
+TooLong = Literal["drop", "cut", "front"]
 Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
 KINDS = ("secrets", "kingfisher", "phones", "ips", "paths", "names")
@@ -109,6 +109,15 @@ class RecordOptions(ShapeOptions):
         "Do not train on the client's own requests, such as titles.",
         needs=(Need("loss", one_of("none"), "weight"),),
     )
+    loss_labels: bytes | None = _session(
+        None,
+        "Do not train on replies that this JSONL or Parquet file labels as bad. Rows have a reply id and a weight or "
+        "label.",
+        metavar="FILE",
+        content=True,
+        needs=(Need("loss", one_of("none"), "weight"),),
+    )
+    """The content that ``session.label_files.pack`` reads."""
     samples: Samples = _sample(
         "session",
         "Content of a sample: a conversation (session), a reply with the context that the model was sent "
@@ -147,7 +156,8 @@ class RecordOptions(ShapeOptions):
     max_tokens: int | None = _sample(None, "Only write records with at most N tokens.", least=1)
     too_long: TooLong = _sample(
         "drop",
-        "Records above --max-tokens: drop them, or remove exchanges from their end.",
+        "Records above --max-tokens: drop them, remove exchanges from their end (cut), or remove those that follow the "
+        "system prompt of a sample (front).",
         needs=(Need("max_tokens", one_of(None), "8192"),),
     )
     anonymize: bool = option(True, "Replace e-mail addresses with pseudonyms.", group="addresses")
@@ -251,7 +261,7 @@ class RecordOptions(ShapeOptions):
     @property
     def cuts(self) -> bool:
         """Whether a record may end before its conversation does."""
-        return self.unpaired == "cut" or (self.max_tokens is not None and self.too_long == "cut")
+        return self.unpaired == "cut" or (self.max_tokens is not None and self.too_long != "drop")
 
     @property
     def divides(self) -> bool:

@@ -31,6 +31,8 @@ TOOLS_SUPPLIED = Field("tools_supplied", "bool")
 """Whether the tool definitions of a record are from ``--tools-file``; a column only with that option."""
 SAMPLE = (Field("sample", "int"), Field("samples", "int"))
 """Columns with the 1-based number of a sample in its session, and the number of samples."""
+FRONT_TRUNCATED = Field("front_truncated", "int")
+"""The number of messages that ``--too-long front`` removed from a sample; a column only with that option."""
 _ITEM = "item"  # the name of list elements in Arrow
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
 """The images of a record, in order."""
@@ -51,6 +53,7 @@ def fields(options: Options) -> list[Field]:
     extra = [*METADATA, *ENDING]
     extra += CONVERSATION if options.divides else ()
     extra += SAMPLE if options.samples != "session" else ()
+    extra += (FRONT_TRUNCATED,) if options.too_long == "front" else ()
     extra += (TOOLS_SUPPLIED,) if options.tools_file is not None else ()
     extra += (TOKENS,) if options.tokenizer is not None or options.samples == "tokens" else ()
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
@@ -88,6 +91,7 @@ def metadata(record: Record, facts: Facts) -> dict[str, Any]:
     values |= record.ending._asdict()
     values |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
     values |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
+    values |= {FRONT_TRUNCATED.name: record.front_truncated} if record.front_truncated else {}
     values |= {} if facts.tools_supplied is None else {TOOLS_SUPPLIED.name: facts.tools_supplied}
     return values if record.tokens is None else values | {TOKENS.name: record.tokens}
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
+from chatsquash.core.labels import unpack
 from chatsquash.core.option_declarations import OptionDeclaration, refuse_unknown_choice
 from chatsquash.core.options import ERRORS, Options, list_options
 from chatsquash.core.text import hint
@@ -83,6 +84,7 @@ _ORDER = [
     "loss_skip",
     "loss_skip_failed",
     "loss_skip_side",
+    "loss_labels",
     "unpaired_text",
     "media",
     "flag_phrase",
@@ -159,10 +161,12 @@ def refuse_invalid_values(options: Options) -> None:
         if value is not None or each.default is not None:
             _refuse_value(each, value)
     _refuse_facts(options)
+    _refuse_labels(options)
     _refuse_together(options)
     if options.samples == "tokens":
         _refuse_token_options(options)
     else:
+        _refuse_limits(options)
         _refuse_samples(options)
 
 
@@ -220,6 +224,21 @@ def _refuse_facts(options: Options) -> None:
             raise UsageError(f"--loss-skip {kind.strip()!r}: unknown fact; {hint(kind.strip(), STEP_FACTS)}")
 
 
+def _refuse_labels(options: Options) -> None:
+    """Reject weights of ``--loss-labels`` between 0 and 1 that records cannot contain."""
+    if options.loss_labels is None or options.flag != "weight":
+        return
+    row = next((each for each in unpack(options.loss_labels).rows if 0 < (each.weight or 0) < 1), None)
+    has_integers = options.preset == "text" and options.format == "parquet"
+    if row and (options.preset in _STRICT_PRESETS or has_integers):
+        why = (
+            "the Parquet files of --preset text contain integers"
+            if has_integers
+            else (f"the services of --preset {options.preset} only accept 0 and 1")
+        )
+        raise UsageError(f"--loss-labels: row {row.number} has the weight {row.weight:g}, but {why}; round the weights")
+
+
 def _refuse_together(options: Options) -> None:
     """Reject values that have the right type but cannot be used, or cannot be used together."""
     for code in options.drop:
@@ -263,11 +282,18 @@ def _refuse_filters(options: Options) -> None:
         raise UsageError(f"--min-turns {least} is greater than --max-turns {most}, so no session can match")
 
 
-def _refuse_samples(options: Options) -> None:
-    """Reject samples and pairs that a preset does not support, and limits that cannot be applied."""
+def _refuse_limits(options: Options) -> None:
+    """Reject limits that cannot be applied."""
     if options.max_tokens is not None and options.tokenizer is None:
         message = "add it, as in --tokenizer Qwen/Qwen3-8B, or add --template with a model that has both"
         raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer; {message}")
+    if options.too_long == "front" and options.samples not in ("reply", "last"):
+        message = "only samples of one reply can begin after their first exchange; use --samples reply or last"
+        raise UsageError(f"--too-long front with --samples {options.samples}: {message}")
+
+
+def _refuse_samples(options: Options) -> None:
+    """Reject samples and pairs that a preset does not support."""
     if options.keep != "none" and options.preset != "hf":
         raise UsageError(f"--keep {options.keep} has no effect without --preset hf; add it")
     if options.pairs != "none":

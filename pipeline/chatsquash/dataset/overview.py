@@ -174,6 +174,9 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
         messages = {"trained on": loss["trained"], **loss["not_trained"]}
         if any(messages.values()):
             yield Row("messages", sum(messages.values()), ("of the assistant:", *count_parts(messages.items())))
+    if labels := counts.get("loss_labels"):
+        outcomes = {"applied": labels["applied"], **labels["not_applied"]}
+        yield Row("labels", labels["rows"], count_parts(outcomes.items()))
     if samples := counts["samples"]:
         yield Row("certified", samples["trained"], (inference_match(samples["true"], samples["trained"]),))
     if tokens := counts.get("token_samples"):

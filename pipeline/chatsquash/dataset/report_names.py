@@ -3,3 +3,4 @@
 FINDINGS = "reports/findings.jsonl"
 REJECTED = "reports/rejected.jsonl"
 REPLIES = "reports/replies.jsonl"
+LABELS = "reports/loss-labels.jsonl"

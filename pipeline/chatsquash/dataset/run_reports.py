@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
@@ -12,6 +12,7 @@ from chatsquash.dataset.store import Output
 
 _PIECE = 1 << 20
 _Write = Callable[[str, bytes], None]
+R = TypeVar("R", bound=Report)
 
 
 class Reports:
@@ -49,6 +50,10 @@ class Reports:
         for report, _, write in self._reports:
             for name, data in report.render():
                 write(name, data)
+
+    def find(self, kind: type[R]) -> R | None:
+        """Return the report of a kind, or ``None`` if the options do not request it."""
+        return next((report for report, _, _ in self._reports if isinstance(report, kind)), None)
 
     def close(self, final: dict[str, str]) -> None:
         """Write the buffered lines, with placeholders in places replaced as in ``final``."""

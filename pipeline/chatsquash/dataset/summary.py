@@ -61,6 +61,8 @@ class Summary(Struct):
     """Assistant messages in records by the reason why they are not trained on; ``""`` counts those trained on."""
     has_flags: bool = False
     """Whether records mark the messages trained on."""
+    labels: dict[str, object] = field(default_factory=dict)
+    """The rows of ``--loss-labels`` by outcome."""
     certifies: bool = False
     """Whether samples were compared with the prompt that their template renders at inference."""
     trained: int = 0
@@ -228,6 +230,7 @@ class Summary(Struct):
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
             **self.replies.counts(),
             "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
+            **({"loss_labels": self.labels} if self.labels else {}),
             "samples": {"trained": self.trained, "true": self.true} if self.certifies else {},
             **({"token_samples": self._token_samples()} if self.has_tokens else {}),
             "pairs": dict(sorted(self.pairs.items())),

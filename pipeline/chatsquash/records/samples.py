@@ -62,11 +62,21 @@ def _messages_of(value: Json) -> list[Any]:
     return messages
 
 
-def reply_marks(draft: Draft, models: Mapping[int, str]) -> list[Mark]:
-    """Return the marks of a sample that trains on some messages of the snapshot, which are given with their models."""
+def reply_marks(draft: Draft, models: Mapping[int, str], weights: Mapping[int, float]) -> list[Mark]:
+    """Return the marks of a sample that trains on some messages of the snapshot.
+
+    Args:
+        draft: The draft of the sample.
+        models: The models of these messages, by ordinal.
+        weights: Their weights, by ordinal.
+    """
     trained = [models.keys() >= set(mark.at) for mark in draft.marks]
     return [
-        mark._replace(why="", model=models.get(mark.at[0], "") if mark.at else "")
+        mark._replace(
+            why="",
+            model=models.get(mark.at[0], "") if mark.at else "",
+            weight=min((weights.get(at, 1.0) for at in mark.at), default=1.0),
+        )
         if is_trained
         else mark._replace(why=CONTEXT)
         for mark, is_trained in zip(draft.marks, trained, strict=True)

@@ -12,7 +12,9 @@ WEIGHT: dict[str, Schema] = {"weight": {"enum": [0, 1]}}
 """The member that ``--loss weight`` adds to messages."""
 TRAINABLE: dict[str, Schema] = {"trainable": {"type": "boolean"}}
 """The member that ``--loss trainable`` adds to all messages."""
-FLAGS: dict[str, Schema] = {**WEIGHT, "training": {"type": "boolean"}, "loss": {"type": "boolean"}, **TRAINABLE}
+_PART: dict[str, Schema] = {"weight": {"type": "number", "minimum": 0, "maximum": 1}}
+"""The same with the weights of ``--loss-labels``, which services reject."""
+FLAGS: dict[str, Schema] = {**_PART, "training": {"type": "boolean"}, "loss": {"type": "boolean"}, **TRAINABLE}
 """The member that each value of ``--loss`` adds."""
 
 

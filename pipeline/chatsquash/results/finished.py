@@ -14,12 +14,14 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.core.labels import LabelRow
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place, Record
 from chatsquash.core.urls import refuse_remote
 from chatsquash.core.version import __version__
 from chatsquash.dataset.columns import IMAGES, fields, metadata
+from chatsquash.dataset.report_names import LABELS
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.dataset.stored_sessions import OUTCOMES, StoredSession, decode
 from chatsquash.dataset.summary import summary_of
@@ -62,6 +64,13 @@ class _Counts(Struct):
     private: dict[str, _Number]
     other_files: dict[str, _Number]
     passed_over: _Number
+
+
+class _LabelLine(Struct):
+    row: _Number
+    id: str | None
+    weight: float | None
+    outcome: str
 
 
 class _Run(Struct):
@@ -125,6 +134,12 @@ class FinishedResult:
         for name in _SUMMED_COUNTS:
             if counts[name] != self.counts.get(name):
                 raise UsageError(f"{self.path}: the {name} of its sessions do not add up to run.json; convert again")
+
+    def labels(self) -> Iterator[LabelRow]:
+        """Yield the rows of ``--loss-labels``, which are the same in all results with the same options."""
+        for row in self._result.objects(LABELS, _LabelLine) if LABELS in self._result.outputs else ():
+            problem = row.outcome if row.outcome in ("no-verdict", "wrong-type") else ""
+            yield LabelRow(row.row, row.id, weight=row.weight, problem=problem)
 
     def rejected_lines(self) -> Iterator[bytes]:
         """Yield the copies of malformed lines, in order."""

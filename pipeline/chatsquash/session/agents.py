@@ -82,7 +82,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
     def home_file(self) -> parent_sessions.ParentFile | None:
         """The file of the session that a sub-agent with a separate file belongs to."""
         options = self.options
-        is_needed = options.divides or options.trace_replies or options.split
+        is_needed = options.divides or options.lists_replies or options.split
         first = self.place.session.first if self.place.session else self.place
         if not is_needed or first.kind not in _STARTED_KINDS or first.parent:
             return None
@@ -179,7 +179,7 @@ def records(
     )
     rows = part.rows(placements, record_or_rejection, part.exclusion_reasons(snapshot, record_or_rejection))
     coverage = part.coverage(rows, record_or_rejection)
-    reported_rows = rows if options.trace_replies else []
+    reported_rows = rows if options.lists_replies else []
     related_files = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
     if isinstance(record_or_rejection, Rejection):
         return [], record_or_rejection.why, SessionCoverage(coverage, reported_rows, [], relatives=related_files)

@@ -98,7 +98,7 @@ class ContentsMeasure:
         flag = self._options.flag
         turns: Any = value.get("messages", value.get("conversations"))
         if flag != "none" and isinstance(turns, list) and "completion" not in value:
-            return {at for at, turn in enumerate(turns) if turn.get(flag) == marks.FLAGS[flag][True]}
+            return {at for at, turn in enumerate(turns) if marks.is_trained(turn, flag)}
         if record.sample:
             return {mark.place for mark in record.marks if not mark.why}
         return None

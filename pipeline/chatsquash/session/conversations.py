@@ -141,7 +141,7 @@ def convert_last(
         result = count_flags(result, options)
     unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
     return result, SessionCoverage(
-        coverage_of_session, rows if options.trace_replies else [], findings, unexplained_lines, reports_tail=True
+        coverage_of_session, rows if options.lists_replies else [], findings, unexplained_lines, reports_tail=True
     )
 
 
@@ -165,7 +165,7 @@ def _marks_of_last(
 
 def needs_marks(options: Options) -> bool:
     """Return whether the options need marks, which record the replies in each message and whether it is trained on."""
-    needs = options.loss != "none" or options.trace_replies or options.cuts or options.keep != "none"
+    needs = options.loss != "none" or options.lists_replies or options.cuts or options.keep != "none"
     return needs or options.samples != "session" or options.pairs != "none"
 
 

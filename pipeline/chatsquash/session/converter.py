@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import coverage, reading
+from chatsquash.core.labels import unpack
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
@@ -69,6 +70,7 @@ from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
     from chatsquash.reading.documents import LogDocument
+    from chatsquash.session.labels import LabelMatcher
     from chatsquash.session.samples import Make, Reread
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
@@ -99,6 +101,7 @@ class Converter:
         self._maker = RecordMaker(options, self._plan, self._anonymizer)
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self._contents = ContentsMeasure(options, self._maker.lengths)
+        self._labels = _label_matcher(options, self._privacy)
         self.hashed = LogHash()
         """The hash of the bytes of the last log."""
 
@@ -204,8 +207,7 @@ class Converter:
         name = session.id or stem(log)
         if log.join and log.join.gateway:
             return self._joined_outcome(read, session, log)
-        if log.agents:
-            session = self._with_agents(session, file, log)
+        session = self._with_other_files(session, read, file, log)
         snapshot = session.snapshot
         records, left_out, later, session_coverage = result = self._records(read, session, file, log)
         explained = session_coverage.without_explained(session)
@@ -229,10 +231,11 @@ class Converter:
             relatives=[*session_coverage.relatives, *(session.other_files.relatives if session.other_files else ())],
             lineage=self._lineage(log) if is_document else None,
         )
+        rows = self._labels.complete(session_coverage.rows, name, log) if self._labels else session_coverage.rows
         tokens = _sampled_tokens(read, session, log)
         replies = SessionReplies(
             session_coverage.of_records(records),
-            session_coverage.rows,
+            rows,
             tokens,
             meeting(session),
             session_coverage.breaks,
@@ -262,11 +265,16 @@ class Converter:
             family=session_coverage.family,
         )
 
-    def _with_agents(self, session: Session, file: BinaryIO, log: Log) -> Session:
-        """Join a gateway session with the agent files that belong to it."""
-        from chatsquash.session.join.views import join_agents  # imported here because few runs need it
+    def _with_other_files(self, session: Session, read: Reading, file: BinaryIO, log: Log) -> Session:
+        """Join a gateway session with the agent files that belong to it, and match its replies with labels."""
+        if log.agents:
+            from chatsquash.session.join.views import join_agents  # imported here because few runs need it
 
-        return join_agents(session, log, self._options, partial(self._reread, file, log, session), self._lineages)
+            reread = partial(self._reread, file, log, session)
+            session = join_agents(session, log, self._options, reread, self._lineages)
+        if self._labels:
+            self._labels.match(session, read.document, log)
+        return session
 
     def _joined_outcome(self, read: Reading, session: Session, log: Log) -> Outcome:
         """Return the outcome of an agent's conversation that is part of a gateway session."""
@@ -429,6 +437,15 @@ class Converter:
                 yield item
         if session.other_files:
             yield from session.other_files.entries(lines)
+
+
+def _label_matcher(options: Options, privacy: OutcomePrivacy) -> LabelMatcher | None:
+    """Return the matcher of replies with labels if there are any."""
+    if options.loss_labels is None:
+        return None
+    from chatsquash.session.labels import LabelMatcher  # imported here because few runs need it
+
+    return LabelMatcher(unpack(options.loss_labels), privacy.name)
 
 
 def _format(read: Reading, left_out: Violation | None) -> str | None:

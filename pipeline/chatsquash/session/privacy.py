@@ -94,6 +94,10 @@ class OutcomePrivacy:
         except UnsearchedError as problem:
             return self.without_private_texts(_reject(outcome, log, checks.redaction_failed(str(problem))), log)
 
+    def name(self, name: str) -> str:
+        """Return the name of a session or file as reports show it."""
+        return self._privacy.text(name) if self._privacy.is_active else name
+
     def without_private_texts(self, outcome: Outcome, log: Log) -> Outcome:
         """Replace private values in the texts of an outcome that has no records, or whose records are already clean."""
         if not self._privacy.is_active:
@@ -267,10 +271,9 @@ class OutcomePrivacy:
         turns = value.get("messages", value.get("conversations"))
         if flag == "none" or not isinstance(turns, list):
             return record.flags, record.trained
-        untrained_value, trained_value = marks.FLAGS[flag]
-        trained = [turns[at] for at in masked if turns[at].get(flag) == trained_value]
+        trained = [turns[at] for at in masked if marks.is_trained(turns[at], flag)]
         for turn in trained:
-            turn[flag] = untrained_value
+            turn[flag] = marks.FLAGS[flag][False]
         counts = Counter(record.flags) + Counter({REDACTED: len(trained)})
         counts[""] -= len(trained)
         flags = {why: count for why, count in sorted(counts.items()) if count}

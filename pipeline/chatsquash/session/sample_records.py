@@ -13,6 +13,7 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
+from chatsquash.records.samples import CONTEXT
 from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import count_flags, entries_of, sum_coverage, with_session_prefix
 from chatsquash.session.log_findings import (
@@ -36,7 +37,7 @@ from chatsquash.trees.kinds import (
     select_paths,
     unexplained,
 )
-from chatsquash.trees.loss import FAILED, SIDE, Judge
+from chatsquash.trees.loss import FAILED, SIDE, Judge, weights_of, with_labels
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
@@ -88,6 +89,7 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
     replies = selection.reply_paths()
     sampling = Sampling(request, lambda longer, shorter: _continues(selection.trees.replies, longer, shorter))
     sampling.canon = selection.trees.requests.canon
+    sampling.weights = weights_of(selection.trees.replies)
     sampled_numbers = selection.with_sample(replies)
     replies_to_read = (replies[number][0] for number in sampled_numbers | selection.lasts)
     for reply, entry in entries_of(replies_to_read, session, request.reread):
@@ -152,7 +154,7 @@ def select_replies(session: Session, name: str, options: Options, reread: Reread
         each.exclusion_reasons[number] = each.exclusion_reasons[number] or FAILED
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
         each.exclusion_reasons[reply.number] = each.exclusion_reasons[reply.number] or SIDE
-    return each
+    return replace(each, exclusion_reasons=with_labels(each.exclusion_reasons, trees.replies))
 
 
 def _failed_calls(selection: Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
@@ -218,9 +220,17 @@ def _rows(
         for number in remaining
         if selection.exclusion_reasons[number]
     }
-    return [
+    rows = [
         replace(row, why=exclusion_reasons[row.line]) if row.line in exclusion_reasons and row.status == "lost" else row
         for row in rows
+    ]
+    return _with_reasons(rows, {reply.nth: selection.exclusion_reasons[reply.number] for reply, _ in replies.values()})
+
+
+def _with_reasons(rows: list[ReplyOutcome], reasons: dict[int, str]) -> list[ReplyOutcome]:
+    """Return outcomes in which replies in the context of samples have their own reasons for not being trained on."""
+    return [
+        replace(row, untrained=reasons.get(row.nth) or CONTEXT) if row.untrained == CONTEXT else row for row in rows
     ]
 
 
@@ -244,6 +254,7 @@ def of_document(
         assert snapshot is not None
         assert placement is not None
         for at, mark in zip(placement.assistants, part.marks(snapshot, placement), strict=True):
+            sampling.weights[at] = mark.weight
             if mark.why:
                 unmarked[at] = mark.why
             elif at == placement.assistants[-1] or part.options.samples != "last":
@@ -266,6 +277,7 @@ def of_document(
         at_of = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
         exclusion_reasons |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
     rows = part.rows(_placements(placement, sampling, samples) if placement else [], result, exclusion_reasons)
+    rows = _with_reasons(rows, {number + 1: why for number, why in exclusion_reasons.items()})
     coverage = part.coverage(rows, result)
     line = snapshot.entry.line if snapshot else None
     findings += (

@@ -62,6 +62,8 @@ class TrainedReply(Struct, frozen=True):
     """The position of the reply in the record."""
     model: str
     """The logged model of the reply; empty if unknown."""
+    weight: float = 1.0
+    """Its weight according to a label."""
 
 
 class Sample(Struct):
@@ -83,6 +85,11 @@ class Sample(Struct):
         """The models of the assistant messages that are trained on, by position."""
         return {each.ordinal: each.model for each in self.trained}
 
+    @property
+    def weights(self) -> dict[int, float]:
+        """The weights of these messages, by position."""
+        return {each.ordinal: each.weight for each in self.trained}
+
 
 class Sampling(Struct):
     """Makes the samples of a session, one reply after another.
@@ -99,6 +106,8 @@ class Sampling(Struct):
     """The reasons why replies have no sample, with their keys and conversations."""
     _notes: dict[tuple[str, str, int | None], LineFinding] = field(default_factory=dict)
     """The findings by conversation, code and message; later samples contain more context, so their findings win."""
+    weights: dict[int, float] = field(default_factory=dict)
+    """The weights of replies with labels, by key."""
     _samples: list[Sample] = field(default_factory=list)
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
     """The number of each message with calls, by ``id()``; equal messages have equal numbers."""
@@ -135,7 +144,8 @@ class Sampling(Struct):
             self._reject(checks.joined_reply(), key, conversation, entry)
             return None
         model = _model(entry, len(messages) - 1)
-        return Sample(key, conversation, entry.line, messages, record_draft, [TrainedReply(key, ordinal, span, model)])
+        trained = [TrainedReply(key, ordinal, span, model, self.weights.get(key, 1.0))]
+        return Sample(key, conversation, entry.line, messages, record_draft, trained)
 
     def _place(self, sample: Sample, span: MessageSpan, entry: Entry) -> None:
         if self.request.inference is None:
@@ -203,7 +213,7 @@ class Sampling(Struct):
 
     def marks(self, sample: Sample) -> list[Mark]:
         """Return the marks of a sample's assistant messages."""
-        return reply_marks(sample.draft, sample.models)
+        return reply_marks(sample.draft, sample.models, sample.weights)
 
     def records(self, samples: list[Sample]) -> Iterator[Record]:
         """Yield the record of each sample."""
@@ -225,6 +235,10 @@ class Sampling(Struct):
         findings = [*self._notes.values()]
         if mismatches := [sample for sample in samples if sample.is_true is False]:
             findings.append((mismatches[0].line, checks.context_mismatch(len(mismatches))))
+        if shortened := [sample for sample in samples if sample.draft.record.front_truncated]:
+            assert self.request.options.max_tokens is not None
+            finding = checks.front_truncated(len(shortened), self.request.options.max_tokens)
+            findings.append((shortened[0].line, finding))
         if self.request.options.restore != "none" and samples:
             findings.append((samples[0].line, checks.restore_not_applied()))
         return findings

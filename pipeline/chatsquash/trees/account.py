@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -120,21 +120,27 @@ def outcomes(
         each = placements[bearing[number]] if number in bearing else None
         message = each.message(number) if each and each.record is not None else None
         name, parent = names[id(path)] if path else ("", None)
+        about = _about(reply)
         kind = "retry" if reply.is_retried else "copy" if reply.is_copy else path.kind if path else "branch"
         reasoning = fate(reply.message, message)
         if not each or each.record is None:
             repeat_reason = "retry" if reply.is_retried else ELSEWHERE if reply.is_copy else None
             reason = repeat_reason or (each.why if each else why(reply, path))
-            rows.append(ReplyOutcome(reply.line, kind, "lost", reason, name, parent, reasoning=reasoning))
+            rows.append(ReplyOutcome(reply.line, kind, "lost", reason, name, parent, reasoning=reasoning, **about))
         elif number not in holders:
             # The conversation has a record, but the message was removed from every record.
-            rows.append(ReplyOutcome(reply.line, kind, "lost", "cut", name, parent, reasoning=reasoning))
+            rows.append(ReplyOutcome(reply.line, kind, "lost", "cut", name, parent, reasoning=reasoning, **about))
         else:
-            (record, status, index, loss), others = _places(reply, each, holders[number])
-            rows.append(
-                ReplyOutcome(reply.line, kind, status, None, name, parent, record, index, loss, reasoning, others)
-            )
+            (record, status, index, untrained), others = _places(reply, each, holders[number])
+            place = record, index, int(untrained == "")
+            values = reply.line, kind, status, None, name, parent, *place, reasoning, others
+            rows.append(ReplyOutcome(*values, untrained=untrained or "", **about))
     return rows
+
+
+def _about(reply: LoggedReply) -> dict[str, Any]:
+    """Return the members of an outcome that do not depend on the records."""
+    return {"id": reply.logged_id, "nth": reply.nth, "labels": reply.labels, "scores": reply.scores}
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:
@@ -147,8 +153,11 @@ def loss_of(path: AnyPath | None, summarized: set[int]) -> str:
     return WHY.get(path.kind if path else "branch", "short-tail")
 
 
-_Spot = tuple[int, Literal["carried", "rewritten"], int | None, int]
-"""The members of a ``ReplyPlace`` except ``reasons``."""
+_Spot = tuple[int, Literal["carried", "rewritten"], int | None, str | None]
+"""The members of a ``ReplyPlace`` except ``reasons``, with the reason for not training in place of ``loss``.
+
+The reason is empty if the reply is trained on, and ``None`` if the record has no marks.
+"""
 
 
 def _places(
@@ -162,7 +171,7 @@ def _places(
     if len(holders) == 1 and holders[0] is placement:
         return first, ()
     # Not trained on in any record, so the first record that contains it is reported.
-    if not first[-1] and placement.marks is not None and holders[0] is not placement:
+    if first[-1] != "" and placement.marks is not None and holders[0] is not placement:
         placement = holders[0]
         first = _spot(reply, placement)
     return first, tuple([_location(reply, each) for each in holders if each is not placement])
@@ -172,14 +181,15 @@ def _spot(reply: LoggedReply, placement: Placement[P]) -> _Spot:
     assert placement.record is not None
     position = placement.positions[reply.number]
     mark = placement.marks.get(position.ordinal) if placement.marks else None
-    index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
-    return placement.record, "rewritten" if position.is_rewritten else "carried", index, loss
+    index, untrained = (mark.place, mark.why) if mark else (None, None)
+    return placement.record, "rewritten" if position.is_rewritten else "carried", index, untrained
 
 
 def _location(reply: LoggedReply, placement: Placement[P]) -> ReplyPlace:
     """Return the location of a reply in the record of a conversation."""
     reasons = fate(reply.message, placement.message(reply.number)) == "carried"
-    return ReplyPlace(*_spot(reply, placement), reasons)
+    record, status, index, untrained = _spot(reply, placement)
+    return ReplyPlace(record, status, index, int(untrained == ""), reasons)
 
 
 def _holders(placements: list[Placement[P]]) -> dict[int, list[Placement[P]]]:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, jsonio
+from chatsquash.core.labels import plain_id
 from chatsquash.core.model import Conversation, Origin, OriginReply
 from chatsquash.core.options import Options
 from chatsquash.reading.documents import LogDocument
@@ -37,6 +38,16 @@ class FileReply(LoggedReply, eq=False, kw_only=True):
     key: Key
     evidence: OriginReply
     """The evidence of the reply in the conversation that it belongs to."""
+
+    @property
+    def logged_id(self) -> str:
+        """The id of its response, or else of its message in the file."""
+        return plain_id(self.evidence.response_id) or plain_id(self.evidence.logged_id)
+
+    @property
+    def nth(self) -> int:
+        """Its number in the file, from 1."""
+        return self.number + 1
 
 
 class FilePath(Path[FileReply], eq=False, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Json, Mark, Message, OriginReply
 from chatsquash.trees.account import Placement, counting_placements
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.paths import P
+from chatsquash.trees.paths import LoggedReply, P
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
@@ -37,6 +37,8 @@ FAILED = "failed-call"
 """A call of the reply failed and was corrected afterwards."""
 SIDE = "side-request"
 """The client requested the reply for itself, for example as a title."""
+LABEL = "label"
+"""A row of ``--loss-labels`` says so."""
 ELSEWHERE = "other-record"
 """The reply is trained on in another record of the session."""
 
@@ -66,7 +68,10 @@ class Judge(Struct, frozen=True):
         own_replies: list[set[int]] = [set() for _ in placements]
         for reply, index in counting_placements(placements, written_ordinals, owners).items():
             own_replies[index].add(reply)
-        return [self._marks(*each, reasons_by_reply, trees) for each in zip(placements, own_replies, strict=True)]
+        return [
+            with_weights(self._marks(placement, own, reasons_by_reply, trees), placement, trees.replies)
+            for placement, own in zip(placements, own_replies, strict=True)
+        ]
 
     def reasons(self, trees: Trees) -> list[str]:
         """Return why each reply is not trained on, regardless of the record, or an empty string if it is."""
@@ -92,7 +97,8 @@ class Judge(Struct, frozen=True):
         marks = self._with_failed(
             placement, whys, {reply.number: reply.evidence.model or "" for reply in placement.path.replies}
         )
-        return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
+        marks = [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
+        return with_weights(marks, placement, placement.path.replies)
 
     def _marks(self, placement: Placement[LogPath], own_replies: set[int], whys: list[str], trees: Trees) -> list[Mark]:
         """Return the marks of a conversation; ``own_replies`` are the replies that count in it."""
@@ -133,6 +139,29 @@ class Judge(Struct, frozen=True):
         if reply.cleared and (self.shows_reasoning or reply.cleared != chat.THINKING):
             return CLEARED
         return RESTORED if self.restores and reply.has_gaps else ""
+
+
+def with_labels(reasons: list[str], replies: Iterable[LoggedReply]) -> list[str]:
+    """Return the reasons for not training on the replies of a session, including their labels."""
+    return [why or (LABEL if reply.weight == 0 else "") for why, reply in zip(reasons, replies, strict=True)]
+
+
+def weights_of(replies: Iterable[LoggedReply]) -> dict[int, float]:
+    """Return the weights of the replies with labels, by number."""
+    return {reply.number: reply.weight for reply in replies if reply.weight is not None}
+
+
+def with_weights(marks: list[Mark], placement: Placement[P], replies: Iterable[LoggedReply]) -> list[Mark]:
+    """Return marks with the weights of replies according to labels, which never make an excluded reply trained on."""
+    weights = weights_of(replies)
+    if not weights:
+        return marks
+    result = marks.copy()
+    for number, position in placement.positions.items():
+        if (weight := weights.get(number)) is not None:
+            mark = marks[position.ordinal]
+            result[position.ordinal] = mark._replace(why=mark.why or ("" if weight else LABEL), weight=weight)
+    return result
 
 
 def _flaw(message: Message) -> str:

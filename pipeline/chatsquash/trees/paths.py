@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from chatsquash.core.model import ConversationKind, Message, Tool
 from chatsquash.core.options import Options
+from chatsquash.core.scores import Score
 
 # Sub-agents are not included, because agents send equal prompts to several of them.
 OF_USERS = ("main", "branch", "compacted")
@@ -50,6 +51,22 @@ class LoggedReply(Struct, eq=False, kw_only=True):
     """Whether it was interrupted and its request was repeated."""
     is_copy: bool = False
     """Whether it counts in the file of another session whose beginning this session repeats."""
+    labels: tuple[tuple[int, str], ...] = ()
+    """The rows of ``--loss-labels`` about it, each with the reason why it is not applied, or an empty string."""
+    weight: float | None = None
+    """Its weight according to these rows; ``None`` without an applied row."""
+    scores: tuple[Score, ...] = ()
+    """Its logged scores."""
+
+    @property
+    def logged_id(self) -> str:
+        """The id of its response or message; empty if it has none, or only one with other text."""
+        raise NotImplementedError
+
+    @property
+    def nth(self) -> int:
+        """A number that identifies it in its session if it has no id."""
+        raise NotImplementedError
 
 
 R = TypeVar("R", bound=LoggedReply)

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.edits import kept_prefix
+from chatsquash.core.labels import plain_id
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, prompt_text, result_number
 from chatsquash.trees.paths import LoggedReply, Path
@@ -98,6 +99,16 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The previous reply with the same assistant chain."""
     previous_same_request: Reply | None = None
     """The previous reply to the same request, possibly under another system prompt."""
+
+    @property
+    def logged_id(self) -> str:
+        """The id of its response."""
+        return plain_id(self.response)
+
+    @property
+    def nth(self) -> int:
+        """Its line."""
+        return self.line
 
     @property
     def preceding(self) -> Reply | None:

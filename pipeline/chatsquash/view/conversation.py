@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from chatsquash.core import chat
-from chatsquash.core.marks import FLAGS
+from chatsquash.core.marks import FLAGS, is_trained
 from chatsquash.core.model import Json, Message
 from chatsquash.core.outcome import Place
 from chatsquash.pages.html.record import answers
@@ -232,8 +232,8 @@ def _as_picture(data: bytes) -> Picture | None:
 def trained_on(value: Json, messages: list[Message]) -> list[int]:
     """Return the replies that are trained on: those with flags, those of a completion, or all of them."""
     members: list[dict[str, Json]] = [dict(message) for message in messages]
-    flags = [(name, yes) for name, (_, yes) in FLAGS.items() if any(name in message for message in members)]
+    flags = [name for name in FLAGS if any(name in message for message in members)]
     prompt = value.get("prompt") if isinstance(value, dict) and "completion" in value else None
     first = len(prompt) if isinstance(prompt, list) else 0
     replies = [at for at, message in enumerate(members) if message["role"] == "assistant" and at >= first]
-    return [at for at in replies if not flags or any(members[at].get(name) == yes for name, yes in flags)]
+    return [at for at in replies if not flags or any(is_trained(members[at], name) for name in flags)]

@@ -16,7 +16,7 @@ _CLEARED = lazy_compile(
     |(?:old|previous|earlier|this)[ ](?:tool[ ])?(?:result|output|observation|content|environment[ ]output)s?[ :]
         [^\n]{0,60}(?:cleared|removed|omitted|elided|lines[ ]omitted|truncated|masked|compacted)
     |(?:content|output|result|observation)[ ](?:cleared|removed|omitted|elided|masked|pruned|compacted)
-    |(?:cleared|removed|omitted|elided|masked|pruned)\b
+    |(?<=[\[(<])(?:cleared|removed|omitted|elided|masked|pruned)\b
     |no[ ]longer[ ]available
     )[^\n]*\Z""",
     re.IGNORECASE | re.VERBOSE,
@@ -66,9 +66,12 @@ _CLIENT_REQUEST = lazy_compile(
     r"""\s*(?:
     continue[ ]from[ ]where[ ]you[ ]left[ ]off\.?\s*\Z
     |please[ ]continue[ ](?:working[ ]on|with)[ ]the[ ]task\b
-    |\[error\]|your[ ]last[ ](?:output|response|message)[ ](?:did[ ]not|didn't|was)\b
-    |(?:please[ ])?always[ ]provide[ ]exactly[ ]one\b|format[ ]error\b|no[ ]tool[ ]calls?[ ](?:found|was|were)\b
-    |<returncode>|<output>|<error>|observation:|\[?observation\]?\b|execution[ ]result\b|exit[ ]code:
+    |\[error\][ ]you[ ]did[ ]not[ ]use[ ]a[ ]tool\b
+    |your[ ]last[ ](?:output|response|message)[ ](?:did[ ]not|didn't|was)\b
+    |(?:please[ ])?always[ ]provide[ ]exactly[ ]one\b|format[ ]error:\s*<error>
+    |no[ ]tool[ ]calls?[ ](?:found|was|were)\b
+    |<returncode>|<output>|<error>|observation:|\[?observation\]?\b|execution[ ]result[ ]of[ ]\[
+    |exit[ ]code:[ ]?\d{1,3}\n
     |\[[\w.-]{1,60}(?:[ ]for[ ][^\n]{0,400})?\][ ]result:
     |caveat:[ ]the[ ]messages[ ]below[ ]were[ ]generated
     )""",

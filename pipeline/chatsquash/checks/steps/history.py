@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from chatsquash.checks.registry import View
+from chatsquash.checks.steps.client_texts import is_cleared
 from chatsquash.checks.steps.conversation import Step, StepCall
 from chatsquash.checks.steps.shell import Command, commands, from_words
 from chatsquash.core import chat
@@ -80,7 +81,7 @@ def reads_future(view: View, steps: list[Step]) -> Iterator[int]:
             unknown = [use for use in uses if use.is_future or names.lacks(use, step.at)]
             reads = reads or any(use.reads for use in unknown)
             if uses and not unknown and any(use.shows for use in uses):
-                names.add(call.text)
+                names.add(call)
         if reads:
             yield step.at
 
@@ -92,14 +93,17 @@ class _Names:
         self._view = view
         self._hashes: set[str] = set()
         self._named: dict[str, int] | None = None
+        self._is_incomplete = False
+        """Whether the client cleared a result that may have contained hashes."""
 
-    def add(self, output: str) -> None:
-        """Add the hashes in the output of a command."""
-        self._hashes.update(each[:_PREFIX] for each in _HASH.findall(output))
+    def add(self, call: StepCall) -> None:
+        """Add the hashes in the result of a command."""
+        self._hashes.update(each[:_PREFIX] for each in _HASH.findall(call.text))
+        self._is_incomplete = self._is_incomplete or not call.results or is_cleared(call.text)
 
     def lacks(self, use: _Use, at: int) -> bool:
         """Return whether a command names a hash or a branch that does not occur before a message."""
-        for each in use.hashes:
+        for each in () if self._is_incomplete else use.hashes:
             if each[:_PREFIX] not in self._hashes and not self._is_named(each[:_PREFIX], at):
                 return True
         return any(not self._is_named(each, at) for each in use.remotes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
@@ -14,6 +15,14 @@ from chatsquash.core.lazy import lazy_compile
 
 _LONGEST_CYCLE = 4
 """The maximum number of replies in a cycle."""
+_VOLATILE = lazy_compile(
+    r"""^(?:Chunk[ ]ID|Wall[ ]time|Process[ ]Group[ ]PGID|Background[ ]PIDs):[^\n]{0,80}$
+    |"(?:duration_seconds|duration_ms|wall_time|chunk_id)":[ ]?(?:[\d.]{1,20}|"[^"\n]{0,40}")""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""Times and numbers of processes that Codex and Gemini CLI add to results."""
+_EDGE = 600
+"""The number of characters at each end of a result that are searched for them."""
 _READ_ONLY = lazy_compile(r"(?i)read|view|cat|open|list|\bls\b|grep|glob|search|find|fetch")
 """Names of tools whose results do not depend on edits of other files."""
 _READERS = frozenset(
@@ -75,7 +84,9 @@ def _only_reads(call: StepCall) -> bool:
 def _result_digest(call: StepCall) -> bytes | None:
     """Return a digest of the result, or ``None`` if it is missing, empty or cleared."""
     text = call.text
-    return None if not call.results or not text.strip() or is_cleared(text) else _digest(text)
+    if not call.results or not text.strip() or is_cleared(text):
+        return None
+    return _digest(_VOLATILE.sub("", text[:_EDGE]) + text[_EDGE:-_EDGE] + _VOLATILE.sub("", text[_EDGE:][-_EDGE:]))
 
 
 def _digest(text: str) -> bytes:

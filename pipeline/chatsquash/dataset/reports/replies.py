@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chatsquash.core.accounting import ReplyOutcome
+from chatsquash.core.labels import numbered_id
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, printable_json
 from chatsquash.dataset.report_names import REPLIES
@@ -46,11 +47,13 @@ def report(options: Options) -> Replies | None:
 def _row(session: ProcessedSession, reply: ReplyOutcome) -> tuple[str, int, bytes]:
     """Return the row of a reply, with its file and line as the sort key."""
     file, line = session.log.at(reply.line)
+    name = printable(session.outcome.session)
     row = printable_json(
         {
             "file": printable(file),
             "line": line,
-            "session": printable(session.outcome.session),
+            "id": reply.id or (numbered_id(name, reply.nth) if reply.nth else None),
+            "session": name,
             "kind": reply.kind,
             "status": reply.status,
             "why": reply.why,

@@ -73,7 +73,8 @@ def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
     exclusion_reasons = Judge().reasons(trees)
     usable = [reply for reply in trees.replies if not exclusion_reasons[reply.number] and not reply.is_retried]
-    sampled_again = [*_sampled_again([each for each in usable if kinds.get(each.number) in OF_USERS], trees.replies)]
+    of_users = [each for each in usable if kinds.get(each.number) in OF_USERS]
+    sampled_again = [each for each in _sampled_again(of_users, trees.replies) if each.preferred.weight != 0]
     replies_to_read = {reply.number: reply for each in sampled_again for reply in (each.preferred, each.rejected)}
     steps = [*_steps(usable)] if counterfactuals else []
     replies_to_read |= {each.preferred.parent.number: each.preferred.parent for each in steps if each.preferred.parent}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chatsquash.core import jsonio
@@ -37,25 +37,34 @@ def fits(head: bytes) -> str | None:
 
 def lines(file: Readable) -> Iterator[bytes]:
     """Yield a line for each row without null cells; yield nothing if the columns are not those of an export."""
+    options: Options = getattr(file, "options", None) or Options()
+    yield from map(jsonio.dumps, table_rows(file.read(_LONGEST + 1), KINDS, options))
+
+
+def table_rows(data: bytes, kinds: Iterable[frozenset[str]], options: Options) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file without null cells; yield nothing if it does not have all columns of any kind.
+
+    Raises:
+        ValueError: The file cannot be read within the limits of the options.
+    """
     from chatsquash.storage.confine.process import Confined  # few files need it
 
-    options: Options = getattr(file, "options", None) or Options()
-    data = file.read(_LONGEST + 1)
     if len(data) > _LONGEST:
         raise ValueError(f"has more than {_LONGEST:,} bytes")
     _reject_large(data, options)
     process = Confined("chatsquash.storage.confine.parquet", options.max_memory, options.max_database_time)
     try:
         _, names = _ask(process, data, options)
-        if not any(kind <= {*names} for kind in KINDS):
+        if not any(kind <= {*names} for kind in kinds):
             return
         at, remaining = 0, len(data) * options.max_expansion
         while rows := _ask(process, b"%d" % at, options)[1]:
             at += len(rows)
-            for line in map(jsonio.dumps, rows):
-                if (remaining := remaining - len(line)) < 0:  # in the footer, equal cells count only once
+            for row in rows:
+                # In the footer, equal cells count only once.
+                if (remaining := remaining - len(jsonio.dumps(row))) < 0:
                     raise ValueError(_beyond(options))
-                yield line
+                yield row
     finally:
         process.close()
 
