@@ -410,6 +410,14 @@ def test_notes_of_the_client_are_no_part_of_a_request():
     assert facts(messages) == {3: {"asked_again", "interrupted"}}
 
 
+def test_a_request_after_results_that_the_model_has_not_answered_is_not_repeated():
+    """Pydantic AI sends the prompt again after the result of a call."""
+    messages = [user("Where is Fez?"), *turn("search", {"q": "Fez"}, "Morocco"), user("Where is Fez?"), assistant("x")]
+    assert facts(messages) == {}
+    messages[2] = result("The user doesn't want to proceed with this tool use.")
+    assert facts(messages) == {1: {"asked_again", "denied"}}
+
+
 def test_another_image_is_another_request():
     images = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{name}"}} for name in ("AAAA", "BBBB")]
     text = {"type": "text", "text": "What is in the picture?"}

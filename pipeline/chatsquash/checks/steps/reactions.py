@@ -35,7 +35,15 @@ def interrupted(steps: list[Step]) -> Iterator[int]:
 
 
 def asked_again(steps: list[Step], requests: list[Request]) -> Iterator[int]:
-    """Yield the last replies of turns after which the user repeats the previous request."""
+    """Yield the last replies of turns after which the user repeats the previous request.
+
+    Some clients add the request again after the results of calls, which the model has not answered yet.
+    """
+    unanswered = {step.at for step in steps if step.calls and all(call.state == "ok" for call in step.calls)}
+    unanswered.difference_update(denied(steps), interrupted(steps))
     for before, request in pairwise(requests):
-        if request.step >= 0 and before.attachments == request.attachments and is_repetition(before.text, request.text):
-            yield steps[request.step].at
+        step = steps[request.step] if request.step >= 0 else None
+        if step is None or step.at in unanswered or before.attachments != request.attachments:
+            continue
+        if is_repetition(before.text, request.text):
+            yield step.at

@@ -27,7 +27,7 @@ def _words_in(text: str) -> frozenset[str]:
 _FILLERS = _words_in(
     """a an the please pls plz again now still just really ok okay so well hey hi hello and but i i'm im we you
     your it its it's this that that's these those is are was were be been to of for as me my can could would
-    will do does did done doesn't didn't isn't wasn't hasn't haven't work working works asked said told say want
+    will do does did done doesn't didn't isn't wasn't hasn't haven't work working works asked said say want
     wanted need meant mean what once more time try one another retry repeat yet properly correctly actually
     kindly no nope not bitte noch nochmal mal einmal doch jetzt endlich also wirklich richtig ich du habe gesagt
     wie das ist s'il te vous plait plaît svp stp encore donc alors bien vraiment maintenant je tu j'ai dit
