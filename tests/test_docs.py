@@ -446,12 +446,11 @@ def test_every_sample_log_is_described():
 def handwritten(*, in_generated: bool = False) -> str:
     """Return the text of the pages without their generated regions.
 
-    Of the pages with such regions only that of the command line is included, unless ``in_generated`` includes all: tables
-    name the options of other programs, and so does the page of recipes.
+    Of the pages with such regions only that of the command line is included, unless ``in_generated`` includes all: recipes
+    and tables name the options of other programs.
     """
     made = re.compile(r"^<!-- generated: .*?^<!-- /generated -->$", re.MULTILINE | re.DOTALL)
-    with_others = {*GENERATED, "docs/shards-recipes.md"} - {"docs/cli.md"}
-    pages = [page for page in PAGES if in_generated or page not in with_others]
+    pages = [page for page in PAGES if in_generated or page not in GENERATED or page == "docs/cli.md"]
     return "\n".join(made.sub("", (ROOT / page).read_text(encoding="utf-8")) for page in pages)
 
 
@@ -545,7 +544,7 @@ def lines(path: Path) -> list:
 # Objects whose keys are codes, rules, suffixes: described in words.
 OPEN = (
     "sessions.left_out", "sessions.filtered", "splits", "findings", "cleaned", "other_files",
-    "replies.lost", "conversations.not_chosen", "loss", "counts.samples", "samples", "counts.pairs", "pairs", "private",
+    "replies.lost", "conversations.not_chosen", "loss", "counts.samples", "samples", "counts.pairs", "pairs", "private", "models",
 )  # fmt: skip
 
 

@@ -40,6 +40,10 @@ ROWS = [
     (sampling.truncated_to_fit(9000, 8192, 1), "truncated-to-fit", "info", "the record had 9,000 tokens, more than 8,192: 1 exchange removed from its end"),
     (sampling.front_truncated(1, 8192), "front-truncated", "info", "1 sample had more than 8,192 tokens: exchanges removed after the system prompt"),
     (sampling.restore_not_applied(), "restore-not-applied", "info", "--restore has no effect"),
+    (coverage.mixed_models({"a": 1, "b": 1200}), "mixed-models", "info", "replies of 2 models are trained on: 1,200 of 'b', 1 of 'a'; --loss-model GLOB selects models"),
+    (coverage.mixed_models(dict.fromkeys("abcde", 2)), "mixed-models", "info", "replies of 5 models are trained on: 2 of 'a', 2 of 'b', 2 of 'c', 4 of other models; --loss-model"),
+    (coverage.unknown_model(1), "unknown-model", "warning", "1 reply is not trained on because the log does not contain the model, which --loss-model requires"),
+    (coverage.unknown_model(1200), "unknown-model", "warning", "1,200 replies are not trained on because"),
     (coverage.side_request_selected("side"), "side-request-selected", "warning", "was made from a side request: --conversations main selects"),
     (coverage.side_request_selected("subagent"), "side-request-selected", "warning", "was made from a sub-agent's request: --conversations main selects"),
 ]  # fmt: skip

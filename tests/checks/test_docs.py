@@ -57,14 +57,14 @@ SEVERITIES = {
         number-changed mixed-formats missing-history missing-parent incomplete-reply stream-interrupted unsupported-content shape-dropped float-rounded split-leak
         trace-incomplete empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        duplicate-log-differs equal-timestamps address-not-redacted eval-repository personal-data-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected
+        duplicate-log-differs equal-timestamps address-not-redacted eval-repository personal-data-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected unknown-model
         arguments-invalid loss-not-read divided-session context-mismatch user-after-result media-replaced template-definition-lost joined-texts token-ids-missing private-tokens""",
     "info": """
         cleaned file-not-read hosted-tools context-cleared vendor-extension shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried duplicate-log reasoning-lost
         reasoning-withheld reasoning-restored context-restored restore-ambiguous supplied-tools supplied-system arguments-unchecked
         tool-members grouped-by-chain reordered truncated-to-fit front-truncated restore-not-applied no-exchange joined unanswered-session repeated-conversation
-        grouped-by-id token-break""",
+        grouped-by-id token-break mixed-models""",
 }
 
 

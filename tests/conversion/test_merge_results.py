@@ -70,6 +70,7 @@ def alike(folder: Path) -> dict[str, Any]:
     ("Zstandard", {"preset": "mistral", "format": "jsonl.zst"}),
     ("text", {"preset": "text", "format": "parquet", "metadata": True}),
     ("samples, and preference pairs", {"preset": "hf", "samples": "reply", "pairs": "logged", "format": "parquet"}),
+    ("loss by model and step", {"preset": "hf", "format": "jsonl", "metadata": True, "loss": "weight", "loss_model": ("gpt*", "claude*"), "loss_skip": "loop,failed_call", "trace_replies": True}),
     ("pairs in lines", {"preset": "hf", "pairs": "logged", "split": "train=0.5,test=0.5"}),
     ("a trainer", {"trainer": "trl", "preset": "hf", "format": "jsonl"}),
 )  # fmt: skip

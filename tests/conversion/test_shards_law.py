@@ -41,6 +41,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"since": "2026-01-13", "only_model": ("*4*",)},
     {"drop": ("errors",), "restore": "all", "conversations": "main"},
     {"duplicates": "prefix", "format": "jsonl", "split": "a=0.5,b=0.5", "split_by": "cluster", "keep_rejected": True},
+    {"format": "parquet", "metadata": True, "loss": "weight", "loss_model": ("*4*",), "loss_skip": "failed_call,loop"},
     {"duplicates": "near", "sessions_by": "id", "conversations": "all", "loss": "weight"},
 ]
 

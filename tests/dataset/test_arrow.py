@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash.core.options import Options
 from chatsquash.dataset.arrow import Field, schema
-from chatsquash.dataset.columns import ENDING, METADATA, features, fields
+from chatsquash.dataset.columns import ENDING, METADATA, STEPS, features, fields
 from chatsquash.records.presets import names
 from tests.conftest import cases
 
@@ -76,7 +76,7 @@ def test_texts_beside_json_are_json_where_a_loader_would_guess():
 @pytest.mark.parametrize("preset", names())
 def test_no_column_of_ours_is_one_that_somebody_else_claims(preset):
     every = [field.name for field in fields(Options(preset=preset, metadata=True))]
-    beside = [field.name for field in (*METADATA, *ENDING)]
+    beside = [field.name for field in (*METADATA, *ENDING, *STEPS)]
     assert every[-len(beside) :] == beside
     assert not RESERVED & {*beside}
     assert not [markers for markers in TRACES if markers <= set(every)]

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from chatsquash import Options, convert
-from chatsquash.core.accounting import ToolUse, Usage
+from chatsquash.core.accounting import ToolUse, TrainedReplies, Usage
 from chatsquash.dataset.card import CardFacts, card
 from chatsquash.dataset.card_statistics import Statistics
 from chatsquash.dataset.model_terms import FAMILIES, UNKNOWN, terms_of
@@ -58,13 +58,15 @@ def test_findings_are_listed_by_code():
 def test_names_from_logs_are_no_markup():
     statistics = Statistics()
     statistics.models[EVIL], statistics.trained[EVIL] = 2, 30
+    statistics.replies[EVIL] = TrainedReplies(3, 2, 40)
     statistics.tools.add(using(ToolUse(EVIL, 2, 3, 4)))
     page = card(told(statistics=statistics))
     shown = "`x'¦<script>\\n\\u202e" + "y" * 67 + "`"
     assert section(page, "Models")[2:] == [
-        f"| {shown} | 2 | 30 | 100.0% |",
+        f"| {shown} | 2 | 3 | 40 (2 replies) | 30 | 100.0% |",
         "",
         "In total, 30 characters of assistant messages are trained on: text, reasoning and tool calls.",
+        "Logged tokens include reasoning that the record may not contain.",
     ]
     assert section(page, "Model terms")[2].startswith(f"| other models | {shown} | Check the terms")
     assert section(page, "Tools")[2:] == [f"| {shown} | 1 | 2 | 3 | 4 |"]
@@ -155,7 +157,7 @@ def test_the_default_layout_has_the_same_card(tmp_path):
     page = (tmp_path / "out/README.md").read_text()
     assert "\n1 record in 1 file, each a complete conversation" in page
     assert '    path:\n    - "2026-01-13.jsonl"\n' in page
-    assert section(page, "Models")[2] == "| not named in the log | 1 | 2 | 100.0% |"
+    assert section(page, "Models")[2] == "| not named in the log | 1 | 1 | not logged | 2 | 100.0% |"
     assert "## Files" not in page
 
 

@@ -150,7 +150,7 @@ def test_models_and_their_shares_are_those_of_the_messages_that_are_trained_on(c
     table = card_tables(page)["Models"]
     total = by_model.total()
     assert f"In total, {total:,} characters of assistant messages are trained on" in page
-    cells = {model: (number(records), number(length), share) for model, records, length, share in table[:20]}
+    cells = {model: (number(records), number(length), share) for model, records, _, _, length, share in table[:20]}
     for model, (records_of_model, characters, share) in cells.items():
         assert share == f"{characters / total:.1%}"
         if model in by_model and options.get("samples") is None:
@@ -193,7 +193,7 @@ def test_each_reply_counts_for_the_model_that_gave_it(tmp_path, lines, options, 
     write_log(tmp_path / "log.jsonl", *lines)
     convert(tmp_path / "log.jsonl", tmp_path / "out", Options(**options))
     page = (tmp_path / "out/README.md").read_text()
-    assert {model: number(characters) for model, _, characters, _ in card_tables(page)["Models"]} == expected
+    assert {model: number(characters) for model, _, _, _, characters, _ in card_tables(page)["Models"]} == expected
 
 
 def turn(number: int, role: str, text: str, **fields) -> dict:
@@ -228,7 +228,7 @@ def test_each_reply_of_a_file_counts_for_the_model_that_gave_it(tmp_path, option
     write_log(tmp_path / "log.jsonl", *FILE)
     convert(tmp_path / "log.jsonl", tmp_path / "out", Options(**options))
     table = card_tables((tmp_path / "out/README.md").read_text())["Models"]
-    assert {model: number(characters) for model, _, characters, _ in table} == {"claude-a": 10, "claude-b": 20}
+    assert {model: number(characters) for model, _, _, _, characters, _ in table} == {"claude-a": 10, "claude-b": 20}
 
 
 @cases(

@@ -74,6 +74,25 @@ def calling_twice() -> list[Any]:
     return log.lines
 
 
+def switched(first: str, second: str | None) -> list[Any]:
+    """The second of three replies is from another model, or from one that the log does not name."""
+    log = logs.Log()
+    one = log.add(user("Which test fails?"), says="The test of sums.", model=first)
+    two = log.add(user("Which test fails?"), one, user("Mend it."), says="It is mended.", model=second)
+    log.add(user("Which test fails?"), one, user("Mend it."), two, user("Thanks."), says="Sure.", model=first)
+    return log.lines
+
+
+def other_scout() -> list[Any]:
+    """A sub-agent runs on another model than the agent."""
+    lines = logs.subagent()
+    for line in lines:
+        if line["request"]["messages"][0] == logs.SCOUT:
+            line["request"]["model"] = "small"
+    assert {line["request"]["model"] for line in lines} == {"gpt-4.1", "small"}
+    return lines
+
+
 def fitting(most: int) -> Options:
     """With a tokenizer of which each text is one token."""
     tokenizer = Tokenizer(models.WordLevel({"x": 0}, unk_token="x")).to_str().encode()
@@ -186,6 +205,25 @@ ROWS = [
     Row("front-truncated", logs.grows, "1 sample had more than 3 tokens: exchanges removed after the system prompt", 2, front(3)),
     Row("restore-not-applied", logs.emptied, None, None, REPLY),
     Row("restore-not-applied", logs.emptied, "samples have the context that the client sent, so --restore has no effect", 1, given(samples="reply", restore="all")),
+    Row("mixed-models", logs.grows, None),
+    Row("mixed-models", lambda: switched("gpt-4.1", "small"), "replies of 2 models are trained on: 2 of 'gpt-4.1', 1 of 'small'; --loss-model GLOB selects models", 3),
+    Row("mixed-models", lambda: switched("gpt-4.1", "small"), "replies of 2 models are trained on: 2 of 'gpt-4.1', 1 of 'small'; --loss-model GLOB selects models", 3, given(loss="weight")),
+    Row("mixed-models", lambda: switched("gpt-4.1", "small"), "replies of 2 models are trained on: 2 of 'gpt-4.1', 1 of 'small'; --loss-model GLOB selects models", 3, REPLY),
+    Row("mixed-models", lambda: switched("gpt-4.1", "small"), None, None, given(samples="last")),
+    Row("mixed-models", lambda: switched("gpt-4.1", "small"), None, None, given(only_model=("*",))),
+    Row("mixed-models", lambda: switched("gpt-4.1", "small"), None, None, given(loss="weight", loss_model=("*",))),
+    Row("mixed-models", lambda: switched("gpt-4.1", "openai/GPT-4.1-2025-04-14"), None),
+    Row("mixed-models", lambda: switched("gpt-4.1", "gpt-4.1@20250414-v1:0"), None),
+    Row("mixed-models", lambda: switched("gpt-4.1", "gpt-4.1-latest"), None),
+    Row("mixed-models", lambda: switched("gpt-4.1", "gpt-4.1-mini"), "replies of 2 models are trained on: 2 of 'gpt-4.1', 1 of 'gpt-4.1-mini'; --loss-model GLOB selects models", 3),
+    Row("mixed-models", lambda: switched("gpt-4.1", None), None),
+    Row("mixed-models", other_scout, None, None, ALL),
+    Row("mixed-models", other_scout, None),
+    Row("unknown-model", lambda: switched("gpt-4.1", None), None),
+    Row("unknown-model", lambda: switched("gpt-4.1", None), None, None, given(loss="weight")),
+    Row("unknown-model", lambda: switched("gpt-4.1", None), "1 reply is not trained on because the log does not contain the model, which --loss-model requires", 3, given(loss="weight", loss_model=("*",))),
+    Row("unknown-model", lambda: switched("gpt-4.1", None), "1 reply is not trained on because the log does not contain the model, which --loss-model requires", 3, given(samples="reply", loss_model=("*",))),
+    Row("unknown-model", lambda: switched("gpt-4.1", "small"), None, None, given(loss="weight", loss_model=("gpt*",))),
     Row("side-request-selected", logs.regenerated, None),
     Row("side-request-selected", logs.title_last, "the record was made from a side request: --conversations main selects the user's conversation", 2),
     Row("side-request-selected", logs.title_last, None, None, MAIN),

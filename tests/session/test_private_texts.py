@@ -4,7 +4,7 @@ from typing import get_args, get_type_hints
 
 import msgspec
 
-from chatsquash.core.accounting import ToolUse, Usage
+from chatsquash.core.accounting import ToolUse, TrainedReplies, Usage
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Finding, Mark, RejectedLine
 from chatsquash.core.outcome import (
@@ -26,18 +26,18 @@ from chatsquash.session import private_texts
 HIDDEN = {
     "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
     "RejectedLine.reason", "SelectedEntry.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
-    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "ToolUse.name", "Usage.tool_names", "Ending.finish",
+    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "Record.trained_replies", "ToolUse.name", "Usage.tool_names", "Ending.finish",
     *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "failed_results", "last_user")),
 }  # fmt: skip
 OURS = {
     "SessionFindings.left_out", "SessionAccount.cleanup_counts", "SessionAccount.dropped", "SessionRecords.day",
     "SessionAccount.digest", "SessionAccount.format",
     "Finding.code", "Finding.severity", "Finding.conversation", "RejectedLine.code", "Coverage.lost", "Coverage.not_chosen",
-    "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.images",
+    "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.steps", "Record.images",
     "Facts.prefix", "Facts.started_at", "SelectedEntry.started_at", "SelectedEntry.ended_at", "LinePlace.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
     "Redaction.digest", "PreferencePair.kind", "SessionReplies.breaks", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
-    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "ReplyPlace.status", "LogNames.display_path",
+    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "ReplyOutcome.facts", "ReplyPlace.status", "LogNames.display_path",
     "LogNames.name", "LogNames.other_files", "LogNames.digest",
 }  # fmt: skip
 """Codes, hashes, times, kinds, and names that are hidden already."""
@@ -77,7 +77,9 @@ def test_what_may_come_from_a_log_is_hidden():
     usage = Usage(1, ("x-tool",), 1, 1, 1, (ToolUse("x-used", 1, 0, 0),))
     facts = Facts(session="x-facts", source="x-source", model="x-served")
     marks, contents = [Mark((0,), model="x-marked")], Contents(trained={"x-trained": 1, "": 2})
+    replies = {"x-trained": TrainedReplies(1, 1, 1), "x-sampled": TrainedReplies(2), "": TrainedReplies(3)}
     record = Record(b"{}", usage, facts=facts, entry=chosen, ending=ending, marks=marks, contents=contents)
+    record = msgspec.structs.replace(record, trained_replies=replies)
     outcome = Outcome(
         "x-session",
         SessionRecords([record], entry=chosen, family=Family("x-family", "p", "x-stem", None)),

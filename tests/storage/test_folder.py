@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from chatsquash import Options, convert
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset import shards as text
 from chatsquash.records.presets import names
@@ -268,6 +269,7 @@ def test_metadata_are_columns_behind_the_record(logs):
         ("reward", None), ("reward_evidence", None), ("finish", None), ("finish_evidence", None),
         ("truncated", None), ("truncated_evidence", None),
         ("failed_results", 0), ("failed_results_evidence", None), ("last_user", "none"), ("last_user_evidence", None),
+        *((f"steps_{kind}", 0) for kind in STEP_FACTS),
     ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.text import escape, pluralize, quote
 
 _WORDS = {
@@ -22,6 +23,15 @@ _WORDS = {
     "malformed-call": ("malformed call", "malformed calls"),
     "error-text": ("error text", "error texts"),
     "failed-call": ("failed call", "failed calls"),
+    "repeated-call": ("repeated call", "repeated calls"),
+    "loop": ("in a loop", "in loops"),
+    "undone": ("undone", "undone"),
+    "ignored-result": ("ignored result", "ignored results"),
+    "asked-again": ("asked again", "asked again"),
+    "interrupted": ("interrupted", "interrupted"),
+    "denied": ("denied", "denied"),
+    "reads-future": ("reads the future", "read the future"),
+    "other-model": ("of another model", "of other models"),
     "rewritten": ("rewritten", "rewritten"),
     "other-record": ("of another session", "of other sessions"),
     "not-logged": ("not logged as a reply", "not logged as replies"),
@@ -34,10 +44,10 @@ NEVER = (
     "duplicate",
     "refused",
     "filtered",
-    "truncated",
     "malformed-call",
     "error-text",
-    "failed-call",
+    *(kind.replace("_", "-") for kind in STEP_FACTS),
+    "other-model",
     "not-logged",
     "rewritten",
     "other-record",
@@ -47,6 +57,8 @@ NEVER = (
     "private-text",
 )
 """Reasons because of which a reply is missing from the records with any option."""
+_MAX_MODELS = 3
+"""The maximum number of models in a finding."""
 
 
 def describe_losses(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -175,3 +187,23 @@ def restore_ambiguous(count: int) -> Fact:
     """Reported when `--restore` skipped a message that matches several logged ones."""
     what = pluralize(count, "message")
     return Fact(f"{what} not restored because several logged messages match")
+
+
+@rule("info", kind="replies")
+def mixed_models(counts: Mapping[str, int]) -> Fact:
+    """Reported when a conversation trains on replies from several models, and no option selects models.
+
+    Names that differ only in their provider or date count as one model.
+    """
+    most_first = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    shown = [f"{count:,} of {quote(model)}" for model, count in most_first[:_MAX_MODELS]]
+    rest = sum(count for _, count in most_first[_MAX_MODELS:])
+    replies = ", ".join([*shown, *([f"{rest:,} of other models"] if rest else [])])
+    return Fact(f"replies of {len(counts):,} models are trained on: {replies}; --loss-model GLOB selects models")
+
+
+@rule("warning", kind="replies")
+def unknown_model(count: int) -> Fact:
+    """Reported when `--loss-model` excludes replies because the log does not contain their model."""
+    replies = pluralize(count, "reply is", "replies are")
+    return Fact(f"{replies} not trained on because the log does not contain the model, which --loss-model requires")

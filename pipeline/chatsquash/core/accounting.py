@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import add
 from typing import Literal, NamedTuple
 
@@ -115,6 +115,27 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
         """Return the outcome if its record is not written after all."""
         reasoning = "lost" if self.reasoning == "carried" else self.reasoning
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=reasoning)
+
+
+class TrainedReplies(NamedTuple):
+    """The number of a model's logged replies that are trained on."""
+
+    replies: int = 0
+    counted: int = 0
+    """Those with a logged number of tokens."""
+    tokens: int = 0
+    """The sum of these numbers."""
+
+    def plus(self, other: TrainedReplies) -> TrainedReplies:
+        """Add two counts."""
+        return TrainedReplies._make(map(add, self, other))
+
+
+def add_replies(totals: dict[str, TrainedReplies], counts: Mapping[str, TrainedReplies]) -> None:
+    """Add counts of trained replies by model to totals."""
+    for model, count in counts.items():
+        known = totals.get(model)
+        totals[model] = count if known is None else known.plus(count)
 
 
 class Coverage(Struct, frozen=True, array_like=True):

@@ -216,6 +216,11 @@ class Options(RecordOptions):
         return bool(self.write_known or self.tool_report_path)
 
     @property
+    def needs_steps(self) -> bool:
+        """Whether the step facts of replies are needed."""
+        return bool(self.skipped_facts or self.trace_replies or self.metadata)
+
+    @property
     def folder(self) -> bool:
         """Whether a dataset folder is written instead of grouped files."""
         return bool(self.format or self.split or self.preset != "chat")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from chatsquash.core.accounting import Account, Coverage, ReplyOutcome, Usage
+from chatsquash.core.accounting import Account, Coverage, ReplyOutcome, TrainedReplies, Usage
 from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine, Tokens, Violation
 
 
@@ -193,6 +193,10 @@ class Record(Struct, frozen=True, array_like=True):
     """The detected private values, except e-mail addresses."""
     alike: Likeness | None = None
     """Fingerprints for comparison; ``None`` if only the bytes of records are compared."""
+    trained_replies: dict[str, TrainedReplies] = {}
+    """The logged replies that are trained on, by model; the model is ``""`` if it is not logged."""
+    steps: dict[str, int] = {}
+    """The number of its logged replies, or in a sample of those trained on, with each step fact, if requested."""
     contents: Contents | None = None
     """A description of its content; ``None`` if the record is too large to parse again."""
     models: list[str] = []

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chatsquash.core.accounting import TrainedReplies
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape, inference_match, pluralize
 from chatsquash.dataset.arrow import Field
@@ -184,10 +185,13 @@ def _models(facts: CardFacts) -> Iterator[str]:
     unit = facts.statistics.unit
     total = statistics.trained.total()
     models = sorted(statistics.models, key=lambda name: (-statistics.trained[name], name))
+    replies = {name: statistics.replies.get(name, TrainedReplies()) for name in models}
     rows: list[tuple[str, ...]] = [
         (
             _code(name) if name else "not named in the log",
             f"{statistics.models[name]:,}",
+            f"{replies[name].replies:,}",
+            _logged_tokens(replies[name]),
             f"{statistics.trained[name]:,}",
             f"{statistics.trained[name] / total if total else 0:.1%}",
         )
@@ -196,8 +200,18 @@ def _models(facts: CardFacts) -> Iterator[str]:
     if not rows:
         yield "No message is marked for training."
         return
-    yield from _table(("model (as logged)", "records", f"{unit} trained on", "share"), _first(rows))
+    head = "model (as logged)", "records", "replies trained on", "their tokens (as logged)"
+    yield from _table((*head, f"{unit} trained on", "share"), _first(rows))
     yield from ("", f"In total, {total:,} {unit} of assistant messages are trained on: text, reasoning and tool calls.")
+    yield "Logged tokens include reasoning that the record may not contain."
+
+
+def _logged_tokens(replies: TrainedReplies) -> str:
+    """Return the logged tokens of replies, with the number of replies that have any if some have none."""
+    if not replies.counted:
+        return "not logged"
+    some = pluralize(replies.counted, "reply", "replies")
+    return f"{replies.tokens:,}" + (f" ({some})" if replies.counted < replies.replies else "")
 
 
 def _terms(statistics: Statistics) -> Iterator[str]:

@@ -8,7 +8,7 @@ from itertools import compress
 
 from msgspec import Struct, field
 
-from chatsquash.core.accounting import Usage
+from chatsquash.core.accounting import TrainedReplies, Usage, add_replies
 from chatsquash.core.outcome import Contents, Outcome, Record
 from chatsquash.session.record_filters import ToolTotals
 
@@ -39,6 +39,8 @@ class Statistics(Struct):
     """Records by the model that wrote their trained messages; ``""`` if the log does not contain the model."""
     trained: Counter[str] = field(default_factory=Counter)
     """The length of the messages trained on, by model."""
+    replies: dict[str, TrainedReplies] = field(default_factory=dict)
+    """The logged replies trained on, by model."""
     sources: Counter[str] = field(default_factory=Counter)
     """Records by log format."""
     days: list[str] = field(default_factory=list)
@@ -62,6 +64,7 @@ class Statistics(Struct):
             self.tokenizer_tokens.append(record.tokens)
         if facts and facts.prompt_tokens is not None and facts.completion_tokens is not None:
             self.tokens.append(facts.prompt_tokens + facts.completion_tokens)
+        add_replies(self.replies, record.trained_replies)
         if truncated is not False:
             self.records_with[TRUNCATED if truncated else UNKNOWN_END] += 1
         if record.contents is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Facts, Record
 from chatsquash.dataset.arrow import Field
@@ -29,6 +30,8 @@ TOKENS = Field("tokens", "int")
 """Number of tokens of a record, with a tokenizer."""
 TOOLS_SUPPLIED = Field("tools_supplied", "bool")
 """Whether the tool definitions of a record are from ``--tools-file``; a column only with that option."""
+STEPS = tuple(Field(f"steps_{kind}", "int") for kind in STEP_FACTS)
+"""Columns with the number of a record's logged replies that have a step fact; in a sample, of those trained on."""
 SAMPLE = (Field("sample", "int"), Field("samples", "int"))
 """Columns with the 1-based number of a sample in its session, and the number of samples."""
 FRONT_TRUNCATED = Field("front_truncated", "int")
@@ -50,7 +53,7 @@ def fields(options: Options) -> list[Field]:
     columns = [
         column for column in get_preset(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"
     ]
-    extra = [*METADATA, *ENDING]
+    extra = [*METADATA, *ENDING, *STEPS]
     extra += CONVERSATION if options.divides else ()
     extra += SAMPLE if options.samples != "session" else ()
     extra += (FRONT_TRUNCATED,) if options.too_long == "front" else ()
@@ -89,6 +92,7 @@ def metadata(record: Record, facts: Facts) -> dict[str, Any]:
     """Return the values of the metadata columns of a record."""
     values = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
     values |= record.ending._asdict()
+    values |= {column.name: record.steps.get(kind, 0) for column, kind in zip(STEPS, STEP_FACTS, strict=True)}
     values |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
     values |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
     values |= {FRONT_TRUNCATED.name: record.front_truncated} if record.front_truncated else {}

@@ -38,8 +38,8 @@ REJECTED_LINES = "reports/rejected-lines.jsonl"
 _NO_INPUT: dict[str, Any] = {"size": 0, "xxh3_128": ""}
 _SPLIT = re.compile(r"data/(.+)-\d{5}-of-\d{5}\..*")
 _SUMMED_COUNTS = (
-    *("sessions", "lines", "bytes", "replies", "reasoning", "conversations", "loss", "samples", "pairs"),
-    *("cleaned", "addresses", "secrets", "private"),
+    *("sessions", "lines", "bytes", "replies", "reasoning", "conversations", "loss", "samples", "models"),
+    *("pairs", "cleaned", "addresses", "secrets", "private"),
 )
 """The counts of ``run.json`` that are sums over sessions."""
 _IMAGE = re.compile(r"images/[0-9A-Za-z_-]+\.[0-9a-z]+")

@@ -6,6 +6,8 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import fields
 from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +24,12 @@ from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, files, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import RowParser, message_texts, native, record
+from chatsquash.results import output as outputs
 from chatsquash.results.frame import table_lines
-from chatsquash.results.stats_table import Long, SessionStats, Spread, Stats, ToolCount
+from chatsquash.results.stats_table import Long, ModelCount, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten
+from chatsquash.storage.commit import RUN
+from chatsquash.storage.folder import Folder
 
 MEASURES = ("messages", "assistant messages", "tool calls", "characters", "characters of tools", "tokens")
 """Measures of every record; tokens only with a tokenizer."""
@@ -98,6 +103,19 @@ class _Counting:
                 totals.rewards += 1
                 reward += line.reward
         totals.reward = reward / totals.rewards if totals.rewards else None
+        self._count_models(dataset, totals)
+
+    def _count_models(self, dataset: str, totals: SessionStats) -> None:
+        """Add what a run trains on by model."""
+        if not Path(dataset, RUN).is_file():
+            return
+        with closing(Folder(Path(dataset))) as folder:
+            manifest = outputs.manifest(outputs.OutputSource(folder, Path(dataset)))
+            run = outputs.convert_value(folder, RUN, manifest, _Run)
+        for model, count in run.counts.models.items():
+            known = totals.models.setdefault(model, ModelCount())
+            for each in fields(ModelCount):
+                setattr(known, each.name, getattr(known, each.name) + getattr(count, each.name))
 
     def add(self, row: DatasetRow) -> None:
         """Count a row."""
@@ -247,6 +265,16 @@ class _TableLine(Struct, frozen=True):
     truncated: bool | None = None
     last_user: str | None = None
     reward: float | None = None
+
+
+class _ModelCounts(Struct, frozen=True):
+    models: dict[str, ModelCount] = {}
+
+
+class _Run(Struct, frozen=True):
+    """The members of ``run.json`` that are counted."""
+
+    counts: _ModelCounts = _ModelCounts()
 
 
 def _round(value: int) -> int:

@@ -51,6 +51,22 @@ class ToolCount:
 
 
 @dataclass(slots=True)
+class ModelCount:
+    """The replies of a model that are trained on, as counted by the run that wrote a dataset."""
+
+    replies: int = 0
+    """Logged replies."""
+    with_tokens: int = 0
+    """Those with a logged number of tokens."""
+    tokens: int = 0
+    """The sum of these numbers."""
+    tokenizer_tokens: int = 0
+    """Tokens of all assistant messages trained on, if the run had a tokenizer."""
+    characters: int = 0
+    """Characters of all assistant messages trained on, if the run had no tokenizer."""
+
+
+@dataclass(slots=True)
 class SessionStats:
     """Statistics from session tables."""
 
@@ -68,6 +84,8 @@ class SessionStats:
     """Records with a reward."""
     reward: float | None = None
     """The mean reward."""
+    models: dict[str, ModelCount] = field(default_factory=dict)
+    """What is trained on, by model; the model is empty if it is not logged."""
 
 
 @dataclass(slots=True)
@@ -117,7 +135,8 @@ def as_json(stats: Stats) -> dict[str, Any]:
 def _members(table: SessionStats) -> dict[str, Any]:
     """Return the members of ``SessionStats``; ``asdict`` cannot copy a ``Counter``."""
     members = {each.name: getattr(table, each.name) for each in fields(table)}
-    return {name: dict(value) if isinstance(value, Counter) else value for name, value in members.items()}
+    counts = {name: dict(value) if isinstance(value, Counter) else value for name, value in members.items()}
+    return counts | {"models": {model: asdict(count) for model, count in _rank_models(table)}}
 
 
 def _lines(stats: Stats) -> Iterator[str]:
@@ -136,9 +155,39 @@ def _lines(stats: Stats) -> Iterator[str]:
         yield from ("", *_table(("tool", "defined in", "called in", "calls"), rows))
         if len(tools) > _MAX_TOOLS:
             yield f"and {len(tools) - _MAX_TOOLS} more"
+    if stats.table and stats.table.models:
+        yield from ("", *_model_table(stats.table))
     if stats.longest:
         places = [(f"{escape(each.file)}:{each.record}", *_numbers(*each[:2])) for each in stats.longest]
         yield from ("", *_table(("longest", "characters", "messages"), places))
+
+
+def _model_table(table: SessionStats) -> Iterator[str]:
+    """Yield the replies and tokens trained on by model, and which tokens are counted."""
+    models = _rank_models(table)
+    unit, lengths = _unit(table)
+    rows = [
+        (escape(name) if name else "not logged", *_numbers(count.replies, count.tokens, length))
+        for (name, count), length in zip(models, lengths, strict=True)
+    ]
+    yield from _table(("model", "replies trained on", "logged tokens", unit), rows[:_MAX_TOOLS])
+    if len(rows) > _MAX_TOOLS:
+        yield f"and {len(rows) - _MAX_TOOLS} more"
+    if unlogged := sum(count.replies - count.with_tokens for _, count in models):
+        yield f"The logs contain no token count for {pluralize(unlogged, 'reply', 'replies')}."
+
+
+def _unit(table: SessionStats) -> tuple[str, list[int]]:
+    """Return the unit of the lengths of all models, and the lengths in the order of the table."""
+    counts = [count for _, count in _rank_models(table)]
+    if any(count.tokenizer_tokens for count in counts) and not any(count.characters for count in counts):
+        return "tokens (tokenizer)", [count.tokenizer_tokens for count in counts]
+    return "characters", [count.characters for count in counts]
+
+
+def _rank_models(table: SessionStats) -> list[tuple[str, ModelCount]]:
+    """Return the models, most replies first."""
+    return sorted(table.models.items(), key=lambda item: (-item[1].replies, item[0]))
 
 
 def sparkline(histogram: list[int]) -> str:

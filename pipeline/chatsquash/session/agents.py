@@ -29,10 +29,11 @@ from chatsquash.session.conversations import (
     sum_coverage,
 )
 from chatsquash.session.log_findings import SessionCoverage, loss_findings, options_keeping
+from chatsquash.session.reply_counts import count_in_record
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
 from chatsquash.trees.documents import FilePath, is_written, paths_of
-from chatsquash.trees.loss import Judge
+from chatsquash.trees.loss import judge_of
 
 _STARTED_KINDS = ("subagent", "side")
 """The kinds of conversations started by another conversation, which may be in another file."""
@@ -88,6 +89,13 @@ class DocumentPart(Struct, frozen=True, dict=True):
             return None
         return parent_sessions.find(self.document, first, self.log, self.options)
 
+    def find_steps(self) -> None:
+        """Set the step facts of the replies if options need them."""
+        if self.options.needs_steps:
+            from chatsquash.trees import steps  # imported here because few runs need it
+
+            steps.find_in_file(self.paths)
+
     def family(self) -> Family | None:
         """Return the session that the conversation belongs to, or ``None`` if records are not split."""
         if self.options.split is None:
@@ -110,9 +118,8 @@ class DocumentPart(Struct, frozen=True, dict=True):
         """Return the marks of the conversation's assistant messages."""
         own = self.place.own if self.log.part is not None else self.place.replies
         origin = snapshot.entry.origin
-        judge = Judge(skips_failed="failed_call" in self.options.skipped_facts, skips_side=self.options.loss_skip_side)
         own_numbers = {reply.number for reply in own if not reply.is_copy}
-        return judge.of_file(placement, origin.replies if origin else (), own_numbers)
+        return judge_of(self.options).of_file(placement, origin.replies if origin else (), own_numbers)
 
     def rows(
         self,
@@ -166,6 +173,7 @@ def records(
         The record if the conversation is selected, the reason if it was rejected, and the coverage of its replies.
     """
     part = DocumentPart(document, log, options)
+    part.find_steps()
     snapshot = session.snapshot
     placement = part.placement(snapshot)
     # The dataset card counts trained text per model, so a conversation with several models needs marks.
@@ -192,6 +200,9 @@ def records(
     if record_or_rejection is None:
         return [], None, result
     record = count_flags(record_or_rejection, options)
+    if placements:
+        replies_by_number = {reply.number: reply for reply in part.place.replies}
+        record = count_in_record(record, placements[0], replies_by_number, options)
     if not options.writes_last:
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)

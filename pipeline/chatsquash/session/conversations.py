@@ -30,6 +30,7 @@ from chatsquash.session.log_findings import (
 )
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
+from chatsquash.session.reply_counts import count_in_record
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import Placement, assistants, place_replies, reply_outcomes, shared_calls
@@ -115,6 +116,7 @@ def convert_last(
     """Make the default record of a session, and measure how much of the session it covers."""
     trees = session.growth.branch()
     paths = conversations(trees)
+    find_steps(trees, paths, options)
     end = session.growth.last_reply(snapshot.entry.line) if snapshot else None
     path = next((each for each in paths if end in each.own), None)
     placements_of_last: list[Placement[LogPath]] = []
@@ -139,6 +141,8 @@ def convert_last(
         )
         findings += find_unrelated(session, len(beginnings(trees, paths)), coverage_of_session)
         result = count_flags(result, options)
+        if placements:
+            result = count_in_record(result, placements[0], trees.replies, options)
     unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
     return result, SessionCoverage(
         coverage_of_session, rows if options.lists_replies else [], findings, unexplained_lines, reports_tail=True
@@ -153,7 +157,7 @@ def _marks_of_last(
     options: Options,
 ) -> list[Mark] | None:
     """Return the marks of the default record's assistant messages, if any option needs them."""
-    if snapshot is None or not (needs_marks(options) or len({*trees.models}) > 1):
+    if snapshot is None or not (needs_marks(options) or len(trees.models) > 1):
         return None
     judge = _judge(options)
     if placements:
@@ -166,16 +170,25 @@ def _marks_of_last(
 def needs_marks(options: Options) -> bool:
     """Return whether the options need marks, which record the replies in each message and whether it is trained on."""
     needs = options.loss != "none" or options.lists_replies or options.cuts or options.keep != "none"
+    needs = needs or options.metadata
     return needs or options.samples != "session" or options.pairs != "none"
 
 
 def _judge(options: Options) -> Judge:
-    from chatsquash.trees.loss import Judge  # imported here because few runs need it
+    from chatsquash.trees.loss import judge_of  # imported here because few runs need it
 
     restores = not options.writes_last or options.restore in _ADDS_CONTEXT
     shows_reasoning = options.reasoning != "drop"
     restores = restores and not options.restored_loss
-    return Judge(restores, "failed_call" in options.skipped_facts, options.loss_skip_side, shows_reasoning)
+    return replace(judge_of(options), restores=restores, shows_reasoning=shows_reasoning)
+
+
+def find_steps(trees: Trees, paths: list[LogPath], options: Options) -> None:
+    """Set the step facts of the replies if options need them."""
+    if options.needs_steps:
+        from chatsquash.trees import steps  # imported here because few runs need it
+
+        steps.find_in_trees(trees, paths)
 
 
 def place_record(
@@ -203,6 +216,7 @@ def convert_each(
     """Make the records of the selected conversations; return them with findings, coverage and the first rejection."""
     trees = session.growth.branch()
     paths = conversations(trees)
+    find_steps(trees, paths, options)
     ids = conversation_ids(paths, name)
     selected_paths = select_paths(paths, options)
     selected = _restored_paths(trees, _entries(selected_paths, session, reread), options)
@@ -222,7 +236,8 @@ def convert_each(
             why = why or result.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
-        records.append(replace(count_flags(result, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
+        counted = count_in_record(count_flags(result, options), placements[-1], trees.replies, options)
+        records.append(replace(counted, conversation=ids[id(path)], kind=path.kind, parent=parent))
     rows = with_side_requests(reply_outcomes(trees, paths, placements, ids), session.side_requests, name, paths, ids)
     selected_ids = set(map(id, selected_paths))
     others = (each for each in paths if id(each) not in selected_ids)
@@ -310,7 +325,7 @@ def _make_all(
         replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared_calls=calls)
         for each, calls in zip(selected, shared_by_path, strict=True)
     ]
-    if not (needs_marks(options) or len({*trees.models}) > 1):
+    if not (needs_marks(options) or len(trees.models) > 1):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, placements = _judge(options), [each.placement for each in selected]
     marks = judge.of_trees(trees, paths, placements, [each.all_ordinals for each in placements])

@@ -52,6 +52,7 @@ from chatsquash.session.output_growth import check_growth
 from chatsquash.session.plan import EntryObserver, Plan, needs_conversations, plan
 from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.record_maker import RecordMaker
+from chatsquash.session.reply_counts import model_findings
 from chatsquash.session.session import (
     LineFinding,
     Session,
@@ -210,6 +211,7 @@ class Converter:
         session = self._with_other_files(session, read, file, log)
         snapshot = session.snapshot
         records, left_out, later, session_coverage = result = self._records(read, session, file, log)
+        later = [*later, *model_findings(records, snapshot.entry.line if snapshot else None, self._options)]
         explained = session_coverage.without_explained(session)
         findings = in_files(explained.findings([*later, *session_coverage.notes], name, log.display_path), log)
         account, sizes = accounts(session, records)
@@ -400,14 +402,14 @@ class Converter:
         from chatsquash.session.pairs import preference_pairs
         from chatsquash.session.pairs.candidates import document_candidates, log_candidates
 
-        counterfactuals = self._options.pairs == "counterfactual"
         if read.document and read.document.conversations:
             assert session.snapshot
             part = DocumentPart(read.document, log, self._options)
-            candidates = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
+            part.find_steps()
+            candidates = document_candidates(part, session.snapshot)
         else:
             reread = partial(self._reread, file, log, session)
-            candidates = log_candidates(session, reread, counterfactuals=counterfactuals)
+            candidates = log_candidates(session, reread, self._options)
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:

@@ -23,6 +23,7 @@ from chatsquash.core.text import printable
 from chatsquash.formats import PLAIN_RANK, recognise
 from chatsquash.records import presets
 from chatsquash.session import cleaning
+from chatsquash.session.reply_counts import count_trained
 from chatsquash.session.session import LineFinding, Session, Snapshot, finding
 from chatsquash.sources.compression import stem
 from chatsquash.trees.coverage import of_grown
@@ -292,6 +293,8 @@ def convert_grown(
     if isinstance(record, Rejection):
         return [], record.why, findings, SessionCoverage(coverage.without_record("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
+    answered = (request for request in session.growth.growing_requests if request.message is not None)
+    record = replace(record, trained_replies=count_trained(answered))
     return [record], None, findings, SessionCoverage(coverage, [], loss_findings(coverage, line))
 
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import structs
 
-from chatsquash.core.accounting import ToolUse
+from chatsquash.core.accounting import ToolUse, TrainedReplies
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.options import Options
@@ -73,6 +73,7 @@ def _collect_from_record(record: Record, texts: list[str]) -> None:
         texts += contents.trained
     texts += [mark.model for mark in record.marks]
     texts += record.models
+    texts += record.trained_replies
 
 
 def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
@@ -139,6 +140,7 @@ def _record(record: Record, hide: Hide) -> Record:
         contents=record.contents and _hide_contents(record.contents, hide),
         marks=[mark._replace(model=hide(mark.model)) if mark.model else mark for mark in record.marks],
         models=list(map(hide, record.models)) if record.models else record.models,
+        trained_replies=_hide_models(record.trained_replies, hide),
     )
 
 
@@ -156,6 +158,14 @@ def _hide_contents(contents: Contents, hide: Hide) -> Contents:
     for model, length in contents.trained.items():
         trained[hide(model) if model else ""] += length
     return structs.replace(contents, trained=dict(trained))
+
+
+def _hide_models(counts: dict[str, TrainedReplies], hide: Hide) -> dict[str, TrainedReplies]:
+    hidden: dict[str, TrainedReplies] = {}
+    for model, count in counts.items():
+        name = hide(model) if model else ""
+        hidden[name] = hidden.get(name, TrainedReplies()).plus(count)
+    return hidden
 
 
 def _ending(ending: Ending, hide: Hide) -> Ending:

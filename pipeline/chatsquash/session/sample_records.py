@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.checks import sampling as checks
+from chatsquash.checks.coverage import unknown_model
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
@@ -15,7 +16,13 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records.samples import CONTEXT
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.conversations import count_flags, entries_of, sum_coverage, with_session_prefix
+from chatsquash.session.conversations import (
+    count_flags,
+    entries_of,
+    find_steps,
+    sum_coverage,
+    with_session_prefix,
+)
 from chatsquash.session.log_findings import (
     SessionCoverage,
     find_unrelated,
@@ -24,11 +31,12 @@ from chatsquash.session.log_findings import (
     with_side_requests,
 )
 from chatsquash.session.record_filters import of_records
-from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, messages_of, truncate_snapshot
+from chatsquash.session.reply_counts import count_in_sample
+from chatsquash.session.samples import Sample, SampleRequest, Sampling, truncate_snapshot
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import Placement, ReplyPosition, assistants, place_replies, reply_outcomes
-from chatsquash.trees.documents import FilePath
+from chatsquash.trees.documents import FilePath, FileReply
 from chatsquash.trees.kinds import (
     beginnings,
     conversation_ids,
@@ -37,7 +45,7 @@ from chatsquash.trees.kinds import (
     select_paths,
     unexplained,
 )
-from chatsquash.trees.loss import FAILED, SIDE, Judge, weights_of, with_labels
+from chatsquash.trees.loss import OTHER_MODEL, SIDE, judge_of, weights_of, with_labels
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
@@ -59,6 +67,10 @@ class Selection(Struct, frozen=True):
     """The reason why each reply is not trained on, by reply number; empty if it is."""
     last_only: bool
     """Whether only the last reply of each selected path has a sample."""
+
+    def is_unknown(self, number: int) -> bool:
+        """Return whether a reply is excluded because its model is unknown."""
+        return self.exclusion_reasons[number] == OTHER_MODEL and not self.trees.replies[number].model
 
     @property
     def lasts(self) -> set[int]:
@@ -85,7 +97,7 @@ class Selection(Struct, frozen=True):
 
 def of_log(session: Session, name: str, request: SampleRequest) -> SampledSession:
     """Make the samples of a gateway log."""
-    selection = select_replies(session, name, request.options, request.reread)
+    selection = select_replies(session, name, request.options)
     replies = selection.reply_paths()
     sampling = Sampling(request, lambda longer, shorter: _continues(selection.trees.replies, longer, shorter))
     sampling.canon = selection.trees.requests.canon
@@ -117,7 +129,11 @@ def of_samples(
     """Return the samples of a log with their records, the outcomes of all replies and the findings."""
     request, replies = sampling.request, selection.reply_paths()
     begins = first_conversation(selection.trees, selection.paths)
-    records = with_session_prefix([record for _, record in samples], begins, session, request.options)
+    records = [
+        count_in_sample(record, [replies[each.key][0] for each in sample.trained], request.options)
+        for sample, record in samples
+    ]
+    records = with_session_prefix(records, begins, session, request.options)
     rows = _rows(selection, replies, sampling, [*zip((sample for sample, _ in samples), records, strict=True)])
     rows = with_side_requests(rows, session.side_requests, name, selection.paths, selection.ids)
     seen = {id(path) for path, _ in selection.selected}
@@ -125,6 +141,8 @@ def of_samples(
     coverage = sum_coverage(rows, others, len(selection.paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
     findings = sampling.notes([sample for sample, _ in samples])
+    if unknown := sum(selection.is_unknown(number) for number in replies):
+        findings.append((last, unknown_model(unknown)))
     why = sampling.rejections[0][0] if sampling.rejections else None
     if not records and why is None:
         why = checks.no_sample(len(replies))
@@ -137,7 +155,7 @@ def of_samples(
     return records, why, findings, SessionCoverage(coverage, rows, [], unexplained_lines)
 
 
-def select_replies(session: Session, name: str, options: Options, reread: Reread) -> Selection:
+def select_replies(session: Session, name: str, options: Options) -> Selection:
     """Select the replies of a log that may be trained on."""
     trees = session.growth.branch()
     paths = conversations(trees)
@@ -146,24 +164,14 @@ def select_replies(session: Session, name: str, options: Options, reread: Reread
         selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
-    judge = Judge(skips_failed="failed_call" in options.skipped_facts)
-    each = Selection(
-        trees, paths, selected, conversation_ids(paths, name), judge.reasons(trees), options.samples == "last"
-    )
-    for number in _failed_calls(each, judge, session, reread) if judge.skips_failed else ():
-        each.exclusion_reasons[number] = each.exclusion_reasons[number] or FAILED
+    find_steps(trees, paths, options)
+    judge = judge_of(options)
+    flaws = judge.reasons(trees)
+    reasons = [why or judge.exclusion(reply) for why, reply in zip(flaws, trees.replies, strict=True)]
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
-        each.exclusion_reasons[reply.number] = each.exclusion_reasons[reply.number] or SIDE
-    return replace(each, exclusion_reasons=with_labels(each.exclusion_reasons, trees.replies))
-
-
-def _failed_calls(selection: Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
-    """Yield the numbers of the replies with a call that failed and was then corrected."""
-    ends = {replies[-1].number: (path, replies) for path, replies in selection.selected}
-    for last, entry in entries_of((replies[-1] for _, replies in selection.selected), session, reread):
-        placement = place_replies(*ends[last.number], messages_of(entry), selection.trees.requests.canon)
-        (marks,) = judge.of_trees(selection.trees, selection.paths, [placement], [placement.all_ordinals])
-        yield from (number for number, position in placement.positions.items() if marks[position.ordinal].why == FAILED)
+        reasons[reply.number] = reasons[reply.number] or SIDE
+    reasons = with_labels(reasons, trees.replies)
+    return Selection(trees, paths, selected, conversation_ids(paths, name), reasons, options.samples == "last")
 
 
 def _continues(replies: list[Reply], longer: int, shorter: int) -> bool:
@@ -246,8 +254,10 @@ def of_document(
 ) -> tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]:
     """Make the samples of a conversation in an agent file."""
     sampling = Sampling(request, lambda longer, shorter: longer > shorter)
+    part.find_steps()
     placement = part.placement(snapshot)
     unmarked: dict[int, str] = {}
+    unknown = 0
     is_convertible = part.is_selected and snapshot is not None and why is None
     conversation, parent = part.names(part.place)
     if is_convertible:
@@ -257,15 +267,22 @@ def of_document(
             sampling.weights[at] = mark.weight
             if mark.why:
                 unmarked[at] = mark.why
+                unknown += mark.why == OTHER_MODEL and not mark.model
             elif at == placement.assistants[-1] or part.options.samples != "last":
                 sampling.add(at, conversation, truncate_snapshot(snapshot, snapshot.entry.messages[: at + 1]))
         sampling.end(conversation, snapshot)
     samples = sampling.finish()
-    kind = part.place.kind
+    kind, line = part.place.kind, snapshot.entry.line if snapshot else None
+    replies_by_message = _replies_by_message(placement) if placement else {}
     records = [
-        replace(count_flags(record, part.options), kind=kind, parent=parent) for record in sampling.records(samples)
+        count_in_sample(
+            replace(count_flags(record, part.options), kind=kind, parent=parent),
+            [replies_by_message[each.key] for each in sample.trained],
+            part.options,
+        )
+        for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
-    findings = sampling.notes(samples)
+    findings = sampling.notes(samples) + ([(line, unknown_model(unknown))] if unknown else [])
     why = why or (sampling.rejections[0][0] if sampling.rejections else None)
     if is_convertible and not records and why is None:
         why = checks.no_sample(part.place.length)
@@ -279,12 +296,17 @@ def of_document(
     rows = part.rows(_placements(placement, sampling, samples) if placement else [], result, exclusion_reasons)
     rows = _with_reasons(rows, {number + 1: why for number, why in exclusion_reasons.items()})
     coverage = part.coverage(rows, result)
-    line = snapshot.entry.line if snapshot else None
     findings += (
         loss_findings(coverage, line, options_to_keep=options_keeping(coverage, 0, part.options)) if records else []
     )
     related_files = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
     return records, why, findings, SessionCoverage(coverage, rows, [], family=part.family(), relatives=related_files)
+
+
+def _replies_by_message(placement: Placement[FilePath]) -> dict[int, FileReply]:
+    """Return the replies of a conversation by the index of their message."""
+    places = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
+    return {places[reply.number]: reply for reply in placement.path.replies if reply.number in places}
 
 
 def _placements(placement: Placement[FilePath], sampling: Sampling, samples: list[Sample]) -> list[Placement[FilePath]]:

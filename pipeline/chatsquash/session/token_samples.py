@@ -46,7 +46,7 @@ class _LogSampling:
 
     def __init__(self, session: Session, name: str, request: SampleRequest, store: TokenStore) -> None:
         self._session, self._name, self._request, self._store = session, name, request, store
-        self._selection: Selection = select_replies(session, name, request.options, request.reread)
+        self._selection: Selection = select_replies(session, name, request.options)
         self._paths: dict[int, tuple[Reply, LogPath]] = self._selection.reply_paths()
         self._sampling = Sampling(request, lambda longer, shorter: False)  # noqa: ARG005 - ids decide instead
         self._sampling.canon = self._selection.trees.requests.canon
@@ -133,12 +133,12 @@ class _LogSampling:
         reply, path = self._paths[sample.key]
         placement = place_replies(path, reply.path(), sample.messages, self._sampling.canon)
         own = sample.trained[0]
-        models = self._selection.trees.models
+        replies = self._selection.trees.replies
         for number in chain.trained[:-1]:
             position = placement.positions.get(number)
             span = sample.draft.span(position.ordinal) if position else None
             if position and span:
-                sample.trained.append(TrainedReply(number, position.ordinal, span, models[number]))
+                sample.trained.append(TrainedReply(number, position.ordinal, span, replies[number].model))
         assert own.key == chain.end
         return sample
 
@@ -230,7 +230,7 @@ class _LogSampling:
 
     def _sequence(self, reply: Reply, entry: Entry) -> LoggedSequence:
         key = key_of(reply)
-        model = self._selection.trees.models[reply.number]
+        model = self._selection.trees.replies[reply.number].model
         return LoggedSequence(reply, entry, self._store.sequence(key), self._store.get(key).prompt, model)
 
 

@@ -140,7 +140,8 @@ def outcomes(
 
 def _about(reply: LoggedReply) -> dict[str, Any]:
     """Return the members of an outcome that do not depend on the records."""
-    return {"id": reply.logged_id, "nth": reply.nth, "labels": reply.labels, "scores": reply.scores}
+    about = {"id": reply.logged_id, "nth": reply.nth, "labels": reply.labels, "scores": reply.scores}
+    return {**about, "facts": reply.facts}
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:

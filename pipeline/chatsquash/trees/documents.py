@@ -64,6 +64,8 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     root_origin: Origin = Origin()
     """The origin of the root of its tree."""
     session: FileSession | None = None
+    has_steps: bool = False
+    """Whether the step facts of its own replies are known."""
 
     @property
     def is_copy(self) -> bool:
@@ -169,6 +171,8 @@ def _add_replies(members: list[FilePath]) -> None:
                 number=numbers.setdefault(key, len(numbers)),
                 line=path.number + 1,
                 message=messages[reply.at or 0],
+                model=reply.model or "",
+                completion_tokens=reply.completion_tokens,
                 key=key,
                 evidence=reply,
             )

@@ -75,7 +75,8 @@ class GrowthTracker(Struct):
             response = usage.response_id(reply)
             response_facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
             facts = (*response_facts, len(entry.messages), reply.cleared, entry.is_translated, model_of(reply) or "")
-            self.growing_requests.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
+            tokens = reply.tokens.completion
+            self.growing_requests.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts, tokens))
             self.last = entry
             self._count(entry)
             return
@@ -211,7 +212,12 @@ def _logprobs(raw: bytes) -> bytes:
 
 def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response: Response | None) -> Entry:
     reply = response or Response(
-        each.message, finish_reason=each.finish_reason, cut=each.cut, model=each.model or None, cleared=each.cleared
+        each.message,
+        finish_reason=each.finish_reason,
+        cut=each.cut,
+        model=each.model or None,
+        cleared=each.cleared,
+        tokens=Tokens(completion=each.completion_tokens),
     )
     request = each.line, each.at, None, messages[: each.count], edits, each.tools
     return Entry(*request, reply, limit=each.limit, is_translated=each.is_translated)

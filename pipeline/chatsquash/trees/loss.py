@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from chatsquash.checks.registry import View
-from chatsquash.checks.results import corrected
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Conversation, Json, Mark, Message, OriginReply
+from chatsquash.core.accounting import STEP_FACTS
+from chatsquash.core.model import Json, Mark, Message, OriginReply
+from chatsquash.core.options import Options
 from chatsquash.trees.account import Placement, counting_placements
 from chatsquash.trees.documents import FilePath
 from chatsquash.trees.paths import LoggedReply, P
@@ -33,14 +34,16 @@ CLEARED = "context-cleared"
 """The record contains content that the service removed before the model saw the request."""
 MISSING = "context-missing"
 """The model saw messages that are not logged."""
-FAILED = "failed-call"
-"""A call of the reply failed and was corrected afterwards."""
+OTHER_MODEL = "other-model"
+"""The reply is from a model that ``--loss-model`` does not select, or from an unknown one."""
 SIDE = "side-request"
 """The client requested the reply for itself, for example as a title."""
 LABEL = "label"
 """A row of ``--loss-labels`` says so."""
 ELSEWHERE = "other-record"
 """The reply is trained on in another record of the session."""
+REASONS = {kind: kind.replace("_", "-") for kind in STEP_FACTS}
+"""The reasons for not training on replies with step facts."""
 
 
 class Judge(Struct, frozen=True):
@@ -48,8 +51,10 @@ class Judge(Struct, frozen=True):
 
     restores: bool = False
     """Whether to skip replies that were sampled with less context than their record contains."""
-    skips_failed: bool = False
-    """Whether to skip calls that failed and were corrected afterwards."""
+    models: tuple[str, ...] = ()
+    """Globs for the models whose replies are trained on; empty for all models."""
+    facts: frozenset[str] = frozenset()
+    """The step facts of replies that are not trained on."""
     skips_side: bool = False
     """Whether to skip replies to the client's own requests."""
     shows_reasoning: bool = True
@@ -64,14 +69,20 @@ class Judge(Struct, frozen=True):
     ) -> list[list[Mark]]:
         """Return the marks of each conversation's assistant messages; see ``counting_placements`` for the arguments."""
         owners = {reply.number: path for path in paths for reply in path.own}
-        reasons_by_reply = self.reasons(trees)
+        flaws = self.reasons(trees)
         own_replies: list[set[int]] = [set() for _ in placements]
         for reply, index in counting_placements(placements, written_ordinals, owners).items():
             own_replies[index].add(reply)
-        return [
-            with_weights(self._marks(placement, own, reasons_by_reply, trees), placement, trees.replies)
-            for placement, own in zip(placements, own_replies, strict=True)
-        ]
+        marks = []
+        for placement, own in zip(placements, own_replies, strict=True):
+            whys: dict[int, str] = {}
+            for number, position in placement.positions.items():
+                # A message that begins with text of the client is not a logged reply.
+                changed = NOT_LOGGED if trees.replies[number].is_prefilled else REWRITTEN_REPLY
+                elsewhere = "" if number in own else ELSEWHERE
+                whys[number] = changed if position.is_rewritten else flaws[number] or elsewhere
+            marks.append(with_weights(self._marks(placement, whys, trees.replies), placement, trees.replies))
+        return marks
 
     def reasons(self, trees: Trees) -> list[str]:
         """Return why each reply is not trained on, regardless of the record, or an empty string if it is."""
@@ -90,45 +101,42 @@ class Judge(Struct, frozen=True):
         for reply, position in placement.positions.items():
             at = placement.assistants[position.ordinal]
             missing = MISSING if at in without_context else ""
-            whys[position.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or missing
+            whys[reply] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or missing
             others[position.ordinal] = (
                 ELSEWHERE if reply not in own else REWRITTEN_REPLY if position.is_rewritten else ""
             )
-        marks = self._with_failed(
-            placement, whys, {reply.number: reply.evidence.model or "" for reply in placement.path.replies}
-        )
+        marks = self._marks(placement, whys, {reply.number: reply for reply in placement.path.replies})
         marks = [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
         return with_weights(marks, placement, placement.path.replies)
 
-    def _marks(self, placement: Placement[LogPath], own_replies: set[int], whys: list[str], trees: Trees) -> list[Mark]:
-        """Return the marks of a conversation; ``own_replies`` are the replies that count in it."""
-        whys_here: dict[int, str] = {}
-        for reply, position in placement.positions.items():
-            elsewhere = "" if reply in own_replies else ELSEWHERE
-            # A message that begins with text of the client is not a logged reply.
-            changed = NOT_LOGGED if trees.replies[reply].is_prefilled else REWRITTEN_REPLY
-            whys_here[position.ordinal] = changed if position.is_rewritten else whys[reply] or elsewhere
-        return self._with_failed(placement, whys_here, dict(enumerate(trees.models)))
-
-    def _with_failed(self, placement: Placement[P], whys: dict[int, str], models: Mapping[int, str]) -> list[Mark]:
+    def _marks(
+        self,
+        placement: Placement[P],
+        whys: Mapping[int, str],
+        replies: Mapping[int, LoggedReply] | Sequence[LoggedReply],
+    ) -> list[Mark]:
         """Return the marks of the assistant messages.
 
         Args:
             placement: The conversation.
-            whys: The reasons for not training, by assistant message.
-            models: The models of the replies, by number.
+            whys: The reasons for not training on the replies, by number, regardless of models and step facts.
+            replies: The replies, by number.
         """
-        models_by_ordinal = {position.ordinal: models[reply] for reply, position in placement.positions.items()}
-        failed = corrected(View(Conversation(placement.messages, []))) if self.skips_failed else set()
         side = SIDE if self.skips_side and placement.path.kind == "side" else ""
-        return [
-            Mark(
-                (ordinal,),
-                whys.get(ordinal, NOT_LOGGED) or (FAILED if at in failed else side),
-                model=models_by_ordinal.get(ordinal, ""),
-            )
-            for ordinal, at in enumerate(placement.assistants)
-        ]
+        numbers = {position.ordinal: number for number, position in placement.positions.items()}
+        marks = [Mark((ordinal,), NOT_LOGGED) for ordinal in placement.all_ordinals]
+        for ordinal, number in numbers.items():
+            reply = replies[number]
+            why = whys[number] or self.exclusion(reply) or side
+            marks[ordinal] = Mark((ordinal,), why, model=reply.model)
+        return marks
+
+    def exclusion(self, reply: LoggedReply) -> str:
+        """Return why a reply is excluded because of its model or a step fact, or an empty string."""
+        # The name of an unknown model is empty, which even the glob "*" would match.
+        if self.models and not (reply.model and any(fnmatchcase(reply.model, glob) for glob in self.models)):
+            return OTHER_MODEL
+        return next((REASONS[kind] for kind in reply.facts if kind in self.facts), "")
 
     def _why(self, reply: Reply, *, has_finish_reasons: bool) -> str:
         """Return why a reply is not trained on, regardless of the record."""
@@ -162,6 +170,11 @@ def with_weights(marks: list[Mark], placement: Placement[P], replies: Iterable[L
             mark = marks[position.ordinal]
             result[position.ordinal] = mark._replace(why=mark.why or ("" if weight else LABEL), weight=weight)
     return result
+
+
+def judge_of(options: Options) -> Judge:
+    """Return the judge that excludes the replies which options exclude from training."""
+    return Judge(models=options.loss_model, facts=options.skipped_facts, skips_side=options.loss_skip_side)
 
 
 def _flaw(message: Message) -> str:

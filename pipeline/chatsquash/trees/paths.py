@@ -37,6 +37,8 @@ class GrowingRequest(Struct, frozen=True, gc=False):
     """As in ``Entry.is_translated``."""
     model: str = ""
     """The model that replied."""
+    completion_tokens: int | None = None
+    """As in ``LoggedReply``."""
 
 
 class LoggedReply(Struct, eq=False, kw_only=True):
@@ -51,6 +53,12 @@ class LoggedReply(Struct, eq=False, kw_only=True):
     """Whether it was interrupted and its request was repeated."""
     is_copy: bool = False
     """Whether it counts in the file of another session whose beginning this session repeats."""
+    model: str = ""
+    """The model that produced it, as logged; empty if unknown."""
+    completion_tokens: int | None = None
+    """The number of its tokens, as logged."""
+    facts: tuple[str, ...] = ()
+    """Its step facts, in the order of ``STEP_FACTS``, if an option needs them."""
     labels: tuple[tuple[int, str], ...] = ()
     """The rows of ``--loss-labels`` about it, each with the reason why it is not applied, or an empty string."""
     weight: float | None = None

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct, field
 
 from chatsquash.core import chat, jsonio
+from chatsquash.core.accounting import model_of
 from chatsquash.core.edits import kept_prefix
 from chatsquash.core.labels import plain_id
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Tool
@@ -367,6 +368,8 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, start: 
         line=entry.line,
         at=entry.at,
         message=message,
+        model=model_of(entry.reply) or "",
+        completion_tokens=entry.reply.tokens.completion,
         request_chain=requests.chain,
         content_number=content_number,
         chain=chain,

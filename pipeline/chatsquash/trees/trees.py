@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.accounting import model_of
 from chatsquash.core.edits import Histories, kept_prefix
 from chatsquash.core.model import AddedRun, Compacted, Edits, Entry, KeptRun, Response
 from chatsquash.trees.calls import Calls
@@ -70,8 +69,6 @@ class Trees(Struct):
     """Whether any request rewords earlier prompts."""
     requests: Requests = field(default_factory=Requests)
     replies: list[Reply] = field(default_factory=list)
-    models: list[str] = field(default_factory=list)
-    """The models that produced the replies, as logged; empty if unknown."""
     repeats: list[RepeatedLine] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     """The origin of each tree."""
@@ -134,12 +131,16 @@ class Trees(Struct):
             reply.tree = later.tree
         self._link(reply, entry.compacted)
         self._append(reply)
-        self.models.append(model_of(entry.reply) or "")
         if entry.reply.choices > 1 and not reply.is_merged:
             self._learn_choices(reply, entry.reply.raw)
         if later:
             later.set_parent(reply)
         return reply
+
+    @property
+    def models(self) -> set[str]:
+        """The models that produced the replies, as logged; one is empty if any is unknown."""
+        return {reply.model for reply in self.replies}
 
     def _learn_choices(self, reply: Reply, raw: bytes) -> None:
         from chatsquash.trees.choices import Choices  # few logs need them

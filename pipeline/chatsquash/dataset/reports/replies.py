@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.core.accounting import ReplyOutcome
+from chatsquash.core.accounting import STEP_FACTS, ReplyOutcome
 from chatsquash.core.labels import numbered_id
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, printable_json
@@ -62,6 +62,7 @@ def _row(session: ProcessedSession, reply: ReplyOutcome) -> tuple[str, int, byte
             "loss": reply.loss,
             "conversation": reply.conversation,
             "parent": reply.parent,
+            **{kind: kind in reply.facts for kind in STEP_FACTS},
             **({"redacted": True} if reply.redacted else {}),
         }
     )

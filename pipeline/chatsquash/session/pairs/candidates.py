@@ -9,16 +9,17 @@ from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Entry
+from chatsquash.core.options import Options
 from chatsquash.reading.choices import of_raw
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.conversations import entries_of
+from chatsquash.session.conversations import entries_of, find_steps
 from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, RepairStep, counterfactual, results_in
 from chatsquash.session.sample_records import snapshot_of
 from chatsquash.session.samples import Reread, truncate_snapshot
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import conversations
-from chatsquash.trees.loss import Judge
+from chatsquash.trees.loss import LABEL, OTHER_MODEL, REASONS, TRUNCATED_REPLY, judge_of
 from chatsquash.trees.paths import OF_USERS
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
@@ -26,6 +27,8 @@ from chatsquash.trees.trees import Trees
 T = TypeVar("T")
 _CHOICES = ("choices", "candidates")
 """The fields of responses that contain several replies."""
+_OF_OPTIONS = {"", LABEL, OTHER_MODEL, *REASONS.values()} - {TRUNCATED_REPLY}
+"""The reasons for not training on a reply that may be the rejected one of a pair."""
 
 
 class _Alternative(Struct, Generic[T]):
@@ -66,23 +69,31 @@ class _ReplyPair(NamedTuple):
     rejected: Reply
 
 
-def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
+def log_candidates(session: Session, reread: Reread, options: Options) -> Iterator[Candidate]:
     """Yield the candidates of a session in a gateway log."""
     trees = session.growth.branch()
     paths = conversations(trees)
+    find_steps(trees, paths, options)
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
-    exclusion_reasons = Judge().reasons(trees)
+    judge = judge_of(options)
+    exclusion_reasons = judge.reasons(trees)
     usable = [reply for reply in trees.replies if not exclusion_reasons[reply.number] and not reply.is_retried]
-    of_users = [each for each in usable if kinds.get(each.number) in OF_USERS]
-    sampled_again = [each for each in _sampled_again(of_users, trees.replies) if each.preferred.weight != 0]
+
+    def is_preferable(reply: Reply) -> bool:
+        """Return whether the options allow training on a reply."""
+        return reply.weight != 0 and not judge.exclusion(reply)
+
+    users_replies = [each for each in usable if kinds.get(each.number) in OF_USERS]
+    sampled_again = [each for each in _sampled_again(users_replies, trees.replies) if is_preferable(each.preferred)]
     replies_to_read = {reply.number: reply for each in sampled_again for reply in (each.preferred, each.rejected)}
-    steps = [*_steps(usable)] if counterfactuals else []
+    steps = [*_steps(usable)] if options.pairs == "counterfactual" else []
+    steps = [each for each in steps if is_preferable(each.preferred)]
     replies_to_read |= {each.preferred.parent.number: each.preferred.parent for each in steps if each.preferred.parent}
     entries = {reply.number: entry for reply, entry in entries_of(replies_to_read.values(), session, reread)}
     for each in sampled_again:
         if candidate := _one_request(each, entries):
             yield candidate
-    several = {reply.line: reply for reply in usable if reply.line in session.growth.several}
+    several = {reply.line: reply for reply in usable if reply.line in session.growth.several and is_preferable(reply)}
     if several:
         for reply, entry in entries_of(several.values(), session, reread):
             yield from _choices(reply, entry, trees)
@@ -228,25 +239,28 @@ def _alternatives(places: list[FilePath]) -> _Alternatives:
     return _last[1]
 
 
-def document_candidates(part: DocumentPart, snapshot: Snapshot, *, counterfactuals: bool) -> Iterator[Candidate]:
+def document_candidates(part: DocumentPart, snapshot: Snapshot) -> Iterator[Candidate]:
     """Yield the candidates whose preferred reply is in the conversation, with their context in the file."""
     place, messages = part.place, snapshot.entry.messages
     replies = {each.at: each for each in (snapshot.entry.origin.replies if snapshot.entry.origin else ())}
     placement = part.placement(snapshot)
     assert placement
     marks = dict(zip(placement.assistants, part.marks(snapshot, placement), strict=True))
-    usable = sorted(at for at in replies if at is not None and at in marks and not marks[at].why)
+    usable = sorted(at for at in replies if at is not None and at in marks and marks[at].why in _OF_OPTIONS)
+    preferable = {at for at in usable if not marks[at].why}
     lines = {at: reply.line for at, reply in replies.items()}
     times = {reply.evidence.at: reply.evidence.time for reply in place.own}
     for at in usable if place.kind in OF_USERS else ():
-        if at not in times:
+        if at not in times or at not in preferable:
             continue
         for kind, rejected in _alternatives(paths_of(part.document)).rejected(place, at, times[at]):
             yield Candidate(
                 kind, truncate_snapshot(snapshot, messages[:at]), LoggedAnswer(messages[at], lines[at]), rejected
             )
     nexts = zip(usable, usable[1:], [*usable[2:], len(messages)], strict=False)
-    for before, at, after in nexts if counterfactuals else ():
+    for before, at, after in nexts if part.options.pairs == "counterfactual" else ():
+        if at not in preferable:
+            continue
         between, after_reply = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
         if kind_of_step := counterfactual(RepairStep(messages[before], between, messages[at], after_reply)):
             answers = LoggedAnswer(messages[at], lines[at]), LoggedAnswer(messages[before], lines[before])

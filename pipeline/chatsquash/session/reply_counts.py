@@ -1,0 +1,115 @@
+"""Count the logged replies in a record: those that are trained on, by model, and those with step facts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from chatsquash.checks import coverage
+from chatsquash.core.accounting import TrainedReplies
+from chatsquash.core.lazy import lazy_compile
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
+from chatsquash.session.session import LineFinding
+from chatsquash.trees.account import Placement
+from chatsquash.trees.paths import GrowingRequest, LoggedReply, P
+
+_DATE = lazy_compile(r"[-@:](?:latest|\d{8}|\d{4}-\d{2}-\d{2})(?:-v\d+(?::\d+)?)?\Z")
+
+
+def count_in_record(
+    record: Record,
+    placement: Placement[P],
+    replies: Mapping[int, LoggedReply] | Sequence[LoggedReply],
+    options: Options,
+) -> Record:
+    """Return a record with the counts of the replies that it contains; ``replies`` are those of the session."""
+    written = [
+        (replies[number], position.ordinal)
+        for number, position in placement.positions.items()
+        if position.ordinal in placement.written_ordinals
+    ]
+    trained = [reply for reply, ordinal in written if options.flag == "none" or _is_trained(placement, ordinal)]
+    record = replace(record, trained_replies=count_trained(trained))
+    return count_steps(record, [reply for reply, _ in written], options)
+
+
+def count_in_sample(record: Record, trained: Collection[LoggedReply], options: Options) -> Record:
+    """Return a sample with the counts of the replies that it trains on."""
+    return count_steps(replace(record, trained_replies=count_trained(trained)), trained, options)
+
+
+def count_trained(replies: Iterable[LoggedReply] | Iterable[GrowingRequest]) -> dict[str, TrainedReplies]:
+    """Return the counts of replies by model."""
+    counts: dict[str, list[int]] = {}
+    for reply in replies:
+        sums = counts.setdefault(reply.model, [0, 0, 0])
+        sums[0] += 1
+        if reply.completion_tokens is not None:
+            sums[1] += 1
+            sums[2] += reply.completion_tokens
+    return {model: TrainedReplies(*sums) for model, sums in sorted(counts.items())}
+
+
+def count_steps(record: Record, replies: Iterable[LoggedReply], options: Options) -> Record:
+    """Return a record with the number of replies with each step fact, if it has columns for them."""
+    if not options.metadata:
+        return record
+    from chatsquash.trees.steps import count_facts  # imported here because few runs need it
+
+    return replace(record, steps=count_facts(replies))
+
+
+def model_findings(records: Sequence[Record], line: int | None, options: Options) -> list[LineFinding]:
+    """Report conversations that train on replies of several models, or replies excluded because of an unknown model.
+
+    ``line`` is the line of the default record.
+    """
+    if options.loss_model:
+        return _unknown_models(records, line)
+    return [] if options.only_model else _mixed_models(records, line)
+
+
+def _unknown_models(records: Iterable[Record], line: int | None) -> list[LineFinding]:
+    from chatsquash.trees.loss import OTHER_MODEL  # imported here because few runs need it
+
+    findings: list[LineFinding] = []
+    for record in records:
+        unknown = {at for mark in record.marks if mark.why == OTHER_MODEL and not mark.model for at in mark.at}
+        if unknown:
+            fact = coverage.unknown_model(len(unknown))
+            findings.append((_line(record, line), fact._replace(conversation=record.conversation)))
+    return findings
+
+
+def _mixed_models(records: Sequence[Record], line: int | None) -> list[LineFinding]:
+    if len(records) == 1 and len(records[0].trained_replies) < 2:  # most sessions
+        return []
+    conversations: dict[str, dict[str, int]] = {}
+    lines: dict[str, int | None] = {}
+    for record in records:
+        models = conversations.setdefault(record.conversation, {})
+        lines[record.conversation] = _line(record, line)
+        for model, counts in record.trained_replies.items():
+            if model:
+                models[model] = models.get(model, 0) + counts.replies
+    findings: list[LineFinding] = []
+    for conversation, models in conversations.items():
+        if len(models) > 1 and len({*map(_bare_name, models)}) > 1:
+            findings.append((lines[conversation], coverage.mixed_models(models)._replace(conversation=conversation)))
+    return findings
+
+
+def _line(record: Record, default: int | None) -> int | None:
+    return record.entry.line if record.entry else default
+
+
+def _bare_name(model: str) -> str:
+    """Return the name of a model without its provider and date."""
+    return _DATE.sub("", model.lower().rpartition("/")[2])
+
+
+def _is_trained(placement: Placement[P], ordinal: int) -> bool:
+    mark = placement.marks.get(ordinal) if placement.marks else None
+    return mark is not None and not mark.why
