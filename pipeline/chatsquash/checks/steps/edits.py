@@ -45,6 +45,10 @@ _RANGES = (
 _EDITOR_COMMANDS = frozenset({"create", "write", "str_replace", "replace", "insert", "undo_edit", "view"})
 """The commands of editors such as ``str_replace_editor``."""
 _PATCH_MEMBERS = ("input", "patch", "patchText", "patch_text", "diff", "command", "cmd", "content")
+_LIST_MEMBERS = frozenset(_LISTS)
+_OLD = frozenset(old for old, _ in _PAIRS)
+_MEMBERS = frozenset({*_PATHS, *_LISTS, *_PATCH_MEMBERS})
+"""The members of which a call that changes a file has at least one."""
 _NO_EFFECT = lazy_compile(
     r"""(?ix)no[ ](?:replacement|change|edit|match)s?[ ](?:was|were|is|are)[ ](?:performed|made|applied|found|needed)
     |did[ ]not[ ]appear[ ]verbatim|(?:not|no[ ]match(?:es)?)[ ]found[ ]in[ ](?:the[ ])?(?:file|content)
@@ -91,6 +95,8 @@ def _changes(call: StepCall | None) -> Iterator[Change]:
     if call is None:
         return
     arguments = call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
+    if _MEMBERS.isdisjoint(arguments):
+        return  # most calls change nothing
     path, command = _path(arguments), arguments.get("command")
     if path and isinstance(command, str) and command in _EDITOR_COMMANDS:
         yield from _of_editor(path, command, arguments)
@@ -130,7 +136,7 @@ def _list_of_replacements(_: str, path: str, arguments: dict[str, Any]) -> Itera
     """Yield the changes in a list of replacements, by file."""
     by_file: dict[str, list[tuple[str, str]]] = {}
     modes: dict[str, str] = {}
-    for name in _LISTS:
+    for name in () if _LIST_MEMBERS.isdisjoint(arguments) else _LISTS:
         items = arguments.get(name)
         for item in items if isinstance(items, list) else [items]:
             if not isinstance(item, dict):
@@ -214,7 +220,7 @@ def _without_numbers(text: str) -> str:
 
 
 def _replacements(arguments: dict[str, Any]) -> list[tuple[str, str]]:
-    for old, new in _PAIRS:
+    for old, new in () if _OLD.isdisjoint(arguments) else _PAIRS:
         if isinstance(arguments.get(old), str) and isinstance(arguments.get(new), str):
             return [(arguments[old], arguments[new])]
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
@@ -21,6 +22,7 @@ _VOLATILE = lazy_compile(
     re.MULTILINE | re.VERBOSE,
 )
 """Times and numbers of processes that Codex and Gemini CLI add to results."""
+_MARKS = ("Chunk ID", "Wall time", "PGID", "PIDs", "duration_", "wall_time", "chunk_id")
 _EDGE = 600
 """The number of characters at each end of a result that are searched for them."""
 _READ_ONLY = lazy_compile(r"(?i)read|view|cat|open|list|\bls\b|grep|glob|search|find|fetch")
@@ -57,13 +59,14 @@ def repeated_calls(steps: list[Step], edits: set[int]) -> Iterator[int]:
         edits: The indices of messages with a successful edit. Running a program again after one is not a repetition,
             because the result may depend on it.
     """
+    counts = Counter(call.key for step in steps for call in step.calls)
     turn = -1
     files: dict[bytes, bytes] = {}
     programs: dict[bytes, bytes] = {}
     for step in steps:
         if step.turn != turn:
             turn, files, programs = step.turn, {}, {}
-        own = [(call.key, _result_digest(call)) for call in step.calls]
+        own = [(call.key, _result_digest(call) if counts[call.key] > 1 else None) for call in step.calls]
         if own and all(digest and digest in (files.get(key), programs.get(key)) for key, digest in own):
             yield step.at
         if step.at in edits:
@@ -86,7 +89,12 @@ def _result_digest(call: StepCall) -> bytes | None:
     text = call.text
     if not call.results or not text.strip() or is_cleared(text):
         return None
-    return _digest(_VOLATILE.sub("", text[:_EDGE]) + text[_EDGE:-_EDGE] + _VOLATILE.sub("", text[_EDGE:][-_EDGE:]))
+    return _digest(_lasting(text[:_EDGE]) + text[_EDGE:-_EDGE] + _lasting(text[_EDGE:][-_EDGE:]))
+
+
+def _lasting(text: str) -> str:
+    """Return a text without times and numbers of processes."""
+    return _VOLATILE.sub("", text) if any(map(text.__contains__, _MARKS)) else text  # most results have none
 
 
 def _digest(text: str) -> bytes:

@@ -8,6 +8,7 @@ from chatsquash.core.lazy import lazy_compile
 
 _CLAUSE = lazy_compile(r"(?<![.!?;:,])[.!?;:,]++(?=\s|\Z)|\n|\s[-\u2013\u2014]\s")
 _WORD = lazy_compile(r"\w[^\s]*\w|\w")
+_ACCENTS = lazy_compile(r"[\u0300-\u036f]+")
 _LONGEST = 20_000
 """The maximum length of a request in characters; longer ones are only compared as a whole."""
 
@@ -17,7 +18,7 @@ def without_accents(text: str) -> str:
     if text.isascii():
         return text.lower()
     decomposed = normalize("NFKD", text.casefold().replace("\u2019", "'"))
-    return normalize("NFC", "".join(char for char in decomposed if not "\u0300" <= char <= "\u036f"))
+    return normalize("NFC", _ACCENTS.sub("", decomposed))
 
 
 def _words_in(text: str) -> frozenset[str]:
@@ -68,6 +69,8 @@ def is_repetition(before: str, text: str) -> bool:
         return False
     if words_before == words:
         return True
+    if 2 * len({*words_before} & {*words}) < len({*words_before}):
+        return False  # most requests have nothing in common
     core_before, core = _core(before), _core(text)
     return len(core_before) >= _FEWEST and _is_same(core_before, core)
 
