@@ -55,6 +55,8 @@ _ACKNOWLEDGEMENTS = _words_in(
 _NEGATIONS = frozenset(["no", "not", "nope", "never", "doesn't", "didn't", "isn't", "wasn't", "hasn't", "haven't"])
 _FEWEST = 2
 """The minimum number of words apart from fillers in requests that are compared word by word."""
+_FEW = 5
+"""The number of words up to which requests are compared word by word in any case."""
 _WORDS_PER_TYPO = 4
 _SHORTEST_TYPO = 5
 """The minimum length of words that may differ by a typing error."""
@@ -64,13 +66,14 @@ def is_repetition(before: str, text: str) -> bool:
     """Return whether a request is the same as the one before it, and more than an acknowledgement or a command."""
     if max(len(before), len(text)) > _LONGEST:
         return before == text
+    pieces_before, pieces = {*before.lower().split()}, {*text.lower().split()}
+    if len(pieces_before) > _FEW and 3 * len(pieces_before & pieces) < len(pieces_before):
+        return False  # most requests have little in common, and words take longer to find
     words_before, words = _words(before), _words(text)
     if not words_before or _ACKNOWLEDGEMENTS.issuperset(words_before) or before.startswith("/"):
         return False
     if words_before == words:
         return True
-    if 2 * len({*words_before} & {*words}) < len({*words_before}):
-        return False  # most requests have nothing in common
     core_before, core = _core(before), _core(text)
     return len(core_before) >= _FEWEST and _is_same(core_before, core)
 
