@@ -1,16 +1,22 @@
 """Print the measurement of the facts about replies, and each wrong reply: ``python -m tests.steps``."""
 
-from tests.steps.measurement import measure, planted_sessions, real_sessions
+from tests.steps.measurement import held_out_sessions, measure, planted_sessions, real_sessions
 from tests.steps.sessions import KINDS
 
-both = (*planted_sessions(), *real_sessions())
-scores, wrong = measure(both)
-for each in wrong:
-    print(f"{'missed' if each.is_missed else 'wrong':6} {each.kind:14} {each.place}: {each.text}")
-replies = sum(len(session.labels) for session in both)
-print(f"\n{len(planted_sessions())} planted and {len(real_sessions())} labelled conversations, {replies:,} replies\n")
-print(f"{'kind':14} {'labels':>6} {'of them real':>12} {'precision':>9} {'recall':>6}")
+SETS = {"planted": planted_sessions(), "held out": held_out_sessions(), "recorded": real_sessions()}
+
+scores = {}
+for name, sessions in SETS.items():
+    scores[name], wrong = measure(sessions)
+    replies = sum(len(session.labels) for session in sessions)
+    print(f"{name}: {len(sessions)} conversations, {replies:,} replies")
+    for each in wrong:
+        print(f"  {'missed' if each.is_missed else 'wrong':6} {each.kind:14} {each.place}: {each.text}")
+print("\nlabels, precision and recall")
+print(f"{'':14} " + " ".join(f"{name:>21}" for name in SETS))
 for kind in KINDS:
-    score = scores[kind]
-    recorded = sum(kind in kinds for session in real_sessions() for kinds in session.labels.values())
-    print(f"{kind:14} {score.right + score.missed:6} {recorded:12} {score.precision:9.3f} {score.recall:6.3f}")
+    cells = (scores[name][kind] for name in SETS)
+    print(
+        f"{kind:14} "
+        + " ".join(f"{each.right + each.missed:7}{each.precision:7.3f}{each.recall:7.3f}" for each in cells)
+    )

@@ -33,16 +33,21 @@ class Score(NamedTuple):
 
     @property
     def precision(self) -> float:
-        return self.right / (self.right + self.wrong) if self.right else 0.0
+        return self.right / (self.right + self.wrong) if self.right + self.wrong else 1.0
 
     @property
     def recall(self) -> float:
-        return self.right / (self.right + self.missed) if self.right else 0.0
+        return self.right / (self.right + self.missed) if self.right + self.missed else 1.0
 
 
 @cache
 def planted_sessions() -> tuple[Session, ...]:
     return tuple(session for kind in KINDS for session in planted.sessions(kind))
+
+
+@cache
+def held_out_sessions() -> tuple[Session, ...]:
+    return tuple(planted.held_out_sessions())
 
 
 @cache

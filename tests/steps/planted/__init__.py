@@ -6,6 +6,7 @@ from tests.steps.planted import (
     asked_again,
     denied,
     failed_call,
+    held_out,
     ignored_result,
     interrupted,
     loop,
@@ -31,3 +32,8 @@ MODULES = {
 def sessions(kind: str) -> list[Session]:
     """Return the planted sessions about a fact, with it or as look-alikes."""
     return [session(f"planted/{kind}/{name}", steps) for name, steps in MODULES[kind].CASES.items()]
+
+
+def held_out_sessions() -> list[Session]:
+    """Return the sessions that were written after the detectors."""
+    return [session(f"planted/held_out/{name}", steps) for name, steps in held_out.CASES.items()]
