@@ -47,7 +47,7 @@ _LONGEST = 1_000
 
 
 class Evidence(NamedTuple):
-    """What a record has of a list of tasks, each with the message; ``None`` for another member of the record."""
+    """Tasks, commits and repositories in a record, each with its message; ``None`` for another member of the record."""
 
     ids: dict[str, int | None]
     commits: dict[Commit, int | None]
