@@ -361,7 +361,9 @@ def rows(page: str) -> list[tuple[str, str]]:
 def test_every_source_has_a_page_in_the_tables():
     assert sorted(target for target, _ in rows("docs/start/index.md")) == SOURCES
     lines = re.findall(r"^\| .*$", (ROOT / "docs/sources.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(re.findall(r"\]\((start/[^)#]+)\)", "".join(lines))) == [page.removeprefix("docs/") for page in SOURCES]
+    assert sorted(re.findall(r"\]\((start/[^)#]+)\)", "".join(lines))) == [
+        page.removeprefix("docs/") for page in SOURCES
+    ]
 
 
 def test_all_that_is_read_has_a_page():
