@@ -67,12 +67,13 @@ $(VENV)/azurite: $(VENV)/installed
 remote: $(VENV)/azurite ## Convert with emulated stores and PLANS (50) plans of faults
 	@FAULT_PLANS=$(or $(PLANS),50) $(BIN)/python -m pytest -n auto $(or $(ONLY),tests/remote)
 
-# The stamp is in the environment, so that it disappears with it. Oumi is installed without its training dependencies,
-# which its types do not need.
+# The stamp is in the environment, so that it disappears with it. Oumi is installed without its training dependencies, and
+# Harbor without its own (and for any version of Python), because their types need neither.
 $(VENV)/conformance: $(VENV)/installed
 	@echo "Installing the libraries of the formats ..."
 	@$(PIP) --editable '.[conformance]'
 	@$(PIP) --no-deps 'oumi>=0.9'
+	@$(PIP) --no-deps --ignore-requires-python 'harbor>=0.26'
 	@touch $@
 
 # Other readers of agents' files have many dependencies, so they get a separate environment. Their versions are pinned because

@@ -55,7 +55,7 @@ def exchanges(conversation):
     return [(call.name, json.loads(call.arguments), results.get(call.id)) for call in calls]
 
 
-IDS = {"id", "tool_call_id", "call_id", "tool_use_id", "toolCallId"}
+IDS = {"id", "tool_call_id", "call_id", "tool_use_id", "toolCallId", "source_call_id"}
 
 
 def without_ids(document, *instead):

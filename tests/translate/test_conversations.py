@@ -47,7 +47,7 @@ EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
 LOGGED_ONLY = ("bedrock", "gemini_interactions")
 READ_ONLY = tuple(name for name in documents.names() if not documents.get_format(name).dump and name not in WITH_OTHERS)
 TEXT_ONLY = ("oumi_history",)
-WRITTEN = ("clippy", "model_messages", "oumi", "portable", "pydantic_ai", "sts", "vercel_ai")
+WRITTEN = ("atif", "clippy", "model_messages", "oumi", "portable", "pydantic_ai", "sts", "vercel_ai")
 TOOL = {
     "type": "function",
     "function": {"name": "weather", "description": "The weather", "parameters": {"type": "object", "properties": {}}},
@@ -57,7 +57,7 @@ TALK = conversation(*TURNS, tools=[TOOL])
 TALK_WITHOUT_TOOLS = conversation(*TURNS)
 PICTURE = Media("image", "image/png", PNG)
 CACHED = {"anthropic": {"cache_control": {"type": "ephemeral"}}}
-HAS_TOOLS = (*EXCHANGES, "oumi", "sts")
+HAS_TOOLS = (*EXCHANGES, "atif", "oumi", "sts")
 
 
 def sample(name):

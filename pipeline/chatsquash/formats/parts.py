@@ -38,6 +38,11 @@ def video(url: str) -> Object:
     return {"type": "video_url", "video_url": {"url": url}}
 
 
+def audio(url: str) -> Object:
+    """Build an audio part, as vLLM accepts it."""
+    return {"type": "audio_url", "audio_url": {"url": url}}
+
+
 def file(**members: Json) -> Object:
     """Build a file part; members that are null are omitted."""
     return {"type": "file", "file": {name: value for name, value in members.items() if value is not None}}

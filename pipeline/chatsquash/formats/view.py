@@ -170,6 +170,8 @@ def _medium(block: Media) -> Object | None:
         return {"type": "input_audio", "input_audio": {"data": block.data, "format": AUDIO_FORMATS[block.mime]}}
     if block.kind == "video" and block.url:
         return parts.video(block.url)
+    if block.kind == "audio" and block.url and not block.mime and not block.name:
+        return parts.audio(block.url)
     place: Json = (
         {"file_data": url} if block.data else {"file_id": block.file_id} if block.file_id else {"file_url": url}
     )

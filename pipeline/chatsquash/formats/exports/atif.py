@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from sys import float_info
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, get_args
 
+from msgspec import structs
+
+from chatsquash.core.blocks import FORM, Media, Native, Result, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.jsonio import Rounded
-from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
+from chatsquash.core.model import Conversation, ConversationKind, Json, Origin, Tool
 from chatsquash.formats import evidence
 from chatsquash.formats.base import TurnError, expect_list, expect_object
-from chatsquash.formats.calls import function_call
+from chatsquash.formats.calls import KEY, UNPARSED, arguments, function_call
 from chatsquash.formats.evidence import (
     Evidence,
     LoggedTurn,
@@ -21,20 +24,27 @@ from chatsquash.formats.evidence import (
     moment,
     with_origin,
 )
-from chatsquash.formats.parts import data_url, image
+from chatsquash.formats.exports._atif_writer import dump
+from chatsquash.formats.parts import audio, data_url, image
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, compact, count, objects, string
+from chatsquash.formats.writing import are_instructions
+
+__all__ = ["HAS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "fits"]
 
 NAME = "atif"
 HAS_TOOLS = True
 MEMBERS = ("schema_version",)
 
+T = TypeVar("T")
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _LINKS = ("subagent_trajectories", "continued_trajectory_ref")
 _TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKS)
 _CONTENT = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
 _STEP = (*_CONTENT, "model_name", "metrics", "is_copied_context", "llm_call_count")
 _FAILED = ("is_error", "tool_result_is_error")
+_KINDS = frozenset(get_args(ConversationKind)) - {"main"}
 _REWARDED: tuple[tuple[str, ...], ...] = ((), ("rewards",), ("extra",), ("final_metrics",), ("final_metrics", "extra"))
 """The objects that may contain a reward."""
 _TRIAL, _RESULT = "agent/trajectory.json", "result.json"
@@ -130,10 +140,11 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
     place, trajectory = each.place, each.trajectory
     steps = expect_list(trajectory.get("steps"), f"{place}: steps is")
     unread.count_members("trajectory", trajectory, *_TRAJECTORY)
-    # All members of ``extra`` are counted, even members that are read, such as a reward.
-    unread.count_members("trajectory.extra", trajectory.get("extra"))
+    # All members of ``extra`` of agents are counted, even members that are read, such as a reward.
+    unread.count_members("trajectory.extra", trajectory.get("extra"), KEY)
     unread.count_members("agent", trajectory.get("agent"), "model_name", "tool_definitions")
     turns: list[LoggedTurn] = []
+    flags: list[Object] = []
     for number, step in enumerate(steps):
         where = f"{place}, steps[{number}]"
         expect_object(step, f"{where} is")
@@ -141,11 +152,66 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
         unread.count_members("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
         known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
+        flags.append(_flags(step))
     if all(step.get("is_copied_context") is True for step in steps):
         return None  # all steps were produced elsewhere
-    links = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
-    return load_conversation(openai_chat, turns, tools, **links, **_reward(trajectory, "trajectory"))
+    converted = load_conversation(openai_chat, turns, tools, **_links(each), **_reward(trajectory, "trajectory"))
+    # Like session ids, these members describe the trajectory and are not content that other formats lose.
+    native: Native = {FORM: {"agent": _agent(trajectory.get("agent")), "steps": flags}}
+    media_types = dict(_media_types(steps))
+    turns = tuple(_with_types(turn, media_types) for turn in turns_of(converted)) if media_types else None
+    return structs.replace(converted, native=native, turns=turns)
+
+
+def _media_types(steps: list[Json]) -> Iterator[tuple[str, str]]:
+    """Yield the path and the media type of each image or sound that is a file."""
+    for step in steps:
+        contents = [at(step, "message"), *(result.get("content") for result in objects(at(step, "observation", "results")))]
+        for part in (part for content in contents for part in objects(content)):
+            path, media_type = string(at(part, "source"), "path"), string(at(part, "source"), "media_type")
+            if path and media_type:
+                yield path, media_type
+
+
+def _with_types(part: T, types: dict[str, str]) -> T:
+    """Return a turn or a block with the media types of files, for which chat messages have no member."""
+    if isinstance(part, Media):
+        return structs.replace(part, mime=types.get(part.url, part.mime))
+    if isinstance(part, Turn):
+        return structs.replace(part, blocks=tuple(_with_types(block, types) for block in part.blocks))
+    if isinstance(part, Result):
+        return structs.replace(part, content=tuple(_with_types(block, types) for block in part.content))
+    return part
+
+
+def _flags(step: Object) -> Object:
+    """Return the members of a step that say where it was produced."""
+    copied, calls = step.get("is_copied_context"), step.get("llm_call_count")
+    flags: Object = {"is_copied_context": copied} if isinstance(copied, bool) else {}
+    return {**flags, "llm_call_count": calls} if type(calls) is int and calls >= 0 else flags
+
+
+def _agent(agent: Json) -> Object:
+    """Return the members of an agent that are not part of a conversation."""
+    texts = {name: text for name in ("name", "version") if (text := string(agent, name))}
+    extra = at(agent, "extra")
+    return {**texts, "extra": extra} if isinstance(extra, dict) and extra else texts
+
+
+def _links(each: _PlacedTrajectory) -> Object:
+    """Return the ids and the kind of a trajectory, which a trajectory that was written alone has in ``extra``."""
+    own = at(each.trajectory, "extra", KEY)
+    kind = string(own, "kind") if each.kind == "main" else ""
+    links = {"id": each.id, "session_id": each.session or None}
+    if kind in _KINDS:
+        return {**links, "kind": kind, "parent": string(own, "parent") or None}
+    return {**links, "kind": each.kind, "parent": each.parent or None}
+
+
+def defined_tools(document: Json) -> list[Tool]:
+    """Return the tool definitions in a trajectory."""
+    return openai_chat.tools(at(document, "agent", "tool_definitions")).functions
 
 
 def _reward(holder: Json, name: str) -> Object:
@@ -176,11 +242,13 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
         source = compact(step.get("source"))[:40]
         raise TurnError(f"{where}: unknown source {source}; expected one of {', '.join(_ROLES)}")
     calls = [
-        function_call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
+        function_call(call.get("tool_call_id"), call.get("function_name"), _arguments(call.get("arguments")))
         for call in objects(step.get("tool_calls"))
     ]
     content = _content(step.get("message"))
     message: Object = {"role": role, "content": None if calls and content == "" else content}
+    if are_instructions(step.get("extra")):
+        message[KEY] = step["extra"][KEY]
     if role == "assistant" and string(step, "reasoning_content"):
         message["reasoning_content"] = step["reasoning_content"]
     yield {**message, "tool_calls": calls} if calls else message
@@ -200,6 +268,11 @@ def _result(result: Object, *, has_calls: bool) -> Object:
     return {"role": "tool", "tool_call_id": call_id, "content": content, PRIVATE: Private(native)}
 
 
+def _arguments(value: Json) -> Json:
+    """Return arguments; those that could not be written as an object are restored."""
+    return arguments(value) if isinstance(value, dict) and UNPARSED in value else value
+
+
 def _content(content: Json) -> Json:
     """Convert content to a string or OpenAI chat parts."""
     if isinstance(content, list):
@@ -214,4 +287,17 @@ def _part(part: Json) -> Json:
             return image(data_url(mime, data))
         case {"type": "image", "source": {"path": str(path)}}:
             return image(path)
+        case {"type": "audio", "source": {"path": str(path)}}:
+            return audio(path)
     return part
+
+
+LOSES = """
+developer role, developer mid, image data, image between text, audio, video, pdf, file id of OpenAI, file id of
+Anthropic, result image, result file, approval, orphan result, refusal, custom tool call, hosted call, unanswered hosted
+call, source
+"""
+BLURS = """
+instructions, text after call, result json obj, result json list, denied result, reasoning of two blocks, reasoning
+between, anthropic signature, anthropic redacted, openai encrypted, gemini call sig, native members
+"""

@@ -46,7 +46,7 @@ _TEXT_BLOCKS: dict[Any, Any] = {"text": Text, "refusal": Refusal}
 
 def _medium(part: Object, of: Json, value: Json) -> Media | None:
     match of, value:
-        case ("image_url" | "video_url") as of, {"url": str(url)} if url:
+        case ("image_url" | "video_url" | "audio_url") as of, {"url": str(url)} if url:
             return _medium_of_url(_URL_KINDS[of], url, _more(part, value, of, "url"))
         case ("image_url" | "video_url" | "document_url") as of, str(url) if url:
             name = string(part, "document_name")
@@ -58,7 +58,12 @@ def _medium(part: Object, of: Json, value: Json) -> Media | None:
     return None
 
 
-_URL_KINDS: dict[str, Any] = {"image_url": "image", "video_url": "video", "document_url": "file"}
+_URL_KINDS: dict[str, Any] = {
+    "image_url": "image",
+    "video_url": "video",
+    "audio_url": "audio",  # of vLLM, and of other formats whose sounds are files
+    "document_url": "file",
+}
 
 
 def _more(part: Object, inner: Json, *read: str) -> Native:
