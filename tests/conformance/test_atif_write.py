@@ -44,7 +44,12 @@ def test_any_conversation_is_accepted(conversation):
         models.Trajectory.model_validate(document)
 
 
-@cases("name", "documents/claude_code-seating-csv.jsonl", "documents/codex-tide-table.jsonl", "documents/atif-river-gauge.json")
+@cases(
+    "name",
+    "documents/claude_code-seating-csv.jsonl",
+    "documents/codex-tide-table.jsonl",
+    "documents/atif-river-gauge.json",
+)
 def test_sessions_of_agents_are_accepted(name):
     lines = (SAMPLES / name).read_text("utf-8")
     objects = [json.loads(lines)] if name.endswith(".json") else [json.loads(line) for line in lines.splitlines()]
@@ -60,16 +65,25 @@ def test_media_that_harbor_accepts_are_read():
         {"type": "audio", "source": {"media_type": "audio/mp3", "path": "a.mp3", "duration_sec": 1.5}},
     ]
     agent = {"name": "a", "version": "1"}
-    document = {"schema_version": "ATIF-v1.8", "agent": agent, "steps": [{"step_id": 1, "source": "user", "message": parts}]}
+    document = {
+        "schema_version": "ATIF-v1.8",
+        "agent": agent,
+        "steps": [{"step_id": 1, "source": "user", "message": parts}],
+    }
     held = models.Trajectory.model_validate(document).to_json_dict()
     (found,) = atif.conversations([held])
-    assert [(block.kind, block.mime) for block in found.turns[0].blocks[1:]] == [("image", "image/webp"), ("audio", "audio/mpeg")]
+    assert [(block.kind, block.mime) for block in found.turns[0].blocks[1:]] == [
+        ("image", "image/webp"),
+        ("audio", "audio/mpeg"),
+    ]
     again = accepted(conversations.dump(found, "atif"))
     assert [part.source.path for part in again.steps[0].message[1:]] == ["images/a", "a.mp3"]
 
 
 def test_the_stored_schema_is_that_of_the_models():
-    assert {key: value for key, value in SCHEMA.items() if key != "$comment"} == stripped(models.Trajectory.model_json_schema())
+    assert {key: value for key, value in SCHEMA.items() if key != "$comment"} == stripped(
+        models.Trajectory.model_json_schema()
+    )
 
 
 def stripped(value):

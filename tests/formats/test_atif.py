@@ -48,12 +48,19 @@ def of_step(step, number):
         yield "only agents have models, reasoning, calls and metrics"
     if step.get("llm_call_count") == 0 and {"metrics", "reasoning_content"} & step.keys():
         yield "without a model there is no reasoning"
-    if any(each.get("source_call_id", next(iter(calls), "")) not in calls for each in results if "source_call_id" in each):
+    if any(
+        each.get("source_call_id", next(iter(calls), "")) not in calls for each in results if "source_call_id" in each
+    ):
         yield "a result names no call of its step"
     for reference in (each for result in results for each in result.get("subagent_trajectory_ref", [])):
         if not (reference.get("trajectory_id") or reference.get("trajectory_path")):
             yield "a reference cannot be resolved"
-    for part in [part for held in (step["message"], *(each.get("content") for each in results)) if isinstance(held, list) for part in held]:
+    for part in [
+        part
+        for held in (step["message"], *(each.get("content") for each in results))
+        if isinstance(held, list)
+        for part in held
+    ]:
         is_text = part["type"] == "text"
         if is_text != ("text" in part) or is_text == ("source" in part) or not fits(part):
             yield "a part has other members than its type"
@@ -71,7 +78,7 @@ def fits(part):
     ({"observation": {"results": [{"source_call_id": "b"}]}}, "step 1: a result names no call of its step"),
     ({"message": [{"type": "image", "source": {"media_type": "audio/wav", "path": "a"}}]}, "step 1: a part has other members than its type"),
     ({"note": 1}, "Additional properties are not allowed ('note' was unexpected)"),
-    ({"message": None}, 'null is not valid under any of the schemas listed in the \'anyOf\' keyword'),
+    ({"message": None}, "null is not valid under any of the schemas listed in the 'anyOf' keyword"),
 )  # fmt: skip
 def test_the_rules_find(change, problem):
     call = {"tool_call_id": "a", "function_name": "f", "arguments": {}}
@@ -125,11 +132,23 @@ def test_evidence_is_written_and_comes_back():
     assert (found.id, found.session_id, found.kind, found.parent) == ("s/2", "s", "subagent", "s/1")
     (reply,) = found.replies
     assert (reply.at, reply.time, *reply[3:6]) == (1, replies[0].time, "m", 9, 2)
-    assert conversations.dump(again, "atif") == document | {"agent": document["agent"]}
+    assert conversations.dump(again, "atif") == document
+
+
+def test_ids_that_a_trajectory_does_not_have_are_not_written():
+    step = {"step_id": 1, "source": "user", "message": "a"}
+    document = {"schema_version": "ATIF-v1.8", "agent": {"name": "a", "version": "1"}, "steps": [step]}
+    for ids in ({}, {"session_id": "s"}):
+        (found,) = atif.conversations([{**document, **ids}])
+        assert conversations.dump(found, "atif") == {**document, **ids}
 
 
 def test_a_model_that_only_some_replies_name_is_not_that_of_others():
-    said = [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}, {"role": "assistant", "content": "c"}]
+    said = [
+        {"role": "assistant", "content": "a"},
+        {"role": "user", "content": "b"},
+        {"role": "assistant", "content": "c"},
+    ]
     for models in (["m", None], ["m", "n"]):
         origin = Origin(replies=tuple(OriginReply(at, model=model) for at, model in zip((0, 2), models, strict=True)))
         document = conversations.dump(Conversation(said, [], origin=origin), "atif")
@@ -178,7 +197,9 @@ def test_references_that_can_be_resolved_are_written(references, is_written):
     call = {"tool_call_id": "a", "function_name": "f", "arguments": {}}
     results = [{"source_call_id": "a", "content": "", "subagent_trajectory_ref": references}]
     step = {"step_id": 1, "source": "agent", "message": "", "tool_calls": [call], "observation": {"results": results}}
-    (found,) = atif.conversations([{"schema_version": "ATIF-v1.8", "agent": {"name": "a", "version": "1"}, "steps": [step]}])
+    (found,) = atif.conversations(
+        [{"schema_version": "ATIF-v1.8", "agent": {"name": "a", "version": "1"}, "steps": [step]}]
+    )
     document = conversations.dump(found, "atif")
     assert problems(document) == []
     assert ("subagent_trajectory_ref" in document["steps"][0]["observation"]["results"][0]) is is_written

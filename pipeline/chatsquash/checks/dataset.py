@@ -77,7 +77,7 @@ def split_leak(split: str, other: str, first: str) -> Fact:
 
 @rule("warning")
 def trace_incomplete(why: str) -> Fact:
-    """Reported when the session trace of a record lacks a part of it: traces contain only text."""
+    """Reported when a part of a record is missing in its session trace, which contains only text."""
     return Fact(f"missing in the trace of the record: {escape(why)}")
 
 

@@ -38,7 +38,7 @@ class Traces:
         out.refuse_foreign(f"{TRACES}/any")
 
     def add(self, log: Log, outcome: Outcome, record: Record) -> Violation | None:
-        """Write the trace of a record; return a finding if it lacks a part of the record, or cannot be written."""
+        """Write the trace of a record; return a finding if a part of the record, or all of it, is missing."""
         try:
             conversation = conversation_of(outcome, record)
             lines = sts.dump(conversation)
@@ -94,9 +94,9 @@ def _session(outcome: Outcome, record: Record) -> str:
     return record.facts.session if record.facts else outcome.session
 
 
-def _definitions(stored: Json) -> list[Any]:
+def _definitions(tools_member: Json) -> list[Any]:
     """Return the definitions of a record, some of which are JSON text."""
-    value = jsonio.value(stored, []) if isinstance(stored, str) else stored
+    value = jsonio.value(tools_member, []) if isinstance(tools_member, str) else tools_member
     return [jsonio.value(each, each) if isinstance(each, str) else each for each in tools(value).functions]
 
 

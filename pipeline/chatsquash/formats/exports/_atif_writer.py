@@ -37,35 +37,36 @@ def dump(conversation: Conversation) -> Json:
 
     Media are written only by URL or path, because the format refers to files.  Raises ``TurnError`` without any step.
     """
-    described = conversation.native.get(FORM, {})
+    description = conversation.native.get(FORM, {})
     replies = _replies(conversation)
     steps = list(_steps(turns_of(conversation), replies))
     if not steps:
         raise TurnError("no turns; a trajectory has at least one step")
-    _copy_evidence(steps, described.get("steps", []))
+    _copy_evidence(steps, description.get("steps", []))
     models = {each.model if each else None for each in replies}
     model = models.pop() if len(models) == 1 else None
     if model:
         steps = [{key: value for key, value in step.items() if key != "model_name"} for step in steps]
-    numbered = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
-    agent = _agent(conversation, described.get("agent", {}), model)
-    return {"schema_version": VERSION, **_ids(conversation), "agent": agent, "steps": numbered}
+    steps_with_ids = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
+    agent = _agent(conversation, description.get("agent", {}), model)
+    return {"schema_version": VERSION, **_ids(conversation), "agent": agent, "steps": steps_with_ids}
 
 
 def _ids(conversation: Conversation) -> Object:
     origin = origin_of(conversation)
     ids: Object = {"session_id": origin.session_id} if origin.session_id else {}
-    if origin.id:
-        ids["trajectory_id"] = origin.id
+    own = conversation.native.get(FORM, {}).get("id", origin.id)
+    if own:
+        ids["trajectory_id"] = own
     if origin.kind != "main":
         parent = {"parent": origin.parent} if origin.parent else {}
         ids["extra"] = {KEY: {"kind": origin.kind, **parent}}
     return ids
 
 
-def _agent(conversation: Conversation, described: Object, model: str | None) -> Object:
+def _agent(conversation: Conversation, description: Object, model: str | None) -> Object:
     """Write the agent; both its name and its version are required."""
-    known = {"name": conversation.source or KEY, "version": conversation.version or "unknown", **described}
+    known = {"name": conversation.source or KEY, "version": conversation.version or "unknown", **description}
     definitions = write_tools(conversation.tools)
     return {
         **known,

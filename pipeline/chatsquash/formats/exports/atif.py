@@ -158,16 +158,22 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
     converted = load_conversation(openai_chat, turns, tools, **_links(each), **_reward(trajectory, "trajectory"))
     # Like session ids, these members describe the trajectory and are not content that other formats lose.
-    native: Native = {FORM: {"agent": _agent(trajectory.get("agent")), "steps": flags}}
+    own = string(trajectory, "trajectory_id")
+    native: Native = {FORM: {"agent": _agent(trajectory.get("agent")), "steps": flags, "id": own}}
     media_types = dict(_media_types(steps))
-    turns = tuple(_with_types(turn, media_types) for turn in turns_of(converted)) if media_types else None
-    return structs.replace(converted, native=native, turns=turns)
+    if not media_types:
+        return structs.replace(converted, native=native)
+    turns_with_types = tuple(_with_types(turn, media_types) for turn in turns_of(converted))
+    return structs.replace(converted, native=native, turns=turns_with_types)
 
 
 def _media_types(steps: list[Json]) -> Iterator[tuple[str, str]]:
     """Yield the path and the media type of each image or sound that is a file."""
     for step in steps:
-        contents = [at(step, "message"), *(result.get("content") for result in objects(at(step, "observation", "results")))]
+        contents = [
+            at(step, "message"),
+            *(result.get("content") for result in objects(at(step, "observation", "results"))),
+        ]
         for part in (part for content in contents for part in objects(content)):
             path, media_type = string(at(part, "source"), "path"), string(at(part, "source"), "media_type")
             if path and media_type:
@@ -187,8 +193,8 @@ def _with_types(part: T, types: dict[str, str]) -> T:
 
 def _flags(step: Object) -> Object:
     """Return the members of a step that say where it was produced."""
-    copied, calls = step.get("is_copied_context"), step.get("llm_call_count")
-    flags: Object = {"is_copied_context": copied} if isinstance(copied, bool) else {}
+    is_copy, calls = step.get("is_copied_context"), step.get("llm_call_count")
+    flags: Object = {"is_copied_context": is_copy} if isinstance(is_copy, bool) else {}
     return {**flags, "llm_call_count": calls} if type(calls) is int and calls >= 0 else flags
 
 

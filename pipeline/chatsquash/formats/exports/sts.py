@@ -106,8 +106,8 @@ def _conversation(header: Object, turns: list[LoggedTurn]) -> Conversation:
     tools = openai_chat.tools(header.get("tools")).functions
     conversation = load_conversation(openai_chat, turns, tools, **links)
     # Like session ids, these members describe the session and are not content that other formats lose.
-    described = {"header": without(header, *_HEADER), "times": [each.evidence.time for each in turns]}
-    return replace(conversation, native={FORM: described})
+    description = {"header": without(header, *_HEADER), "times": [each.evidence.time for each in turns]}
+    return replace(conversation, native={FORM: description})
 
 
 def _turn(message: Object, place: str, line: int) -> LoggedTurn:
@@ -147,17 +147,17 @@ def dump(conversation: Conversation) -> Json:
 
 
 def _header(conversation: Conversation, messages: list[Object]) -> Object:
-    origin, described = origin_of(conversation), conversation.native.get(FORM, {}).get("header", {})
+    origin, description = origin_of(conversation), conversation.native.get(FORM, {}).get("header", {})
     own = origin.id or origin.session_id or sha256(jsonio.dumps(messages)).hexdigest()[:32]
     links: Object = {"id": own}
     if origin.session_id and origin.session_id != own:
         links["sessionId"] = origin.session_id
     if origin.kind != "main":
         links |= {"kind": origin.kind, **({"parentId": origin.parent} if origin.parent else {})}
-    harness = string(described, "harness") or (conversation.source if conversation.source != NAME else "") or HARNESS
+    harness = string(description, "harness") or (conversation.source if conversation.source != NAME else "") or HARNESS
     definitions = write_tools(conversation.tools)
     tools = {"tools": definitions} if definitions else {}
-    return {"type": "session", "harness": harness, **links, **without(described, "harness", *_HEADER), **tools}
+    return {"type": "session", "harness": harness, **links, **without(description, "harness", *_HEADER), **tools}
 
 
 def _messages(conversation: Conversation) -> Iterator[Object]:
