@@ -37,6 +37,7 @@ ROWS = [
     (sampling.token_break("rewrite", 2), "token-break", "info", "2 replies start a new sample (rewrite): the client changed earlier messages"),
     (sampling.token_ids_missing(2), "token-ids-missing", "warning", "2 replies have no logged token ids of both the prompt and the reply"),
     (sampling.private_tokens(1), "private-tokens", "warning", "the context of 1 reply contains text that is anonymized, which token ids cannot be: --no-anonymize writes them"),
+    (sampling.no_verdict(1), "no-verdict", "info", "1 reply without evidence of a preference: not written"),
     (sampling.truncated_to_fit(9000, 8192, 1), "truncated-to-fit", "info", "the record had 9,000 tokens, more than 8,192: 1 exchange removed from its end"),
     (sampling.front_truncated(1, 8192), "front-truncated", "info", "1 sample had more than 8,192 tokens: exchanges removed after the system prompt"),
     (sampling.restore_not_applied(), "restore-not-applied", "info", "--restore has no effect"),

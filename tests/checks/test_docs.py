@@ -63,7 +63,7 @@ SEVERITIES = {
         cleaned file-not-read hosted-tools context-cleared vendor-extension shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried duplicate-log reasoning-lost
         reasoning-withheld reasoning-restored context-restored restore-ambiguous supplied-tools supplied-system arguments-unchecked
-        tool-members grouped-by-chain reordered truncated-to-fit front-truncated restore-not-applied no-exchange joined unanswered-session repeated-conversation
+        tool-members no-verdict grouped-by-chain reordered truncated-to-fit front-truncated restore-not-applied no-exchange joined unanswered-session repeated-conversation
         grouped-by-id token-break mixed-models""",
 }
 

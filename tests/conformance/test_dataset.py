@@ -293,3 +293,24 @@ def test_the_configuration_of_a_trainer_is_not_taken_for_records(logs, tmp_path,
     loaded = load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
     assert [*loaded] == ["train"]
     assert {*loaded["train"].column_names} == {"messages", "tools"}
+
+
+@pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "parquet"])
+@pytest.mark.parametrize("shape, samples", [("kto", "reply"), ("prompt", "first")])
+def test_labels_and_outcomes_load_as_they_are(tmp_path, shape, samples, packing):
+    thanks = {"role": "user", "content": "Thanks, it works now."}
+    for number, line in enumerate(MIXED):
+        first = line["request"]["messages"]
+        reply = line["response"]["choices"][0]["message"]
+        follow = log_line(reply="2026-01-13")
+        follow["timestamp"] = line["timestamp"].replace("T10", "T11")
+        follow["request"] = {**line["request"], "messages": [*first, reply, thanks]}
+        write_log(tmp_path / f"logs/{number}.jsonl", line, follow)
+    options = {"preset": "hf", "samples": samples, "sample_shape": shape, "anonymize": False}
+    convert(tmp_path / "logs", tmp_path / "plain", Options(format="jsonl", **options))
+    convert(tmp_path / "logs", tmp_path / "out", Options(format=packing, **options))
+    expected = lines(tmp_path / "plain")
+    assert len(expected) > len(MIXED) // 2
+    found = load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"), split="train")
+    assert [without_nulls(row) for row in found] == [without_nulls(row) for row in expected]
+    assert found[0]["last_user"] == "thanks" if shape == "prompt" else found[0]["label"] is True

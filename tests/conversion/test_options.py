@@ -87,7 +87,7 @@ WRONG = [
     ({"metadata": True, "preset": "openai"}, "metadata=True: the services of preset='openai' reject unknown members; remove the option"),
     ({"loss": "training", "preset": "openai"}, "loss='training': the services of preset='openai' reject this member; use loss='weight'"),
     ({"loss": "loss", "preset": "mistral"}, "loss='loss': the services of preset='mistral' reject this member; use loss='weight'"),
-    ({"loss": "labels"}, "loss 'labels': unknown value; expected one of none, weight, training, loss"),
+    ({"loss": "labels"}, "loss 'labels': unknown value; expected one of none, weight, training, loss, trainable"),
     ({"loss": "weight", "restored_loss": 2}, "restored_loss 2: must be at most 1, which means yes"),
 ]  # fmt: skip
 

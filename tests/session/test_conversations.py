@@ -187,6 +187,8 @@ ROWS = [
     Row("restore-ambiguous", logs.left_out_between, "1 message not restored because several logged messages match", 10, given(restore="results")),
     Row("no-sample", logs.grows, None, None, REPLY),
     Row("no-sample", cut_off, "the only logged reply in the requested conversations cannot be trained on", 1, REPLY),
+    Row("no-verdict", logs.grows, None, None, REPLY),
+    Row("no-verdict", logs.grows, "2 replies without evidence of a preference: not written", None, given(samples="reply", sample_shape="kto", preset="hf")),
     Row("joined-reply", logs.grows, None, None, REPLY),
     Row("joined-reply", twice_said, "the reply shares its message with another reply: remove --merge-consecutive", 2, given(samples="reply", merge_consecutive=True)),
     Row("not-rendered", logs.grows, None, None, auto(PLAIN_TEMPLATE)),

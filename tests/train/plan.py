@@ -9,6 +9,13 @@ SHORT = tuple(
     f" --report_to none --save_strategy no --gradient_checkpointing false --max_length {LENGTH}".split()
 )
 TRL_SHORT = (*SHORT, "--use_cpu", "true")
+KTO_SHORT = (*TRL_SHORT, "--per_device_train_batch_size", "2")
+"""The mismatched completions that KTO needs come from the same batch."""
+GRPO_SHORT = tuple(
+    "--bf16 false --num_train_epochs 1 --per_device_train_batch_size 2 --num_generations 2 --max_completion_length 4"
+    " --gradient_accumulation_steps 1 --report_to none --save_strategy no --gradient_checkpointing false"
+    " --use_cpu true".split()
+)
 SWIFT_SHORT = (*SHORT, "--dataloader_num_workers", "0", "--torch_dtype", "float32")
 AXOLOTL_SHORT = (
     "num_epochs: 1",
@@ -53,6 +60,8 @@ TRL = (
     Run("trl", "trl-reply", "prompt and completion, Qwen 3", "qwen3", words=TRL_SHORT),
     Run("trl", "trl-reply", "prompt and completion, GLM 4.5", "glm4moe", "tagged pairs", special=GLM, words=TRL_SHORT),
     Run("trl", "trl-reply", "prompt and completion, Gemma 4", "gemma4", "own calls", special=GEMMA, options="--reasoning drop", words=TRL_SHORT),
+    Run("trl", "trl-kto", "KTO on labelled replies, Qwen 3", "qwen3", words=KTO_SHORT),
+    Run("trl", "trl-grpo", "GRPO on prompts with outcomes, Qwen 3", "qwen3", prompts=True, words=GRPO_SHORT),
     Run("trl", "trl-dpo", "DPO on preference pairs, Qwen 3", "qwen3", pairs=True, words=TRL_SHORT),
 )  # fmt: skip
 AXOLOTL = (

@@ -46,6 +46,12 @@ def of_message(message: dict, dialect: str) -> Reply:
     return Reply(message["content"].strip(), message.get("reasoning_content", "").strip(), calls)
 
 
+def of_prompt(record: dict) -> Reply:
+    """A prompt with its other columns, without those that have no value."""
+    columns = {name: value for name, value in record.items() if name != "prompt" and value is not None}
+    return Reply(spelled(record["prompt"]), "", (("columns", spelled(columns)),))
+
+
 def trained_messages(record: dict) -> list[dict]:
     """The messages of a record to train on: its completion, both sides of a pair, or the assistant's without a flag."""
     if "chosen" in record:

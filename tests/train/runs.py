@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .environments import Environments
 from .pages import conversion, trainer_command, truth
-from .replies import Difference, Reply, compared, of_message, read_back, trained_messages
+from .replies import Difference, Reply, compared, of_message, of_prompt, read_back, trained_messages
 
 ROOT = Path(__file__).parents[2]
 INSIDE = Path(__file__).parent / "inside"
@@ -33,7 +33,8 @@ class Run:
     ``block`` names the block of the page that converts. ``template`` is a chat template that TRL brings, or empty where the trainer
     has its own. ``special`` are tokens of the model, the first ends a turn. ``words`` are added to the command and
     ``lines`` to the configuration, so that the training is short and on a CPU. ``options`` are added to the conversion.
-    ``pairs`` says that it trains on the preference pairs beside the records, ``remark`` what differs all the same. ``script`` reads the trainer's dataset where its training does not run on a CPU.
+    ``pairs`` says that it trains on the preference pairs beside the records, ``prompts`` that its records are prompts,
+    which are compared with their columns, ``remark`` what differs all the same. ``script`` reads the trainer's dataset where its training does not run on a CPU.
     """
 
     trainer: str
@@ -45,6 +46,7 @@ class Run:
     special: tuple[str, ...] = ("<|im_end|>", "", "<|im_start|>")
     options: str = ""
     pairs: bool = False
+    prompts: bool = False
     remark: str = ""
     words: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
@@ -89,6 +91,8 @@ class Place:
         self.shell(re.sub(r"--for (\S+)", rf"--for \1={self.folder / self.run.model}", command))
         paths = (self.folder / "truth" / ("pairs" if self.run.pairs else "data")).glob("train-*.jsonl")
         records = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+        if self.run.prompts:
+            return [of_prompt(record) for record in records]
         return [of_message(message, self.run.dialect) for record in records for message in trained_messages(record)]
 
     def shell(self, command: str) -> None:
@@ -130,6 +134,8 @@ class Place:
         folder = self.folder / "dataset" / "trainer"
         script = folder / ("train-dpo.sh" if run.pairs else "train.sh")
         command = ["sh", str(script), *run.words]
+        if run.prompts:
+            script.write_text(script.read_text(encoding="utf-8").replace("REWARD ", "rewards.noted "), encoding="utf-8")
         read = [str(path) for path in folder.glob("train.py")]
         for path in folder.glob("*.yaml"):
             path.write_text(merged(path.read_text(encoding="utf-8"), run.lines), encoding="utf-8")
@@ -140,7 +146,10 @@ class Place:
         self.call(command, noted, folder)
 
     def trained(self) -> list[Reply]:
-        """What was trained on, read back."""
+        """What was trained on, read back; each prompt once, though several completions are sampled for it."""
+        if self.run.prompts:
+            lines = self.tokens.read_text(encoding="utf-8").splitlines()
+            return [*dict.fromkeys(of_prompt(json.loads(line)) for line in lines)]
         decode = [str(self.python), str(INSIDE / "decode.py"), self.run.model, str(self.tokens)]
         rows = json.loads(self.call(decode, {"PYTHONPATH": ""}))
         (self.folder / "trained.txt").write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")

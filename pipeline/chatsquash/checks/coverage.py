@@ -38,7 +38,13 @@ _WORDS = {
     "label": ("labeled as bad", "labeled as bad"),
     "no-token-ids": ("without token ids", "without token ids"),
     "private-text": ("with private text", "with private text"),
+    "context-missing": ("with missing context", "with missing context"),
+    "context-cleared": ("with cleared context", "with cleared context"),
+    "no-verdict": ("without a verdict", "without a verdict"),
+    "prompts-only": ("after a prompt", "after prompts"),
 }
+BY_SHAPE = ("no-verdict", "prompts-only")
+"""Reasons for replies that the requested shape of samples excludes."""
 NEVER = (
     "retry",
     "duplicate",
@@ -55,6 +61,9 @@ NEVER = (
     "label",
     "no-token-ids",
     "private-text",
+    "context-missing",
+    "context-cleared",
+    *BY_SHAPE,
 )
 """Reasons because of which a reply is missing from the records with any option."""
 _MAX_MODELS = 3

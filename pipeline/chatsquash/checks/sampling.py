@@ -18,6 +18,16 @@ def no_sample(reply_count: int) -> Fact:
     return Fact(f"{subject} in the requested conversations can be trained on")
 
 
+@rule("info", kind="replies")
+def no_verdict(reply_count: int) -> Fact:
+    """Reported when `--sample-shape kto` skips replies because nothing in the log says whether they are good.
+
+    Evidence is, in this order: a row of `--loss-labels`, a logged score with a clear meaning, a denied call, the user's
+    comment in the next message, and another reply to the same request.
+    """
+    return Fact(f"{pluralize(reply_count, 'reply', 'replies')} without evidence of a preference: not written")
+
+
 @rule("error", kind="replies")
 def joined_reply() -> Fact:
     """Reported when a reply shares a message with another reply, so it gets no sample."""

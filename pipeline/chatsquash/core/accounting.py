@@ -23,6 +23,8 @@ WHY = {
     "cut": "--unpaired cut or --too-long ends the record before it, or begins it after it",
     "filtered": "a filter excluded its record",
     "duplicate": "its record duplicates another record, or the same words were sampled again",
+    "no-verdict": "nothing in the log says whether it was good, which --sample-shape kto requires",
+    "prompts-only": "--sample-shape prompt writes only the messages before it",
     "refused": "its record could not be written; see the findings",
     "no-token-ids": "the log has no token ids of the reply and its prompt",
     "private-text": "its token ids contain text that --no-anonymize would write",
@@ -262,6 +264,16 @@ class Usage(NamedTuple):
             name, calls, failed, unanswered = less[tool.name]
             less[tool.name] = ToolUse(name, calls - tool.calls, failed - tool.failed, unanswered - tool.unanswered)
         return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
+
+    def before_reply(self, number: int | None) -> Usage:
+        """Return the usage before the last reply, which begins a turn; ``number`` is that of its message with calls."""
+        if number is None:
+            return self._replace(assistant_turns=self.assistant_turns - 1)
+        return self.once({number})._replace(
+            assistant_turns=self.assistant_turns - 1,
+            assistant_turns_with_tools=self.assistant_turns_with_tools - 1,
+            shared_uses=tuple(each for each in self.shared_uses if each.message != number),
+        )
 
 
 def count_once(usages: list[Usage]) -> list[Usage]:

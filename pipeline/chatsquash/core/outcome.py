@@ -207,6 +207,8 @@ class Record(Struct, frozen=True, array_like=True):
     """Whether rendering its messages gives exactly its token ids; ``None`` if this was not compared."""
     front_truncated: int = 0
     """The number of messages after its system prompt that were removed because it exceeded the limit of tokens."""
+    label: bool | None = None
+    """Whether its completion is good; ``None`` if it has no label."""
 
 
 class PreferencePair(NamedTuple):

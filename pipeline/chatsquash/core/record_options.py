@@ -13,10 +13,10 @@ from chatsquash.core.shape_options import ShapeOptions
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss", "trainable"]
-Samples = Literal["session", "reply", "last", "auto", "tokens"]
+Samples = Literal["session", "reply", "first", "last", "auto", "tokens"]
 TooLong = Literal["drop", "cut", "front"]
 Pairs = Literal["none", "logged", "counterfactual"]
-SampleShape = Literal["prompt-completion", "messages"]
+SampleShape = Literal["prompt-completion", "messages", "kto", "prompt"]
 KINDS = ("secrets", "kingfisher", "phones", "ips", "paths", "names")
 """The kinds of private values that can be replaced, in addition to e-mail addresses."""
 _USUAL_FLAGS: dict[str, Loss] = {
@@ -121,12 +121,13 @@ class RecordOptions(ShapeOptions):
     samples: Samples = _sample(
         "session",
         "Content of a sample: a conversation (session), a reply with the context that the model was sent "
-        "(reply), only the last such reply of each conversation (last), as few samples as --template allows "
-        "without changing that context (auto), or the logged token ids (tokens).",
+        "(reply), only the first or last such reply of each conversation (first, last), as few samples as "
+        "--template allows without changing that context (auto), or the logged token ids (tokens).",
     )
     sample_shape: SampleShape | None = _sample(
         None,
-        "How samples of a reply mark what to train on: as prompt and completion, or with a member in each message.",
+        "How samples of a reply mark what to train on: as prompt and completion, with a member in each message, as "
+        "completions with a label for KTO, or as prompts with the outcome for reinforcement learning.",
         usually="by preset",
         needs=(Need("samples", one_of("session"), "reply"),),
     )
@@ -233,6 +234,11 @@ class RecordOptions(ShapeOptions):
     def shape(self) -> SampleShape:
         """The effective value of ``--sample-shape``."""
         return self.sample_shape or ("prompt-completion" if self.preset == "hf" else "messages")
+
+    @property
+    def sample_columns(self) -> SampleShape:
+        """The shape that determines the columns of records; ``messages`` if they are not samples of messages."""
+        return "messages" if self.samples in ("session", "tokens") else self.shape
 
     @property
     def redacts(self) -> tuple[str, ...]:

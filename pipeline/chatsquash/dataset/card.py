@@ -304,7 +304,10 @@ def _provenance(facts: CardFacts) -> Iterator[str]:
         untrained_reasons = ", ".join(f"{why}: {count:,}" for why, count in loss["not_trained"].items())
         aside = f"{sum(loss['not_trained'].values()):,} not" + (f" ({untrained_reasons})" if untrained_reasons else "")
         yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as marked by `{facts.flag}`"
-    if samples := facts.counts.get("samples"):
+    samples = facts.counts.get("samples") or {}
+    if "desirable" in samples:
+        yield f"- labels: {samples['desirable']:,} desirable + {samples['undesirable']:,} undesirable completions"
+    elif samples:
         yield f"- {inference_match(samples['true'], samples['trained'])}"
     preset = facts.options.get("preset", "chat")
     yield f"- preset: `{preset}`"

@@ -26,6 +26,8 @@ ENDING = tuple(Field(name, _KINDS.get(name, "text")) for name in Ending._fields)
 """Columns about the end of a record's conversation."""
 CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("kind", "text"))
 """Columns about the conversation of a record, for sessions with several conversations."""
+LABEL = (Field("label", "bool"), Field("evidence", "text"))
+"""Columns with the label of a completion, and the evidence for it."""
 TOKENS = Field("tokens", "int")
 """Number of tokens of a record, with a tokenizer."""
 TOOLS_SUPPLIED = Field("tools_supplied", "bool")
@@ -50,18 +52,25 @@ _DTYPES = {"text": "string", "json": "json", "bool": "bool", **_NUMBERS}
 
 def fields(options: Options) -> list[Field]:
     """Return the columns for options, in the order of a record."""
-    columns = [
-        column for column in get_preset(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"
-    ]
-    extra = [*METADATA, *ENDING, *STEPS]
+    outcome = ENDING if options.sample_columns == "prompt" else ()
+    extra = [*METADATA, *(() if outcome else ENDING), *STEPS]
     extra += CONVERSATION if options.divides else ()
     extra += SAMPLE if options.samples != "session" else ()
     extra += (FRONT_TRUNCATED,) if options.too_long == "front" else ()
     extra += (TOOLS_SUPPLIED,) if options.tools_file is not None else ()
     extra += (TOKENS,) if options.tokenizer is not None or options.samples == "tokens" else ()
+    return [*record_fields(options), *outcome, *(extra if options.metadata else ())]
+
+
+def record_fields(options: Options) -> list[Field]:
+    """Return the columns of records without the columns that are added when they are written."""
+    if options.samples == "tokens":
+        return [*TOKEN_COLUMNS]
+    columns = [
+        column for column in get_preset(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"
+    ]
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
-    parts = [*TOKEN_COLUMNS] if options.samples == "tokens" else parts
-    return [*parts, *(extra if options.metadata else ())]
+    return [*parts, *(LABEL if options.sample_columns == "kto" else ())]
 
 
 def pair_fields(options: Options) -> list[Field]:
@@ -73,9 +82,10 @@ def pair_fields(options: Options) -> list[Field]:
 
 def _parts(column: Column, options: Options) -> tuple[Column, ...]:
     """Return a column, or the columns that replace it if records are divided into prompt and completion."""
-    if column.name != "messages" or options.samples == "session" or options.shape == "messages":
+    if column.name != "messages" or options.sample_columns == "messages":
         return (column,)
-    return column._replace(name="prompt"), column._replace(name="completion")
+    names = ("prompt",) if options.shape == "prompt" else ("prompt", "completion")
+    return tuple(column._replace(name=name) for name in names)
 
 
 def _field(column: Column, loss: str) -> Field:
@@ -88,8 +98,13 @@ def _field(column: Column, loss: str) -> Field:
     return Field(column.name, "list", (Field(_ITEM, "struct", members) if members else Field(_ITEM, "json"),))
 
 
-def metadata(record: Record, facts: Facts) -> dict[str, Any]:
-    """Return the values of the metadata columns of a record."""
+def additions(record: Record, options: Options) -> dict[str, Any]:
+    """Return the values of the columns that are added to a record when it is written."""
+    outcome = record.ending._asdict() if options.sample_columns == "prompt" else {}
+    return outcome | (_metadata(record, record.facts) if options.metadata and record.facts else {})
+
+
+def _metadata(record: Record, facts: Facts) -> dict[str, Any]:
     values = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
     values |= record.ending._asdict()
     values |= {column.name: record.steps.get(kind, 0) for column, kind in zip(STEPS, STEP_FACTS, strict=True)}

@@ -12,7 +12,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
 from chatsquash.core.text import printable_json
 from chatsquash.dataset.card import CARD, TRACES, CardFacts, card
-from chatsquash.dataset.columns import metadata
+from chatsquash.dataset.columns import additions
 from chatsquash.dataset.croissant import CROISSANT, croissant
 from chatsquash.dataset.shards import FOLDER, PAIRS, Shards
 from chatsquash.dataset.splits import Splits
@@ -82,8 +82,7 @@ class Dataset:
         main = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
         split, violation = self._splits.assign(log, outcome, main)
         self._split = split
-        extra = metadata(record, record.facts) if self._options.metadata and record.facts else {}
-        place = self._shards[split].add(record.line, extra, record.images)
+        place = self._shards[split].add(record.line, additions(record, self._options), record.images)
         if self._options.format != "parquet":
             self._write(record.images)
         trace_violation = self._traces.add(log, outcome, record) if self._traces else None

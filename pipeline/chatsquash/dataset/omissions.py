@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import pluralize
 
-UNANSWERED = "unanswered-session"
-"""Sessions without a record from which nothing is missing."""
+_COMPLETE = ("unanswered-session", "no-verdict")
+"""Reasons for sessions without a record from which nothing is missing."""
 COMPLETE = "--complete"
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings that are reported once per unreadable line."""
@@ -45,7 +45,7 @@ def list_omissions(counts: Mapping[str, Any]) -> list[Omission]:
 
 
 def _omissions(counts: Mapping[str, Any]) -> Iterator[Omission]:
-    sessions = {code: count for code, count in counts["sessions"]["left_out"].items() if code != UNANSWERED}
+    sessions = {code: count for code, count in counts["sessions"]["left_out"].items() if code not in _COMPLETE}
     unreadable = counts["lines"]["unreadable"]
     if sessions:
         yield Omission(pluralize(sum(sessions.values()), "session"), sessions)

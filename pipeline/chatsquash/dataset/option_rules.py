@@ -305,16 +305,58 @@ def _refuse_samples(options: Options) -> None:
             raise UsageError(f"--pairs {options.pairs} has no effect without --format; add it, as in --format jsonl")
     if options.samples == "auto" and options.template is None:
         raise UsageError("--samples auto has no effect without --template; add it, as in --template Qwen/Qwen3-8B")
-    if options.samples == "session" or options.shape == "messages":
-        return
+    if options.sample_columns != "messages":
+        _refuse_shape(options)
+
+
+_WITHOUT_COMPLETION = {
+    "loss": "a prompt has no reply to train on",
+    "pairs": "a prompt has no reply to compare",
+    "keep": "a prompt has no reply with log probabilities",
+}
+"""Options that prompts make ineffective, with the reasons."""
+
+
+def _refuse_shape(options: Options) -> None:
+    """Reject options that contradict the division of samples into columns."""
+    shape = options.shape
+    flag = f"--sample-shape {shape}"
     if options.preset not in _DIVISIBLE:
         known = ", ".join(_DIVISIBLE)
-        raise UsageError(
-            f"--sample-shape prompt-completion: not supported by --preset {options.preset}; choose one of {known}"
-        )
+        raise UsageError(f"{flag}: not supported by --preset {options.preset}; choose one of {known}")
+    if shape == "prompt":
+        _refuse_with_prompts(options, flag)
     if options.loss != "none":
         message = "the prompt and the completion already determine what is trained on"
         raise UsageError(f"--loss {options.loss}: {message}; remove it, or add --sample-shape messages")
+    if shape in _OF_ONE_REPLY and options.samples == "auto":
+        raise UsageError(f"--samples auto with {flag}: {_OF_ONE_REPLY[shape]}; use --samples reply")
+    if shape == "kto" and options.pairs != "none":
+        message = "rows with labels contain the replies of pairs"
+        raise UsageError(f"--pairs {options.pairs} with {flag}: {message}; remove one of them")
+
+
+_OF_ONE_REPLY = {"kto": "a label judges one reply", "prompt": "a prompt precedes one reply"}
+"""Shapes that do not support samples of several replies, with the reasons."""
+
+
+_OF_REPLIES = ("loss_labels", "loss_model", "loss_skip", "loss_skip_failed", "loss_skip_side")
+"""Options that select the replies to train on."""
+
+
+def _refuse_with_prompts(options: Options, flag: str) -> None:
+    """Reject options that have no effect on prompts without a completion."""
+    for name, why in _WITHOUT_COMPLETION.items():
+        if (value := getattr(options, name)) != "none":
+            raise UsageError(f"--{name} {value} with {flag}: {why}; remove one of them")
+    if options.too_long != "drop":
+        message = "prompts above the limit are dropped, because a shorter one is another task"
+        raise UsageError(f"--too-long {options.too_long} with {flag}: {message}; remove it")
+    if selection := next((name for name in _OF_REPLIES if getattr(options, name)), None):
+        option = f"--{selection.replace('_', '-')}"
+        raise UsageError(f"{option} with {flag}: a prompt has no reply to train on; remove one of them")
+    if not options.folder:
+        raise UsageError(f"{flag} has no effect without --format; add it, as in --format jsonl")
 
 
 _MESSAGE_OPTIONS = (

@@ -177,7 +177,10 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
     if labels := counts.get("loss_labels"):
         outcomes = {"applied": labels["applied"], **labels["not_applied"]}
         yield Row("labels", labels["rows"], count_parts(outcomes.items()))
-    if samples := counts["samples"]:
+    samples = counts["samples"]
+    if "desirable" in samples:
+        yield Row("completions", sum(samples.values()), count_parts(samples.items()) or ("none found",))
+    elif samples:
         yield Row("certified", samples["trained"], (inference_match(samples["true"], samples["trained"]),))
     if tokens := counts.get("token_samples"):
         breaks = tokens["breaks"]

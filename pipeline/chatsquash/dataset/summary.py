@@ -64,6 +64,10 @@ class Summary(Struct):
     """Whether records mark the messages trained on."""
     labels: dict[str, object] = field(default_factory=dict)
     """The rows of ``--loss-labels`` by outcome."""
+    judges: bool = False
+    """Whether samples are labelled as desirable or not."""
+    desirable: Counter[bool] = field(default_factory=Counter)
+    """Samples by this label."""
     certifies: bool = False
     """Whether samples were compared with the prompt that their template renders at inference."""
     trained: int = 0
@@ -188,6 +192,8 @@ class Summary(Struct):
         self.true += record.inference_matches or 0
         self.compared += record.is_rerendered is not None
         self.different += record.is_rerendered is False
+        if record.label is not None:
+            self.desirable[record.label] += 1
         if record.without_tools:
             self.without_tools[record.without_tools] += 1
 
@@ -241,7 +247,7 @@ class Summary(Struct):
             **self.replies.counts(),
             "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
             **({"loss_labels": self.labels} if self.labels else {}),
-            "samples": {"trained": self.trained, "true": self.true} if self.certifies else {},
+            "samples": self._samples(),
             **({"token_samples": self._token_samples()} if self.has_tokens else {}),
             "models": {model: self._of_model(model) for model in sorted({*self.models, *self.lengths})},
             "pairs": dict(sorted(self.pairs.items())),
@@ -264,6 +270,13 @@ class Summary(Struct):
     def grouped_files(self) -> int:
         """Number of files whose lines were grouped by session id without an option."""
         return self.findings[_BY_ID] + self.filtered_findings[_BY_ID]
+
+    def _samples(self) -> dict[str, int]:
+        """Return the number of certified samples, or of samples by label, if the options request either."""
+        if self.certifies:
+            return {"trained": self.trained, "true": self.true}
+        names = ("desirable", "undesirable")
+        return {name: self.desirable[name == "desirable"] for name in names} if self.judges else {}
 
     def _share(self, records: int) -> float:
         """Return the share of a number of records."""
@@ -307,6 +320,7 @@ def summary_of(options: Options) -> Summary:
         has_flags=options.flag != "none",
         unit="characters" if options.tokenizer is None else "tokenizer_tokens",
         certifies=options.samples == "auto",
+        judges=options.sample_columns == "kto",
         makes_pairs=options.pairs != "none",
         more=option_for_more(options.conversations, options.sessions_by, join=options.join),
         has_samples=options.samples != "session",

@@ -30,6 +30,8 @@ class Training(NamedTuple):
     """Whether only the last reply of a record is trained on."""
     has_pairs: bool
     needs_model: bool
+    shape: str = "messages"
+    """The shape of samples."""
 
     @property
     def in_yaml(self) -> str:
@@ -64,8 +66,14 @@ def _trl(training: Training) -> dict[str, str]:
     first = f'--model_name_or_path {training.in_shell} --dataset_name "$(cd .. && pwd)"'
     split = "" if training.split == "train" else f" --dataset_train_split {training.split}"
     mask = "" if training.last_only else "--assistant_only_loss true "
-    sft = f"exec trl sft {first}{split} \\\n  --output_dir trained {mask}--max_length 8192"
-    files = {"train.sh": _script(sft, hint)}
+    method, more = {
+        "kto": ("kto", "--max_length 8192"),
+        "prompt": ("grpo", "--reward_funcs REWARD"),
+    }.get(training.shape, ("sft", f"{mask}--max_length 8192"))
+    if training.shape == "prompt":
+        hint += "# Fill in REWARD: a function for rewards in a module, as in rewards.solved.\n"
+    command = f"exec trl {method} {first}{split} \\\n  --output_dir trained {more}"
+    files = {"train.sh": _script(command, hint)}
     if training.has_pairs:
         dpo = f"exec trl dpo {first} --dataset_config pairs{split} \\\n  --output_dir trained-dpo --max_length 8192"
         files["train-dpo.sh"] = _script(dpo, hint)

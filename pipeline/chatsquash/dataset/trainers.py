@@ -42,6 +42,8 @@ class Trainer(NamedTuple):
     """The supported member of ``--loss``."""
     sample_shape: str | None = None
     """The sample shape for which it trains only on the last reply; ``None`` if it does not support this."""
+    other_shapes: tuple[str, ...] = ()
+    """Other supported sample shapes, for other methods than supervised fine-tuning."""
     needs_flag: bool = False
     """Whether it reads the flag in all records, not only in those that repeat replies."""
 
@@ -50,7 +52,7 @@ _TEXT = ("text",)
 _ROWS = ("parquet", *(each for each in get_args(Packing) if each != "parquet"))
 _HOSTED = Trainer("OpenAI", ("openai",), ("jsonl",), flag="weight", sample_shape="messages")
 TRAINERS = {
-    "trl": Trainer("TRL", ("hf", "text"), _ROWS, sample_shape="prompt-completion"),
+    "trl": Trainer("TRL", ("hf", "text"), _ROWS, sample_shape="prompt-completion", other_shapes=("kto", "prompt")),
     "axolotl": Trainer("axolotl", ("hf",), ("parquet",), flag="training", sample_shape="messages"),
     "unsloth": Trainer("Unsloth", ("hf", "text"), _ROWS, sample_shape="messages"),
     "ms-swift": Trainer(
@@ -206,7 +208,7 @@ def _mask_problems(trainer: Trainer, options: Options) -> Iterator[str]:
     elif options.samples != "session":
         if trainer.sample_shape is None:
             yield f"trains on all assistant turns; remove --samples {options.samples}"
-        elif options.shape != trainer.sample_shape:
+        elif options.shape not in (trainer.sample_shape, *trainer.other_shapes):
             yield f"does not read --sample-shape {options.shape}; choose {trainer.sample_shape}"
         elif options.samples == "auto" and trainer.flag == "none":
             yield "trains on only one reply per sample; choose --samples reply"
@@ -236,5 +238,6 @@ def write(options: Options, files: Mapping[str, Sequence[str]], *, has_pairs: bo
         last_only=options.samples != "session",
         has_pairs=has_pairs,
         needs_model=model is None,
+        shape=options.sample_columns,
     )
     return {f"{FOLDER}/{file}": text.encode() for file, text in trainer_files.WRITERS[name](training).items()}

@@ -79,7 +79,7 @@ def record(value: Json) -> StoredRecord:
         readers = (preset.read for preset in _presets() if preset.read)
         if stored_record := next((stored_record for read in readers if (stored_record := read(value))), None):
             return stored_record
-    messages: Json = _join_completion(value) if "completion" in value else value.get("messages")
+    messages: Json = _messages(value)
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
     for at, message in enumerate(messages):
@@ -88,12 +88,19 @@ def record(value: Json) -> StoredRecord:
     return StoredRecord(messages, value.get("tools"))
 
 
-def _join_completion(value: dict[str, Any]) -> Json:
-    """Return the messages of prompt and completion if both are lists; otherwise the ``messages`` member."""
-    prompt, completion = value.get("prompt"), value["completion"]
-    if isinstance(prompt, list) and isinstance(completion, list):
-        return [*prompt, *completion]
-    return value.get("messages")
+def is_prompt(value: dict[str, Any]) -> bool:
+    """Return whether a record is a prompt without a completion, as for reinforcement learning."""
+    is_alone = value.keys().isdisjoint(("messages", "completion", "chosen", "rejected"))
+    return is_alone and isinstance(value.get("prompt"), list)
+
+
+def _messages(value: dict[str, Any]) -> Json:
+    """Return the messages of prompt and completion if both are lists, of a lone prompt, or the member ``messages``."""
+    if "completion" in value:
+        prompt, completion = value.get("prompt"), value["completion"]
+        if isinstance(prompt, list) and isinstance(completion, list):
+            return [*prompt, *completion]
+    return value["prompt"] if "messages" not in value and is_prompt(value) else value.get("messages")
 
 
 def native(stored_record: StoredRecord) -> StoredRecord:

@@ -13,6 +13,7 @@ from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Json, Mark
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
+from chatsquash.core.scores import Verdict
 from chatsquash.records import presets
 from chatsquash.records.line import digest
 
@@ -83,19 +84,43 @@ def reply_marks(draft: Draft, models: Mapping[int, str], weights: Mapping[int, f
     ]
 
 
-def make_sample(draft: Draft, sample_marks: list[Mark], options: Options) -> Record:
-    """Return the sample of a draft with these marks."""
+def make_sample(draft: Draft, sample_marks: list[Mark], options: Options, judgement: Verdict | None = None) -> Record:
+    """Return the sample of a draft with these marks; with ``judgement``, as a completion with a label."""
     value = jsonio.loads(draft.record.line)
     flag = options.flag
-    if options.shape == "prompt-completion":
+    if options.shape in ("prompt-completion", "kto"):
         value = split_prompt(value, min(mark.place for mark in sample_marks if not mark.why))
-    elif flag != "none":
+    if judgement:
+        return _labelled(draft.record, value, sample_marks, judgement)
+    if options.shape == "messages" and flag != "none":
         preset = presets.get_preset(options.preset)
         everywhere = any(column.members for column in preset.COLUMNS)
         value = marks.flag_record(value, sample_marks, flag, everywhere=everywhere)
     line = jsonio.dumps(value)
     unflagged = digest(draft.record.line)
     return replace(draft.record, line=line, marks=sample_marks, unflagged=unflagged, digest=xxh3_128_digest(line))
+
+
+def _labelled(record: Record, value: dict[str, Any], sample_marks: list[Mark], judgement: Verdict) -> Record:
+    """Return a sample with its label; samples that differ in their labels are not duplicates."""
+    line = jsonio.dumps({**value, "label": judgement.is_good, "evidence": judgement.evidence})
+    return replace(
+        record,
+        line=line,
+        marks=sample_marks,
+        unflagged=b"",
+        digest=xxh3_128_digest(line),
+        label=judgement.is_good,
+    )
+
+
+def make_prompt(draft: Draft, place: int) -> Record:
+    """Return the messages of a draft before a place as a prompt without a completion."""
+    value = split_prompt(jsonio.loads(draft.record.line), place)
+    del value["completion"]
+    line = jsonio.dumps(value)
+    marks_before = [mark._replace(why=CONTEXT) for mark in draft.marks if mark.place < place]
+    return replace(draft.record, line=line, marks=marks_before, unflagged=b"", digest=xxh3_128_digest(line))
 
 
 def split_prompt(value: dict[str, Any], place: int) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -20,7 +19,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place, Record
 from chatsquash.core.urls import refuse_remote
 from chatsquash.core.version import __version__
-from chatsquash.dataset.columns import IMAGES, fields, metadata
+from chatsquash.dataset.columns import IMAGES, additions, record_fields
 from chatsquash.dataset.report_names import LABELS
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.dataset.stored_sessions import OUTCOMES, StoredSession, decode
@@ -174,7 +173,7 @@ class _Contents:
 
     def __init__(self, result: outputs.ResultFolder, options: Options) -> None:
         self._folder, self._options = result.folder, options
-        self._columns = fields(replace(options, metadata=False))
+        self._columns = record_fields(options)
         self._pair_files = sorted(name for name in result.outputs if name.startswith(f"{PAIRS}/"))
         self._rows: dict[str, Iterator[bytes]] = {}
         self._lines = places.LinesInOrder(self._folder)
@@ -204,16 +203,15 @@ class _Contents:
             if IMAGES in self._columns:
                 line, images = self._with_images(line, record, place)
         else:
-            line = self._without_metadata(line, record)
+            line = self._without_additions(line, record)
             images = {name: places.image_file(self._folder, name) for name in record.images}
         if xxh3_128_digest(line) != record.digest:
             raise outputs.damage(self._folder, place.file)
         return structs.replace(record, line=line, images=images)
 
-    def _without_metadata(self, line: bytes, record: Record) -> bytes:
-        if not (self._options.metadata and record.facts):
-            return line
-        return line.removesuffix(b"," + jsonio.dumps(metadata(record, record.facts))[1:]) + b"}"
+    def _without_additions(self, line: bytes, record: Record) -> bytes:
+        added = additions(record, self._options)
+        return line.removesuffix(b"," + jsonio.dumps(added)[1:]) + b"}" if added else line
 
     def _with_images(self, line: bytes, record: Record, place: Place) -> tuple[bytes, dict[str, bytes]]:
         """Return the line of a Parquet row with the names of its images, and the images."""

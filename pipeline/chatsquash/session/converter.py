@@ -378,8 +378,9 @@ class Converter:
             return None
         from chatsquash.session.samples import SampleRequest  # imported here because few runs need it
 
+        count = self._maker.lengths.count_tokens if self._maker.lengths else None
         request = SampleRequest(
-            self._options, *by, self._maker.inference(), self._maker.rerendering(), self._maker.tokenizer
+            self._options, *by, self._maker.inference(), self._maker.rerendering(), self._maker.tokenizer, count
         )
         if read.document and read.document.conversations:
             from chatsquash.session.agents import DocumentPart

@@ -6,6 +6,7 @@ Filters and reward models use these values. Each value is returned with its evid
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 from chatsquash.checks.exchanges import decoded_arguments, exchanges
@@ -13,7 +14,7 @@ from chatsquash.checks.failures import MARKING
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
 from chatsquash.core.lazy import lazy_compile
-from chatsquash.core.model import Json, Origin, Response
+from chatsquash.core.model import Json, Message, Origin, Response
 from chatsquash.core.outcome import Ending, LastUser
 from chatsquash.core.text import printable
 
@@ -316,6 +317,12 @@ def judge_last_message(view: View) -> tuple[LastUser, str | None]:
             kind, phrase = judge_text(text)
             return kind, f"message {at}" + (f", {phrase!r}" if phrase else "")
     return "none", None
+
+
+def judge_messages(messages: Iterable[Message]) -> tuple[LastUser, str]:
+    """Classify the user's last message among those that follow a reply, and return the deciding words."""
+    texts = (_typed_text(chat.text(message) or "") for message in reversed([*messages]) if message["role"] == "user")
+    return next((judge_text(text) for text in texts if text), ("none", ""))
 
 
 def _typed_text(text: str) -> str:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks import reading
-from chatsquash.checks.coverage import NEVER
+from chatsquash.checks.coverage import BY_SHAPE, NEVER
 from chatsquash.core import chat, jsonio, mcp
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.lazy import lazy_compile
@@ -216,11 +216,12 @@ def loss_findings(
     """
     unfiltered = unfiltered or coverage
     findings: list[LineFinding] = []
-    if unfiltered.lost.keys() - {"refused"}:
+    excluded = unfiltered.lost.keys() & set(BY_SHAPE)
+    if unfiltered.lost.keys() - {"refused", *excluded}:
         findings.append(
             (line, checks.replies_lost(coverage.total, coverage.in_records, coverage.lost, options_to_keep or {}))
         )
-    if unfiltered.with_reasoning < unfiltered.reasoned:
+    if unfiltered.with_reasoning < unfiltered.reasoned and not excluded:
         findings.append((line, checks.reasoning_lost(unfiltered.total, unfiltered.reasoned, unfiltered.with_reasoning)))
     if coverage.withheld:
         findings.append((line, checks.reasoning_withheld(coverage.withheld)))

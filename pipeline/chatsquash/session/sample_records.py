@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.checks import sampling as checks
 from chatsquash.checks.coverage import unknown_model
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
+from chatsquash.core.record_options import Samples
+from chatsquash.records.reading import RESULTS
 from chatsquash.records.samples import CONTEXT
 from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import (
@@ -45,12 +47,26 @@ from chatsquash.trees.kinds import (
     select_paths,
     unexplained,
 )
-from chatsquash.trees.loss import OTHER_MODEL, SIDE, judge_of, weights_of, with_labels
+from chatsquash.trees.loss import (
+    ELSEWHERE,
+    LABEL,
+    MISSING,
+    NOT_LOGGED,
+    OTHER_MODEL,
+    SIDE,
+    judge_of,
+    weights_of,
+    with_labels,
+)
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 SampledSession = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
 """The records of a session or the reason for its rejection, findings, and the coverage of the session."""
+
+
+NO_VERDICT, PROMPTS_ONLY = "no-verdict", "prompts-only"
+"""Reasons why a reply has no sample in some shapes, keys of ``core.accounting.WHY``."""
 
 
 class Selection(Struct, frozen=True):
@@ -65,8 +81,8 @@ class Selection(Struct, frozen=True):
     """The ids of all conversations by the ``id()`` of their path."""
     exclusion_reasons: list[str]
     """The reason why each reply is not trained on, by reply number; empty if it is."""
-    last_only: bool
-    """Whether only the last reply of each selected path has a sample."""
+    samples: Samples
+    """Which of these replies have a sample."""
 
     def is_unknown(self, number: int) -> bool:
         """Return whether a reply is excluded because its model is unknown."""
@@ -80,7 +96,18 @@ class Selection(Struct, frozen=True):
     def with_sample(self, numbers: Collection[int]) -> set[int]:
         """Return the numbers of those replies that have a sample."""
         trained = {number for number in numbers if not self.exclusion_reasons[number]}
-        return trained & self.lasts if self.last_only else trained
+        if self.samples == "first":
+            usable = ([each.number for each in replies if each.number in trained] for _, replies in self.selected)
+            return {numbers[0] for numbers in usable if numbers}
+        return trained & self.lasts if self.samples == "last" else trained
+
+    def require(self, numbers: Collection[int], reason: str) -> int:
+        """Exclude all replies but these for a reason; return how many have no other reason."""
+        excluded = [each.number for each in self.trees.replies if each.number not in numbers]
+        newly = [number for number in excluded if not self.exclusion_reasons[number]]
+        for number in newly:
+            self.exclusion_reasons[number] = reason
+        return len(self.reply_paths().keys() & set(newly))
 
     def reply_paths(self) -> dict[int, tuple[Reply, LogPath]]:
         """Return the replies by number, each with its own conversation if selected, else the first that contains it."""
@@ -101,7 +128,9 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
     replies = selection.reply_paths()
     sampling = Sampling(request, lambda longer, shorter: _continues(selection.trees.replies, longer, shorter))
     sampling.canon = selection.trees.requests.canon
-    sampling.weights = weights_of(selection.trees.replies)
+    if request.options.shape != "kto":
+        sampling.weights = weights_of(selection.trees.replies)
+    _restrict(selection, sampling, session)
     sampled_numbers = selection.with_sample(replies)
     replies_to_read = (replies[number][0] for number in sampled_numbers | selection.lasts)
     for reply, entry in entries_of(replies_to_read, session, request.reread):
@@ -130,7 +159,7 @@ def of_samples(
     request, replies = sampling.request, selection.reply_paths()
     begins = first_conversation(selection.trees, selection.paths)
     records = [
-        count_in_sample(record, [replies[each.key][0] for each in sample.trained], request.options)
+        count_in_sample(record, [replies[key][0] for key in sampling.trained_keys(sample)], request.options)
         for sample, record in samples
     ]
     records = with_session_prefix(records, begins, session, request.options)
@@ -145,8 +174,8 @@ def of_samples(
         findings.append((last, unknown_model(unknown)))
     why = sampling.rejections[0][0] if sampling.rejections else None
     if not records and why is None:
-        why = checks.no_sample(len(replies))
-        findings.append((last, why))
+        why = sampling.no_sample(len(replies))
+        findings += [] if sampling.unlabelled else [(last, why)]
     findings += loss_findings(
         coverage, last, None, options_keeping(coverage, len(session.side_requests), request.options)
     )
@@ -171,7 +200,29 @@ def select_replies(session: Session, name: str, options: Options) -> Selection:
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
         reasons[reply.number] = reasons[reply.number] or SIDE
     reasons = with_labels(reasons, trees.replies)
-    return Selection(trees, paths, selected, conversation_ids(paths, name), reasons, options.samples == "last")
+    return Selection(trees, paths, selected, conversation_ids(paths, name), reasons, options.samples)
+
+
+def _restrict(selection: Selection, sampling: Sampling, session: Session) -> None:
+    """Exclude the replies that the shape of samples does not allow, and set the labels of the others."""
+    shape = sampling.request.options.shape
+    if shape == "kto":
+        from chatsquash.session import verdicts  # imported here because few runs need it
+
+        sampling.labels = verdicts.of_log(session, sampling.request.reread, sampling.request.options)
+        # A bad label is a label, and no reason against training.
+        selection.exclusion_reasons[:] = ["" if why == LABEL else why for why in selection.exclusion_reasons]
+        sampling.unlabelled = selection.require(sampling.labels, NO_VERDICT)
+    elif shape == "prompt":
+        # A prompt does not depend on the quality of the reply that was sampled.
+        replies = selection.trees.replies
+        selection.exclusion_reasons[:] = ["retry" if each.is_retried else "" for each in replies]
+        selection.require({each.number for each in replies if _begins_turn(each)}, PROMPTS_ONLY)
+
+
+def _begins_turn(reply: Reply) -> bool:
+    """Return whether a reply answers a message of the user, and not results."""
+    return any(True for _ in reply.users()) and all(each["role"] not in RESULTS for each in reply.new_messages)
 
 
 def _continues(replies: list[Reply], longer: int, shorter: int) -> bool:
@@ -203,16 +254,22 @@ def _rows(
     """Return every reply's outcome: in the sample that trains on it, or else in the first that has it as context."""
     filters = of_records(sampling.request.options)
     placements: list[Placement[LogPath]] = []
-    remaining = replies.keys() - selection.with_sample(replies)
+    is_prompts = sampling.request.options.shape == "prompt"
+    remaining = set(replies) if is_prompts else replies.keys() - selection.with_sample(replies)
     for index, (sample, record) in enumerate(records):
         path = replies[sample.key][1]
         positions = {trained.key: ReplyPosition(trained.ordinal, False) for trained in sample.trained}
+        messages = sample.messages
+        if is_prompts:
+            positions, messages = {}, messages[:-1]
         if remaining:
             before = [reply for reply in selection.trees.replies[sample.key].back() if reply.number in remaining]
-            context = _context(path, before, sample.messages, selection.trees)
+            if is_prompts:
+                before = [reply for reply in before if reply.number != sample.key]
+            context = _context(path, before, messages, selection.trees)
             positions |= context
             remaining -= context.keys()
-        placement = Placement(path, sample.messages, assistants(sample.messages), positions)
+        placement = Placement(path, messages, assistants(messages), positions)
         is_filtered = any(why(record) for why in filters.values())
         marks = by_ordinal(sampling.marks(sample))
         placements.append(
@@ -223,11 +280,9 @@ def _rows(
         placement = Placement(path, [reply.message], [0], {key: ReplyPosition(0, False)})
         placements.append(replace(placement, why="refused"))
     rows = reply_outcomes(selection.trees, selection.paths, placements, selection.ids)
-    exclusion_reasons = {
-        selection.trees.replies[number].line: selection.exclusion_reasons[number]
-        for number in remaining
-        if selection.exclusion_reasons[number]
-    }
+    reasons = selection.exclusion_reasons
+    whys = {number: PROMPTS_ONLY if is_prompts else reasons[number] for number in remaining}
+    exclusion_reasons = {selection.trees.replies[number].line: why for number, why in whys.items() if why}
     rows = [
         replace(row, why=exclusion_reasons[row.line]) if row.line in exclusion_reasons and row.status == "lost" else row
         for row in rows
@@ -257,19 +312,12 @@ def of_document(
     part.find_steps()
     placement = part.placement(snapshot)
     unmarked: dict[int, str] = {}
-    unknown = 0
     is_convertible = part.is_selected and snapshot is not None and why is None
     conversation, parent = part.names(part.place)
     if is_convertible:
         assert snapshot is not None
         assert placement is not None
-        for at, mark in zip(placement.assistants, part.marks(snapshot, placement), strict=True):
-            sampling.weights[at] = mark.weight
-            if mark.why:
-                unmarked[at] = mark.why
-                unknown += mark.why == OTHER_MODEL and not mark.model
-            elif at == placement.assistants[-1] or part.options.samples != "last":
-                sampling.add(at, conversation, truncate_snapshot(snapshot, snapshot.entry.messages[: at + 1]))
+        unmarked = _add_replies(part, snapshot, placement, sampling)
         sampling.end(conversation, snapshot)
     samples = sampling.finish()
     kind, line = part.place.kind, snapshot.entry.line if snapshot else None
@@ -277,16 +325,18 @@ def of_document(
     records = [
         count_in_sample(
             replace(count_flags(record, part.options), kind=kind, parent=parent),
-            [replies_by_message[each.key] for each in sample.trained],
+            [replies_by_message[key] for key in sampling.trained_keys(sample)],
             part.options,
         )
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
-    findings = sampling.notes(samples) + ([(line, unknown_model(unknown))] if unknown else [])
+    findings = sampling.notes(samples) + (
+        [(line, unknown_model(sampling.unknown_models))] if sampling.unknown_models else []
+    )
     why = why or (sampling.rejections[0][0] if sampling.rejections else None)
     if is_convertible and not records and why is None:
-        why = checks.no_sample(part.place.length)
-        findings.append((None, why))
+        why = sampling.no_sample(part.place.length)
+        findings += [] if sampling.unlabelled else [(None, why)]
     result = records[0] if records else Rejection(why) if part.is_selected and why else None
     unmarked |= {key: "refused" for _, key, _ in sampling.rejections}
     exclusion_reasons = part.exclusion_reasons(snapshot, result)
@@ -307,6 +357,47 @@ def _replies_by_message(placement: Placement[FilePath]) -> dict[int, FileReply]:
     """Return the replies of a conversation by the index of their message."""
     places = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
     return {places[reply.number]: reply for reply in placement.path.replies if reply.number in places}
+
+
+def _add_replies(
+    part: DocumentPart, snapshot: Snapshot, placement: Placement[FilePath], sampling: Sampling
+) -> dict[int, str]:
+    """Add the replies of a conversation in a file; return why others have no sample, by position."""
+    messages, options = snapshot.entry.messages, part.options
+    conversation, _ = part.names(part.place)
+    marks = dict(zip(placement.assistants, part.marks(snapshot, placement), strict=True))
+    reasons = {at: mark.why for at, mark in marks.items()}
+    if options.shape == "kto":
+        from chatsquash.session import verdicts  # imported here because few runs need it
+
+        sampling.labels = verdicts.of_document(part, snapshot, placement)
+        reasons = {at: "" if why == LABEL else why for at, why in reasons.items()}
+        unlabelled = [at for at, why in reasons.items() if not why and at not in sampling.labels]
+        reasons |= dict.fromkeys(unlabelled, NO_VERDICT)
+        sampling.unlabelled = len(unlabelled)
+    elif options.shape == "prompt":
+        reasons = {at: _no_prompt(why, at, messages) for at, why in reasons.items()}
+    else:
+        sampling.weights = {at: mark.weight for at, mark in marks.items()}
+    if options.shape != "prompt":
+        sampling.unknown_models = sum(mark.why == OTHER_MODEL and not mark.model for mark in marks.values())
+    usable = [at for at, why in reasons.items() if not why]
+    if options.samples == "first":
+        usable = usable[:1]
+    for at in usable:
+        if options.samples != "last" or at == placement.assistants[-1]:
+            sampling.add(at, conversation, truncate_snapshot(snapshot, messages[: at + 1]))
+    usual = PROMPTS_ONLY if options.shape == "prompt" else ""
+    return {at: why or usual for at, why in reasons.items() if why or usual}
+
+
+def _no_prompt(why: str, at: int, messages: list[Message]) -> str:
+    """Return why the messages before a reply are not a prompt, given why the reply is not trained on."""
+    if why in (NOT_LOGGED, MISSING, ELSEWHERE):
+        return why
+    turn = [*takewhile(lambda message: message["role"] != "assistant", reversed(messages[:at]))]
+    roles = {message["role"] for message in turn}
+    return "" if "user" in roles and roles.isdisjoint(RESULTS) else PROMPTS_ONLY
 
 
 def _placements(placement: Placement[FilePath], sampling: Sampling, samples: list[Sample]) -> list[Placement[FilePath]]:

@@ -16,7 +16,8 @@ from chatsquash.core.accounting import model_of
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Record, Rejection
-from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_sample, reply_marks
+from chatsquash.core.scores import Verdict
+from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_prompt, make_sample, reply_marks
 from chatsquash.session.log_findings import line_of
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import place_replies
@@ -35,6 +36,8 @@ Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Vi
 
 _ABOUT_SHAPES = ("shape-changed", "shape-dropped")
 """The codes of findings about the form of written messages."""
+Count = Callable[[bytes], int | None]
+"""Returns the number of tokens of a record, or ``None`` if the template rejects it."""
 
 
 class SampleRequest(Struct, frozen=True):
@@ -49,6 +52,8 @@ class SampleRequest(Struct, frozen=True):
     """Renders samples of token ids, to count those that would differ."""
     tokenizer: Tokenizer | None = None
     """The tokenizer of the replies, if the options name one."""
+    count: Count | None = None
+    """Counts the tokens of a record if they are counted."""
 
 
 class TrainedReply(Struct, frozen=True):
@@ -102,6 +107,12 @@ class Sampling(Struct):
     continues: Callable[[int, int], bool]
     """Whether the reply with the first key continues the reply with the second one."""
     canon: Canon = field(default_factory=Canon)
+    labels: dict[int, Verdict] = field(default_factory=dict)
+    """The verdicts on replies by key, if samples have labels."""
+    unknown_models: int = 0
+    """The number of replies of a file that have no sample because their model is unknown."""
+    unlabelled: int = 0
+    """The number of replies that have no sample because they have no verdict."""
     rejections: list[tuple[Violation, int, str]] = field(default_factory=list)
     """The reasons why replies have no sample, with their keys and conversations."""
     _notes: dict[tuple[str, str, int | None], LineFinding] = field(default_factory=dict)
@@ -212,23 +223,44 @@ class Sampling(Struct):
         return sorted([*self._samples, *longest], key=lambda sample: (sample.line, sample.key))
 
     def marks(self, sample: Sample) -> list[Mark]:
-        """Return the marks of a sample's assistant messages."""
-        return reply_marks(sample.draft, sample.models, sample.weights)
+        """Return the marks of a sample's assistant messages; a prompt contains only those before its reply."""
+        if self.request.options.shape != "prompt":
+            return reply_marks(sample.draft, sample.models, sample.weights)
+        place = sample.trained[0].span.start
+        return [mark for mark in reply_marks(sample.draft, {}, {}) if mark.place < place]
+
+    def trained_keys(self, sample: Sample) -> list[int]:
+        """Return the keys of the replies that a sample trains on; a prompt trains on none."""
+        return [] if self.request.options.shape == "prompt" else [each.key for each in sample.trained]
 
     def records(self, samples: list[Sample]) -> Iterator[Record]:
         """Yield the record of each sample."""
         for number, sample in enumerate(samples, start=1):
-            record = make_sample(sample.draft, self.marks(sample), self.request.options)
+            record = self._record(sample)
             matching = len(sample.trained) if sample.is_true else 0
             yield replace(
                 record,
                 conversation=sample.conversation,
                 sample=number,
                 samples=len(samples),
-                trained=len(sample.trained),
+                trained=len(self.trained_keys(sample)),
                 inference_matches=matching if sample.is_true is not None else None,
                 ending=self._endings[sample.conversation],
             )
+
+    def _record(self, sample: Sample) -> Record:
+        options = self.request.options
+        if options.shape != "prompt":
+            return make_sample(sample.draft, self.marks(sample), options, self.labels.get(sample.key))
+        record = make_prompt(sample.draft, sample.trained[0].span.start)
+        calls = self._shared_calls(sample.messages)
+        record = replace(record, usage=record.usage.before_reply(calls.get(len(sample.messages) - 1)))
+        count = self.request.count
+        return replace(record, tokens=count(record.line)) if count and record.tokens is not None else record
+
+    def no_sample(self, reply_count: int) -> Violation:
+        """Return why a session with a number of replies has no sample."""
+        return checks.no_verdict(self.unlabelled) if self.unlabelled else checks.no_sample(reply_count)
 
     def notes(self, samples: list[Sample]) -> list[LineFinding]:
         """Return the findings of all samples."""
@@ -239,6 +271,8 @@ class Sampling(Struct):
             assert self.request.options.max_tokens is not None
             finding = checks.front_truncated(len(shortened), self.request.options.max_tokens)
             findings.append((shortened[0].line, finding))
+        if self.unlabelled:
+            findings.append((None, checks.no_verdict(self.unlabelled)))
         if self.request.options.restore != "none" and samples:
             findings.append((samples[0].line, checks.restore_not_applied()))
         return findings

@@ -42,7 +42,8 @@ def wrap(module):
     step = module.Trainer.training_step
 
     def noted(self, model, inputs, *more, **others):
-        note(trained_rows(inputs))
+        if not isinstance(inputs, list):  # prompts, whose completions are sampled within the step
+            note(trained_rows(inputs))
         return step(self, model, inputs, *more, **others)
 
     module.Trainer.training_step = noted

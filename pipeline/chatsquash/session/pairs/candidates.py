@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -197,6 +197,8 @@ class _Alternatives:
         self._groups: dict[int, dict[int, _Alternative[LoggedAnswer]]] = {}
         self._paths: dict[int, list[int]] = {}
         """For each conversation its prefixes, from the empty one to all messages."""
+        self._begins: dict[int, int | None] = {}
+        """The time of each reply, by its prefix."""
         for place in places:
             if place.kind in OF_USERS:
                 self._take(place)
@@ -212,12 +214,27 @@ class _Alternatives:
             group = self._groups.setdefault(path[reply.at], {})
             node, answer = path[reply.at + 1], LoggedAnswer(messages[reply.at], reply.line)
             known = group.setdefault(node, _Alternative(answer, node, place.ends, False))
+            self._begins.setdefault(node, reply.time)
             known.ends = max(known.ends, place.ends)
             known.is_continued |= reply.at < len(messages) - 1
 
     def _node(self, before: int, value: object) -> int:
         number = self._numbers.setdefault(jsonio.dumps(value, sort_keys=True), len(self._numbers))
         return self._nodes.setdefault((before, number), len(self._nodes))
+
+    def preference(self, place: FilePath, at: int) -> tuple[PairKind, bool] | None:
+        """Return the kind of a pair that a reply belongs to, and whether it is the preferred one."""
+        path = self._paths.get(place.number, [])
+        if at + 1 >= len(path):
+            return None
+        group, node = self._groups.get(path[at], {}), path[at + 1]
+        preferred = _continued_last(group.values())
+        if preferred is None or node not in group:
+            return None
+        is_preferred = node == preferred.content
+        others = group.values() if is_preferred else [group[node]]
+        kinds = (kind for kind, _ in _rejected(others, preferred, self._begins.get(preferred.content)))
+        return next(((kind, is_preferred) for kind in kinds), None)
 
     def rejected(self, place: FilePath, at: int, time: int | None) -> Iterator[tuple[PairKind, LoggedAnswer]]:
         """Yield the other replies to the same request, if this reply is the one that was continued last."""
@@ -237,6 +254,26 @@ def _alternatives(places: list[FilePath]) -> _Alternatives:
     if _last is None or _last[0] is not places:
         _last = places, _Alternatives(places)
     return _last[1]
+
+
+def resampled(session: Session, reread: Reread, options: Options) -> dict[int | None, tuple[PairKind, bool]]:
+    """Return the kind of pair of each reply of a log that was sampled again, and whether it is preferred, by line."""
+    preferences: dict[int | None, tuple[PairKind, bool]] = {}
+    for each in log_candidates(session, reread, options):
+        if each.kind != "choice":  # the other choices of a response are not replies of the log
+            preferences.setdefault(each.preferred.line, (each.kind, True))
+            preferences.setdefault(each.rejected.line, (each.kind, False))
+    return preferences
+
+
+def resampled_in_file(part: DocumentPart, length: int) -> Callable[[int], tuple[PairKind, bool] | None]:
+    """Return the same for a conversation of a file with ``length`` messages, as a function of the position."""
+    place = part.place
+    # If messages were removed, positions in the record are not those in the file.
+    if place.kind not in OF_USERS or len(place.conversation.messages) != length:
+        return lambda _: None
+    alternatives = _alternatives(paths_of(part.document))
+    return lambda at: alternatives.preference(place, at)
 
 
 def document_candidates(part: DocumentPart, snapshot: Snapshot) -> Iterator[Candidate]:
