@@ -144,7 +144,7 @@ def check(
             default; ``check_arguments`` and ``flag_phrase`` work as in ``convert``.
         template: A chat template to render records with: a file, a model's folder, or its name in the local cache.
         trainer: Render as this trainer does, which must be installed; ``trl=MODEL`` also selects a template.
-        against: Evaluation sets; records that share 13 consecutive words with them are reported.
+        against: Evaluation sets; records that share 13 consecutive words with them, or name their tasks, are reported.
 
     Returns:
         The findings, in the order of the records.

@@ -14,6 +14,7 @@ from random import Random
 
 import polars as pl
 
+from chatsquash import check
 from tests.conftest import assistant, cases, user
 
 DJANGO = {
@@ -236,3 +237,9 @@ def test_the_first_task_of_the_text_is_named(command, tmp_path):
     tasks = write(tmp_path / "t.jsonl", *({"instance_id": name} for name in names))
     ended = command("check", data, "--against", tasks)
     assert findings(ended)[0][1].startswith("messages[1]: task a__b-49 of a benchmark and 49 other tasks")
+
+
+def test_the_function_reports_them_too(tmp_path):
+    data = write(tmp_path / "d.jsonl", record("I solve django__django-11099."))
+    found = check([data], against=[write(tmp_path / "t.jsonl", DJANGO)])
+    assert [each.code for each in found if each.code.startswith("eval-")] == [TASK]
