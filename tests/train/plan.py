@@ -52,6 +52,7 @@ OUMI_SHORT = (
 VERL_LONG = (f"data.max_length={LENGTH}",)
 THOUGHT = "tagged JSON behind <think>"
 UNOPENED = "except for the opening `<think>`"
+OF_GRPO = "including the prompts of GRPO"
 HEADED = "also on turn headers"
 
 TRL = (
@@ -61,7 +62,7 @@ TRL = (
     Run("trl", "trl-reply", "prompt and completion, GLM 4.5", "glm4moe", "tagged pairs", special=GLM, words=TRL_SHORT),
     Run("trl", "trl-reply", "prompt and completion, Gemma 4", "gemma4", "own calls", special=GEMMA, options="--reasoning drop", words=TRL_SHORT),
     Run("trl", "trl-kto", "KTO on labelled replies, Qwen 3", "qwen3", words=KTO_SHORT),
-    Run("trl", "trl-grpo", "GRPO on prompts with outcomes, Qwen 3", "qwen3", prompts=True, words=GRPO_SHORT),
+    Run("trl", "trl-grpo", "GRPO on prompts with outcomes, Qwen 3", "qwen3", prompts=True, remark=OF_GRPO, words=GRPO_SHORT),
     Run("trl", "trl-dpo", "DPO on preference pairs, Qwen 3", "qwen3", pairs=True, words=TRL_SHORT),
 )  # fmt: skip
 AXOLOTL = (
