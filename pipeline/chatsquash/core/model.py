@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from msgspec import Struct
 
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.lazy import lazy_compile
+
+if TYPE_CHECKING:
+    from chatsquash.core.token_ids import TokenIds
 
 Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
@@ -252,6 +255,8 @@ class OriginReply(NamedTuple):
     """The id of the message or its turn in the file, which copies in other files have as well."""
     lacks_context: bool = False
     """Whether the model saw a preceding message that no file contains."""
+    token_ids: TokenIds | None = None
+    """Its token ids, if the file contains them and the options need them."""
 
 
 class Origin(Struct, frozen=True):

@@ -25,6 +25,17 @@ class TokenIds(Struct, frozen=True):
     """The ids of the reply, packed."""
     logprobs: bytes | None = None
     """The log probability of each id of the reply, packed; ``None`` if they are not logged."""
+    before: TokenIds | None = None
+    """The earlier prompt and reply that the prompt continues, if ``prompt`` is only the rest of it."""
+
+    def sequence(self) -> bytes:
+        """Return the ids of the complete prompt and the reply, packed."""
+        pieces: list[bytes] = []
+        each: TokenIds | None = self
+        while each is not None:
+            pieces += each.completion, each.prompt
+            each = each.before
+        return b"".join(reversed(pieces))
 
 
 def pack_ids(values: Any) -> bytes:

@@ -369,6 +369,8 @@ _MESSAGE_OPTIONS = (
 
 def _refuse_token_options(options: Options) -> None:
     """Reject options that cannot be applied to logged token ids."""
+    if options.trainer is not None:
+        raise UsageError("--for: it configures trainers for messages; remove --for or --samples tokens")
     if options.preset != "hf":
         raise UsageError(f"--samples tokens: not supported by --preset {options.preset}; choose hf")
     if options.replaces:

@@ -248,7 +248,7 @@ class Summary(Struct):
             "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
             **({"loss_labels": self.labels} if self.labels else {}),
             "samples": self._samples(),
-            **({"token_samples": self._token_samples()} if self.has_tokens else {}),
+            "token_samples": self._token_samples() if self.has_tokens else {},
             "models": {model: self._of_model(model) for model in sorted({*self.models, *self.lengths})},
             "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},

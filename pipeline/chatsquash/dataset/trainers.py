@@ -203,9 +203,7 @@ def _or(known: tuple[str, ...]) -> str:
 
 def _mask_problems(trainer: Trainer, options: Options) -> Iterator[str]:
     """Yield the reasons why the trainer would train on messages other than those intended."""
-    if options.samples == "tokens":
-        yield "is configured for messages, not for token ids; remove --for or --samples tokens"
-    elif options.samples != "session":
+    if options.samples != "session":
         if trainer.sample_shape is None:
             yield f"trains on all assistant turns; remove --samples {options.samples}"
         elif options.shape not in (trainer.sample_shape, *trainer.other_shapes):

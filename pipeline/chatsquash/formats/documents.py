@@ -63,7 +63,7 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, **known
 @cache
 def _optional_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
     """Return the optional arguments that a format's reader accepts."""
-    return tuple(key for key in ("lines", "meta", "earlier") if key in signature(read).parameters)
+    return tuple(key for key in ("lines", "meta", "earlier", "with_token_ids") if key in signature(read).parameters)
 
 
 def owners(path: str) -> list[str]:

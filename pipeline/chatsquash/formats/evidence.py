@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field, structs
 
@@ -18,6 +18,9 @@ from chatsquash.formats import bodies, view
 from chatsquash.formats.base import Format, TurnError
 from chatsquash.formats.providers.openai_chat.read import merge_results
 from chatsquash.formats.values import Object, at
+
+if TYPE_CHECKING:
+    from chatsquash.core.token_ids import TokenIds
 
 _NO_TIMES = (0, times.FIRST)
 """Values that programs write for an unknown time: the zero times of Unix and Go."""
@@ -41,6 +44,8 @@ class Evidence(NamedTuple):
     logged_id: str | None = None
     lacks_context: bool = False
     """``logged_id`` and ``lacks_context`` have the same meaning as in ``OriginReply``."""
+    token_ids: TokenIds | None = None
+    """The token ids of the reply, if they are logged and requested."""
 
     def merge(self, later: Evidence) -> Evidence:
         """Combine the evidence with that of a later turn of the same message."""
@@ -56,6 +61,7 @@ class Evidence(NamedTuple):
             self.response_id if later.response_id is None else later.response_id,
             self.logged_id if later.logged_id is None else later.logged_id,
             self.lacks_context or later.lacks_context,
+            self.token_ids or later.token_ids,
         )
 
 

@@ -40,10 +40,11 @@ class Content(NamedTuple):
     line_count: int = 1
     """The number of lines in its file."""
 
-    def conversations(self) -> list[Conversation]:
+    def conversations(self, *, with_token_ids: bool = False) -> list[Conversation]:
         """Return the conversations; raise ``TurnError`` for an invalid document."""
         if self.format in documents.names():
-            return documents.load(self.format, self.objects, self.lines, meta=self.meta, earlier=self.earlier)
+            known = {"meta": self.meta, "earlier": self.earlier, "with_token_ids": with_token_ids}
+            return documents.load(self.format, self.objects, self.lines, **known)
         return [bodies.load(formats.get_format(self.format), body) for body in self.objects]
 
     def request_extras(self) -> bodies.RequestExtras:
@@ -103,7 +104,7 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
     beginning = session_beginnings.read(content.format, name, content.objects, options)
     content = content._replace(earlier=beginning.files) if beginning else content
     try:
-        conversations = [] if content.line else content.conversations()
+        conversations = [] if content.line else content.conversations(with_token_ids=options.samples == "tokens")
     except TurnError as error:
         problem = f"{content.format}: {error}"
     place = file.tell()

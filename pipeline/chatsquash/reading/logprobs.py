@@ -6,7 +6,8 @@ from typing import Any
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.reading import replies
+from chatsquash.core.token_ids import unpack_ids
+from chatsquash.reading import replies, token_ids
 from chatsquash.reading.usage import holders
 
 _LISTS = ("content", "refusal", "token_ids")
@@ -16,10 +17,10 @@ def of_raw(raw: bytes) -> bytes:
     """Return the log probabilities of a raw response's first choice as JSON, or empty bytes if it has none.
 
     The result is an object with ``content`` and ``refusal`` as in OpenAI's format, ``token_ids`` if the server returns
-    them, and Gemini's ``logprobsResult``. Values from the chunks of a stream are concatenated.
+    them under any name, and Gemini's ``logprobsResult``. Values from the chunks of a stream are concatenated.
     """
     # Few responses have log probabilities, and searching the bytes is faster than parsing.
-    if b"logprobs" not in raw and b"token_ids" not in raw:
+    if not any(sign in raw for sign in (b"logprobs", b"token_ids", b"output_ids", b"log_probs")):
         return b""
     try:
         body = replies.unwrapped(jsonio.loads(raw))
@@ -30,6 +31,8 @@ def of_raw(raw: bytes) -> bytes:
     for event in streamed[0] if streamed else [body]:
         for holder in holders(event):
             _collect(holder, values)
+    if "token_ids" not in values and (ids := token_ids.of_body(body)):
+        values["token_ids"] = unpack_ids(ids.completion)
     return jsonio.dumps(values) if values else b""
 
 

@@ -65,10 +65,11 @@ def of_raw(raw: bytes, choices: int = 1) -> list[TokenIds | None]:
         body = replies.unwrapped(jsonio.loads(raw))
     except (ValueError, RecursionError):
         return []
-    return [_of_body(body, choice) for choice in range(choices if choices <= _MOST_CHOICES else 1)]
+    return [of_body(body, choice) for choice in range(choices if choices <= _MOST_CHOICES else 1)]
 
 
-def _of_body(body: Json, choice: int) -> TokenIds | None:
+def of_body(body: Json, choice: int = 0) -> TokenIds | None:
+    """Return the token ids of a choice of a parsed response, or ``None`` if the prompt or the reply has none."""
     streamed = replies.events(body)
     values = _Values()
     for event in streamed[0] if streamed else [body]:

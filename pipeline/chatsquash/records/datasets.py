@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -11,6 +11,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.text import error_text
 from chatsquash.core.urls import refuse_remote
+from chatsquash.records import token_rows
 from chatsquash.sources.compression import KINDS, ExpandedFile, uncompressed
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
@@ -134,7 +135,10 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
     try:
         frame = pl.scan_parquet(file or path, glob=False)
         if columns is not None:
-            frame = frame.select([name for name in frame.collect_schema().names() if name in columns])
+            names = frame.collect_schema().names()
+            if has_only_tokens(names):
+                raise UsageError(f"{path}: the rows have token ids instead of messages")
+            frame = frame.select([name for name in names if name in columns])
         total = frame.select(pl.len()).collect().item()
         at, step = 0, 64
         while at < total:
@@ -148,6 +152,11 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
             step = max(1, min(_MAX_ROWS, _BATCH * batch.height // size))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{path}: cannot be read ({error_text(problem)})") from None
+
+
+def has_only_tokens(names: Collection[str]) -> bool:
+    """Return whether the members of a record are those of token ids, without messages."""
+    return token_rows.MEMBERS[0] in names and COLUMNS[0] not in names and COLUMNS[1] not in names
 
 
 def row_text(row: dict[str, Any]) -> bytes:

@@ -384,9 +384,15 @@ class Converter:
         )
         if read.document and read.document.conversations:
             from chatsquash.session.agents import DocumentPart
+
+            part = DocumentPart(read.document, log, self._options)
+            if self._options.samples == "tokens":
+                from chatsquash.session import token_documents
+
+                return token_documents.of_document(part, session.snapshot, request, why)
             from chatsquash.session.sample_records import of_document
 
-            return of_document(DocumentPart(read.document, log, self._options), session.snapshot, request, why)
+            return of_document(part, session.snapshot, request, why)
         if why or session.growth.last is None:
             return None
         if self._options.samples == "tokens":

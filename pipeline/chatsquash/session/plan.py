@@ -241,7 +241,8 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
                 lazily=not needs_conversations(options),
                 lists_entries=options.divides,
                 keeps_logprobs=options.keep == "logprobs",
-                keeps_token_ids=options.samples == "tokens",
+                keeps_token_ids=options.samples == "tokens"
+                or (options.keep == "logprobs" and options.samples != "session"),
             ),
         ),
         compose=compose,

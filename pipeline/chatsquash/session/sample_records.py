@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from itertools import takewhile
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -144,7 +145,7 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
         from chatsquash.session.samples import in_sample  # imported here because few runs need it
 
         for sample in samples:
-            sample.draft = in_sample(sample, selection.trees.replies, logprobs)
+            sample.draft = in_sample(sample, selection.trees.replies, logprobs, session.growth.tokens_of_replies)
     records = [
         in_conversation(count_flags(record, request.options), replies[sample.key][1], selection.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
@@ -313,24 +314,49 @@ def of_document(
     placement = part.placement(snapshot)
     unmarked: dict[int, str] = {}
     is_convertible = part.is_selected and snapshot is not None and why is None
-    conversation, parent = part.names(part.place)
+    conversation, _ = part.names(part.place)
     if is_convertible:
         assert snapshot is not None
         assert placement is not None
         unmarked = _add_replies(part, snapshot, placement, sampling)
         sampling.end(conversation, snapshot)
     samples = sampling.finish()
+    records = [count_flags(record, part.options) for record in sampling.records(samples)]
+    sampled = SampledPart(sampling, [*zip(samples, records, strict=True)], unmarked)
+    return document_outcome(part, snapshot, sampled, why)
+
+
+class SampledPart(NamedTuple):
+    """The samples of a conversation in a file."""
+
+    sampling: Sampling
+    """The rejections and findings."""
+    samples: list[tuple[Sample, Record]] = []  # noqa: RUF012 - never changed
+    unmarked: dict[int, str] = {}  # noqa: RUF012
+    """The reasons why messages are not trained on, by their index in the conversation."""
+
+
+def document_outcome(
+    part: DocumentPart, snapshot: Snapshot | None, sampled: SampledPart, why: Violation | None
+) -> SampledSession:
+    """Return the samples of a file's conversation with the outcomes of its replies and the findings.
+
+    ``why`` is the reason why the file is not converted, if any.
+    """
+    sampling, samples, unmarked = sampled
+    is_convertible = part.is_selected and snapshot is not None and why is None
+    placement, (_, parent) = part.placement(snapshot), part.names(part.place)
     kind, line = part.place.kind, snapshot.entry.line if snapshot else None
     replies_by_message = _replies_by_message(placement) if placement else {}
     records = [
         count_in_sample(
-            replace(count_flags(record, part.options), kind=kind, parent=parent),
+            replace(record, kind=kind, parent=parent),
             [replies_by_message[key] for key in sampling.trained_keys(sample)],
             part.options,
         )
-        for sample, record in zip(samples, sampling.records(samples), strict=True)
+        for sample, record in samples
     ]
-    findings = sampling.notes(samples) + (
+    findings = sampling.notes([sample for sample, _ in samples]) + (
         [(line, unknown_model(sampling.unknown_models))] if sampling.unknown_models else []
     )
     why = why or (sampling.rejections[0][0] if sampling.rejections else None)
@@ -338,12 +364,13 @@ def of_document(
         why = sampling.no_sample(part.place.length)
         findings += [] if sampling.unlabelled else [(None, why)]
     result = records[0] if records else Rejection(why) if part.is_selected and why else None
-    unmarked |= {key: "refused" for _, key, _ in sampling.rejections}
+    unmarked = unmarked | {key: "refused" for _, key, _ in sampling.rejections}
     exclusion_reasons = part.exclusion_reasons(snapshot, result)
     if placement:
         at_of = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
         exclusion_reasons |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
-    rows = part.rows(_placements(placement, sampling, samples) if placement else [], result, exclusion_reasons)
+    placements = _placements(placement, sampling, [sample for sample, _ in samples]) if placement else []
+    rows = part.rows(placements, result, exclusion_reasons)
     rows = _with_reasons(rows, {number + 1: why for number, why in exclusion_reasons.items()})
     coverage = part.coverage(rows, result)
     findings += (

@@ -17,12 +17,14 @@ from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Record, Rejection
 from chatsquash.core.scores import Verdict
+from chatsquash.core.token_ids import unpack_ids
 from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_prompt, make_sample, reply_marks
 from chatsquash.session.log_findings import line_of
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import place_replies
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.replies import LogPath, Reply
+from chatsquash.trees.token_store import TokenStore
 
 if TYPE_CHECKING:
     from chatsquash.templates.confined import Inference, Rerendering
@@ -325,8 +327,10 @@ def with_logprobs(session: Session, snapshot: Snapshot, record: Record) -> Recor
     return _with_logprobs_at(record, places)
 
 
-def in_sample(sample: Sample, replies: Sequence[Reply], logprobs: dict[int, bytes]) -> Draft:
-    """Add logprobs to the replies that are trained on in a sample."""
+def in_sample(
+    sample: Sample, replies: Sequence[Reply], logprobs: dict[int, bytes], store: TokenStore | None = None
+) -> Draft:
+    """Add logprobs to the replies that are trained on in a sample, and the token ids of the first one's prompt."""
     assistant_messages = [message for message in sample.messages if message["role"] == "assistant"]
     places: dict[int, bytes] = {}
     # Replies in the context have logprobs in their own samples. Repeated in every sample, logprobs would grow
@@ -336,6 +340,12 @@ def in_sample(sample: Sample, replies: Sequence[Reply], logprobs: dict[int, byte
         is_one = each.span.stop - each.span.start == 1 and not reply.choice
         if is_one and reply.line in logprobs and _has_sampled_text(assistant_messages[each.ordinal], reply.message):
             places[each.span.start] = logprobs[reply.line]
+    # Later prompts contain the first one, so their token ids would also grow quadratically.
+    first = min(sample.trained, key=lambda each: each.ordinal)
+    key = (replies[first.key].line, 0)
+    if store is not None and first.span.start in places and key in store:
+        ids = {"prompt_token_ids": unpack_ids(store.sequence(key)[: store.get(key).prompt])}
+        places[first.span.start] = jsonio.dumps({**jsonio.loads(places[first.span.start]), **ids})
     return replace(sample.draft, record=_with_logprobs_at(sample.draft.record, places))
 
 

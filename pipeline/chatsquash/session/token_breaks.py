@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from chatsquash.templates.counting import Tokenizer
 
 BreakReason = Literal["template", "rewrite", "truncation", "tokenizer", "unknown"]
+ClientChange = Literal["none", "missing", "changed", "unknown"]
+"""What the client did to earlier messages; unknown for a file that does not contain requests."""
 _SEARCHED_IDS = 16
 """The number of ids at the beginning of a prompt that are searched in an earlier sequence."""
 _SAME_SHARE = 10
@@ -25,26 +27,28 @@ _SAME_SHARE = 10
 
 
 class LoggedSequence(Struct, frozen=True):
-    """A reply with its entry and the packed ids of its prompt and itself."""
+    """The packed ids of a prompt and its reply, with what the log contains about them."""
 
-    reply: Reply
-    entry: Entry
     ids: bytes
     prompt: int
     """The size of the prompt in bytes."""
     model: str
     """The model that sampled the reply, as logged; empty if unknown."""
+    messages: Sequence[Message]
+    """The last message of the request, and the reply."""
+    is_cut: bool = False
+    """Whether the reply was truncated."""
 
 
 def name_break(
-    earlier: LoggedSequence, later: LoggedSequence, between: Sequence[Reply], tokenizer: Tokenizer | None
+    earlier: LoggedSequence, later: LoggedSequence, change: ClientChange, tokenizer: Tokenizer | None
 ) -> BreakReason:
     """Return the reason for a break.
 
     Args:
         earlier: The last reply before ``later`` with token ids.
         later: A reply whose prompt does not continue it.
-        between: The replies after ``earlier`` up to and including ``later``.
+        change: What the client did to the messages of the earlier request and reply.
         tokenizer: The tokenizer of the model, if known.
     """
     prompt = later.ids[: later.prompt]
@@ -52,25 +56,34 @@ def name_break(
     begins_alike = shared * _SAME_SHARE >= len(earlier.ids)
     if tokenizer and _is_encoded(earlier, tokenizer) != _is_encoded(later, tokenizer):
         return "tokenizer"
-    is_cut_inside = earlier.reply.is_truncated(has_finish_reasons=False) and shared >= earlier.prompt
-    if is_cut_inside or any(reply.how == "cut" for reply in between):
+    if change == "missing" or (earlier.is_cut and shared >= earlier.prompt):
         return "truncation"
-    if any(reply.how == "rewritten" for reply in between) or is_changed(earlier.entry, later.entry):
+    if change == "changed":
         return "rewrite"
     if _begins_inside(prompt, earlier.ids) or _begins_inside(earlier.ids, prompt):
         return "truncation"
-    models = earlier.model, later.model
-    if all(models) and models[0] != models[1] and not begins_alike:
+    if earlier.model and later.model and earlier.model != later.model and not begins_alike:
         return "tokenizer"
-    return "template" if begins_alike else "unknown"
+    return "template" if begins_alike and change == "none" else "unknown"
 
 
-def is_changed(earlier: Entry, later: Entry) -> bool:
+def client_change(earlier: Entry, later: Entry, between: Sequence[Reply]) -> ClientChange:
+    """Return what the client did to earlier messages.
+
+    ``between`` are the replies after the earlier one up to and including the later one.
+    """
+    if any(reply.how == "cut" for reply in between):
+        return "missing"
+    if any(reply.how == "rewritten" for reply in between):
+        return "changed"
+    return "changed" if _is_changed(earlier, later) else "none"
+
+
+def _is_changed(earlier: Entry, later: Entry) -> bool:
     """Return whether a later request does not repeat the tools and messages of an earlier one and its reply."""
     before, after = messages_of(earlier), later.messages
-    if len(after) < len(before) or (
-        earlier.tools is not later.tools and _encoded(earlier.tools) != _encoded(later.tools)
-    ):
+    has_other_tools = earlier.tools is not later.tools and _encoded(earlier.tools) != _encoded(later.tools)
+    if len(after) < len(before) or has_other_tools:
         return True
     return any(one is not other and _essence(one) != _essence(other) for one, other in zip(before, after, strict=False))
 
@@ -91,17 +104,17 @@ def _begins_inside(inner: bytes, outer: bytes) -> bool:
     beginning = inner[: _SEARCHED_IDS * ID_SIZE]
     if len(beginning) < _SEARCHED_IDS * ID_SIZE:
         return False
-    at = outer.find(beginning, 1)
-    while at > 0:
-        if at % ID_SIZE == 0:
-            size = min(len(inner), len(outer) - at)
-            return inner[:size] == outer[at : at + size]
-        at = outer.find(beginning, at + 1)
+    place = outer.find(beginning, 1)
+    while place > 0:
+        if place % ID_SIZE == 0:
+            size = min(len(inner), len(outer) - place)
+            return inner[:size] == outer[place : place + size]
+        place = outer.find(beginning, place + 1)
     return False
 
 
 def _is_encoded(sequence: LoggedSequence, tokenizer: Tokenizer) -> bool:
     """Return whether the ids of a reply and the message before it are those of their texts in a tokenizer."""
     text = tokenizer.decode(unpack_ids(sequence.ids))
-    texts = [(chat.text(message) or "").strip() for message in messages_of(sequence.entry)[-2:]]
+    texts = [(chat.text(message) or "").strip() for message in sequence.messages]
     return text is not None and all(each in text for each in texts)

@@ -44,18 +44,27 @@ class TokenStore(Struct):
 
     def add(self, key: Key, ids: TokenIds) -> None:
         """Add the ids of a reply."""
-        sequence = ids.prompt + ids.completion
+        sequence = ids.sequence()
         base, shared, continued = None, 0, None
         for other, known in self._recent:
             if shared < len(known) and sequence.startswith(known):
                 base, shared, continued = other, len(known), other
             elif continued is None and (size := common_prefix(sequence, known)) > shared:
                 base, shared = other, size
-        self._stored[key] = StoredTokens(base, shared, sequence[shared:], len(ids.prompt), ids.logprobs)
+        self._stored[key] = StoredTokens(
+            base, shared, sequence[shared:], len(sequence) - len(ids.completion), ids.logprobs
+        )
         # A sequence that is the beginning of the new one is not needed for comparisons any more.
         if continued is not None and continued != key:
             self._recent.remove(next(each for each in self._recent if each[0] == continued))
         self._recent.append((key, sequence))
+
+    def add_after(self, key: Key, ids: TokenIds, before: Key) -> None:
+        """Add the ids of a reply whose prompt continues an earlier reply, as in ``TokenIds.before``."""
+        size = self._stored[before].size
+        self._stored[key] = StoredTokens(
+            before, size, ids.prompt + ids.completion, size + len(ids.prompt), ids.logprobs
+        )
 
     def get(self, key: Key) -> StoredTokens:
         """Return the stored ids of a reply."""

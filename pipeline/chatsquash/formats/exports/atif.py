@@ -12,6 +12,7 @@ from chatsquash.core.blocks import FORM, Media, Native, Result, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin, Tool
+from chatsquash.core.token_ids import ID_SIZE, NUMBER_SIZE, TokenIds, pack_ids, pack_numbers
 from chatsquash.formats import evidence
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import KEY, UNPARSED, arguments, function_call
@@ -43,6 +44,7 @@ _LINKS = ("subagent_trajectories", "continued_trajectory_ref")
 _TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKS)
 _CONTENT = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
 _STEP = (*_CONTENT, "model_name", "metrics", "is_copied_context", "llm_call_count")
+_METRICS, _TOKENS = ("prompt_tokens", "completion_tokens"), ("prompt_token_ids", "completion_token_ids", "logprobs")
 _FAILED = ("is_error", "tool_result_is_error")
 _KINDS = frozenset(get_args(ConversationKind)) - {"main"}
 _REWARDED: tuple[tuple[str, ...], ...] = ((), ("rewards",), ("extra",), ("final_metrics",), ("final_metrics", "extra"))
@@ -75,7 +77,9 @@ def session(path: str, origin: Origin) -> str | None:
     return trial.rpartition("/")[2] or None if trial != f"/{path}" else None
 
 
-def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(
+    values: list[Json], lines: list[int] | None = None, meta: Json = None, *, with_token_ids: bool = False
+) -> list[Conversation]:
     """Return a conversation for each trajectory, followed by the conversations of its sub-agents.
 
     ``meta`` is the result of the Harbor trial.
@@ -83,7 +87,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     unread, converted, before = Unread(), list[Conversation](), ""
     for place, (number, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
         for each in _nested(value, f"entry {place}", number, before):
-            if conversation := _conversation(each, unread):
+            if conversation := _conversation(each, unread, with_token_ids=with_token_ids):
                 converted.append(conversation)
         # The next trajectory in the file continues a trajectory with this reference.
         before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
@@ -135,7 +139,7 @@ def _subagent(outer: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTraj
     return _PlacedTrajectory(place, outer.line, agent, own, "subagent", outer.id, session)
 
 
-def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | None:
+def _conversation(each: _PlacedTrajectory, unread: Unread, *, with_token_ids: bool) -> Conversation | None:
     """Convert a trajectory; return ``None`` if all its steps are copied context."""
     place, trajectory = each.place, each.trajectory
     steps = expect_list(trajectory.get("steps"), f"{place}: steps is")
@@ -149,8 +153,10 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
         where = f"{place}, steps[{number}]"
         expect_object(step, f"{where} is")
         unread.count_members("step", step, *_STEP)
-        unread.count_members("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
+        read = (*_METRICS, *(_TOKENS if with_token_ids else ()))
+        unread.count_members("step.metrics", step.get("metrics"), *read)
         known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
+        known = known._replace(token_ids=_token_ids(step)) if with_token_ids and known.is_sampled else known
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
         flags.append(_flags(step))
     if all(step.get("is_copied_context") is True for step in steps):
@@ -239,6 +245,15 @@ def _evidence(step: Object, line: int, model: str) -> Evidence:
         return Evidence(line, at_time)
     tokens = count(at(metrics, "prompt_tokens")), count(at(metrics, "completion_tokens"))
     return Evidence(line, at_time, True, string(step, "model_name") or model or None, *tokens)
+
+
+def _token_ids(step: Object) -> TokenIds | None:
+    """Return the token ids in the metrics of a step."""
+    prompt, completion, logprobs = (at(step, "metrics", name) for name in _TOKENS)
+    packed, numbers = pack_ids(completion), pack_numbers(logprobs)
+    fits = numbers is not None and len(numbers) // NUMBER_SIZE == len(packed) // ID_SIZE
+    known = TokenIds(pack_ids(prompt), packed, numbers if fits else None)
+    return known if known.prompt and packed else None
 
 
 def _turns(step: Object, where: str) -> Iterator[Object]:

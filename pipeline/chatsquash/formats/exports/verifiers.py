@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Tool
+from chatsquash.core.token_ids import ID_SIZE, NUMBER_SIZE, TokenIds, pack_ids, pack_numbers
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.evidence import (
     Evidence,
@@ -15,7 +19,7 @@ from chatsquash.formats.evidence import (
     moment,
 )
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, paths, text, with_unread
+from chatsquash.formats.threads import ROOT, ThreadEntry, link_entries, load_paths, paths, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string
 
 NAME = "verifiers"
@@ -47,7 +51,9 @@ def _traces(value: Object) -> Json:
     return [value] if "nodes" in value and "verifiers" in value else value.get("traces")
 
 
-def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(
+    values: list[Json], lines: list[int] | None = None, *, with_token_ids: bool = False
+) -> list[Conversation]:
     """Return the path to the last node of each trace, then the paths to other leaves; and a conversation per result."""
     converted, unread = list[Conversation](), Unread()
     for place, line, value in entries(values, lines):
@@ -55,7 +61,9 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         if isinstance(traces, list):
             unread.count_members("episode", value if "traces" in value else None, "traces")
             for number, trace in enumerate(traces):
-                converted += _trace(trace, f"entry {place}, traces[{number}]", line, unread)
+                converted += _trace(
+                    trace, f"entry {place}, traces[{number}]", line, unread, with_token_ids=with_token_ids
+                )
         else:
             converted += _result(value, f"entry {place}", line, unread)
     return with_unread(converted, unread)
@@ -64,7 +72,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 # Version 1
 
 
-def _trace(trace: Json, where: str, line: int, unread: Unread) -> list[Conversation]:
+def _trace(trace: Json, where: str, line: int, unread: Unread, *, with_token_ids: bool) -> list[Conversation]:
     nodes = at(trace, "nodes")
     if not isinstance(trace, dict) or not isinstance(nodes, list):
         raise TurnError(f"{where}: nodes is {kind(nodes)}, expected a list")
@@ -75,6 +83,8 @@ def _trace(trace: Json, where: str, line: int, unread: Unread) -> list[Conversat
     steps = [_step(node, f"{where}, nodes[{at}]", line, calls.get(at, {})) for at, node in enumerate(nodes)]
     parents = [at(node, "parent") for node in nodes]
     before = link_entries([str(number) for number in range(len(nodes))], [_name(parent) for parent in parents])
+    if with_token_ids:
+        steps = _with_token_ids(steps, nodes, before)
     selected_paths = paths(before, len(nodes) - 1, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(trace.get("id")), **_reward(trace.get("rewards"))}
     return load_paths(openai_chat, steps, selected_paths, session, _tools(trace.get("tools")))
@@ -99,6 +109,51 @@ def _step(node: Json, where: str, line: int, call: Object) -> ThreadEntry:
             finish_reason=text(call.get("finish_reason")),
         )
     return ThreadEntry((LoggedTurn(where, _turn(node["message"]), evidence),), is_sampled)
+
+
+class _NodeIds(NamedTuple):
+    """The token ids of a node: those that it adds to the nodes before it."""
+
+    before: _NodeIds | None
+    """The node before it, back to the last sampled one."""
+    packed: bytes
+    sampled: TokenIds | None = None
+    """The ids of a sampled node, which end with its own."""
+    is_complete: bool = True
+    """Whether the ids of all nodes before it are known."""
+
+
+def _with_token_ids(steps: list[ThreadEntry], nodes: list[Json], before: Sequence[int]) -> list[ThreadEntry]:
+    """Add the token ids of sampled nodes; each node has only the ids that it adds to those before it."""
+    known: dict[int, _NodeIds] = {ROOT: _NodeIds(None, b"")}
+    result = list[ThreadEntry]()
+    for place, (step, node) in enumerate(zip(steps, nodes, strict=True)):
+        earlier, packed = known.get(before[place]), pack_ids(node.get("token_ids"))
+        is_complete = earlier is not None and earlier.is_complete and bool(packed)
+        own = _node_ids(node, earlier, packed) if earlier and is_complete and step.is_sampled else None
+        known[place] = _NodeIds(earlier, packed, own, is_complete and (own is not None or not step.is_sampled))
+        turns = (turn._replace(evidence=turn.evidence._replace(token_ids=own)) for turn in step.turns)
+        result.append(step._replace(turns=tuple(turns)) if own else step)
+    return result
+
+
+def _node_ids(node: Object, earlier: _NodeIds, packed: bytes) -> TokenIds | None:
+    """Return the token ids of a sampled node: those under its mask were sampled, the others belong to its prompt."""
+    mask = node.get("mask")
+    if not isinstance(mask, list) or len(mask) * ID_SIZE != len(packed):
+        return None
+    start = next((at for at, is_sampled in enumerate(mask) if is_sampled is True), len(mask))
+    if start == len(mask) or not all(each is True for each in mask[start:]):
+        return None
+    pieces = [packed[: start * ID_SIZE]]
+    each: _NodeIds | None = earlier
+    while each is not None and each.sampled is None:
+        pieces.append(each.packed)
+        each = each.before
+    numbers = pack_numbers(node.get("logprobs"))
+    fits = numbers is not None and len(numbers) // NUMBER_SIZE == len(mask) - start
+    prompt, completion = b"".join(reversed(pieces)), packed[start * ID_SIZE :]
+    return TokenIds(prompt, completion, numbers if fits else None, each.sampled if each else None)
 
 
 def _turn(message: Object) -> Object:

@@ -14,10 +14,11 @@ from chatsquash.core.model import Json, Violation
 from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import frequent_kinds, pluralize
 from chatsquash.dataset.reports.redactions import Table
+from chatsquash.records.datasets import has_only_tokens
 from chatsquash.redaction.hits import Value, value_of
 from chatsquash.redaction.placeholders import Placeholders, is_secret, redaction, words
 from chatsquash.redaction.privacy import Pieces, Privacy, kinds
-from chatsquash.redaction.redactor import Redactor
+from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.results.redact.places import Hide
 
 _UNSET = (None, 0, 1)
@@ -50,6 +51,8 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
 
     The value is modified in place.  ``known`` also replaces values detected in other records of the session.
     """
+    if isinstance(value, dict) and has_only_tokens(value):
+        raise UnsearchedError("token ids cannot be searched")
     pieces = _pieces(value)
     hits = privacy.replace(pieces.values)
     if known:
