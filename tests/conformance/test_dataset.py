@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from datasets import load_dataset
+from datasets.packaged_modules.json.json import AGENT_TRACES_FEATURES
 from huggingface_hub.utils import filter_repo_objects
 
 from chatsquash import Options, convert
@@ -314,3 +315,14 @@ def test_labels_and_outcomes_load_as_they_are(tmp_path, shape, samples, packing)
     found = load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"), split="train")
     assert [without_nulls(row) for row in found] == [without_nulls(row) for row in expected]
     assert found[0]["last_user"] == "thanks" if shape == "prompt" else found[0]["label"] is True
+
+
+def test_session_traces_are_a_config_that_datasets_takes_for_traces_of_agents(here):
+    """Reading the features needs no decoder of traces, as reading the rows does."""
+    write_log(here / "logs" / "a.jsonl", log_line("hi", session_id="a"))
+    write_log(here / "logs" / "b.jsonl", *MIXED[4:5])
+    convert("logs", "out", Options(preset="hf", traces=True))
+    assert datasets.get_dataset_config_names("out") == ["default", "traces"]
+    assert len(list(Path("out/traces").iterdir())) == 2
+    assert load_dataset("out", "traces", split="train", streaming=True).features == AGENT_TRACES_FEATURES
+    assert load_dataset("out", "default", split="train").column_names == ["messages", "tools"]

@@ -231,3 +231,25 @@ def test_a_renamed_dataset_is_refused(push, hub):
     done = push()
     assert (done.code, len(hub.asked)) == (2, 1)
     assert "was renamed; use its current name" in done.err
+
+
+def test_session_traces_are_sent_with_the_dataset_and_those_of_a_former_push_are_deleted(push, hub, out):
+    logs = out.parent / "logs"
+    for name in ("a", "b"):
+        write_log(logs / f"{name}.jsonl", log_line(f"hi {name}", session_id=name))
+    options = Options(preset="hf", format="jsonl", traces=True, anonymize_key=KEY.encode(), replace=True)
+    convert(logs, out, options)
+    done = push()
+    assert done.code == 0
+    sent = {name: data for name, data in public(out).items() if name.startswith("traces/")}
+    assert len(sent) == 2
+    assert sent.items() <= hub.files().items()
+    size = f"{sum(map(len, sent.values())):,}"
+    assert ["send", size, "traces/", "2", "traces"] in [line.split() for line in done.out.splitlines()]
+    (logs / "a.jsonl").unlink()
+    convert(logs, out, options)
+    done = push()
+    assert done.code == 0
+    gone = next(name for name in sent if name.startswith("traces/a-"))
+    assert ["delete", gone] in [line.split()[:2] for line in done.out.splitlines()]
+    assert {name for name in hub.files() if name.startswith("traces/")} == sent.keys() - {gone}
