@@ -12,7 +12,6 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import printable_json
 from chatsquash.dataset.report_names import LABELS
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
-from chatsquash.trees.loss import LABEL
 
 FILES = (LABELS,)
 WHOLE, PLACES = True, False
@@ -95,6 +94,8 @@ def report(options: Options) -> LossLabels | None:
 
 def _outcome(reply: ReplyOutcome, note: str, weight: float | None) -> _RowOutcome:
     """Return the outcome of a row about a reply."""
+    from chatsquash.trees.loss import LABEL  # imported here because few runs have labels
+
     if note:
         outcome, why = note, None
     elif reply.status == "lost" and reply.why == LABEL:
