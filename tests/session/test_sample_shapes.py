@@ -12,6 +12,7 @@ from chatsquash.results.verify import verify
 from chatsquash.session import label_files
 from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import comparable, findings, manifest, report
+from tests.session.test_preferences import ONE, OTHER, branching
 from tests.trees import logs
 from tests.trees.logs import AGENT, READ, Log, calling, result
 
@@ -97,6 +98,26 @@ def recommented(one, two):
 )  # fmt: skip
 def test_a_label_has_its_evidence(made, log, options, expected):
     assert labels(made(log(), **KTO, **options)) == expected
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+def test_labels_of_an_agents_file_come_from_its_paths_and_comments(made, is_left):
+    _, line, reply = branching()
+    left = [line("3", "2", 2, user("No.")), line("4", "3", 3, reply("I do not know.", "m9"))] if is_left else []
+    lines, _, _ = branching(left=left)
+    kind = "rewound" if is_left else "regenerated"
+    comment = "last_user correction: no"
+    expected = [(ONE, True, kind), (OTHER, False, comment if is_left else kind)]
+    assert sorted(labels(made(lines, **KTO, conversations="all"))) == sorted(expected)
+
+
+def test_of_many_paths_of_an_agents_file_the_last_one_is_good(made):
+    _, line, reply = branching()
+    lines = [line("1", None, 0, user("Why?"))]
+    for at in range(40):
+        lines += [line(f"a{at}", "1", at, reply(f"Path {at}.", f"m{at}")), line(f"b{at}", f"a{at}", at, user("Go on with it.")), line(f"c{at}", f"b{at}", at, reply("Well.", f"n{at}"))]  # fmt: skip
+    found = labels(made(lines, **KTO, conversations="all"))
+    assert sorted(found) == sorted((f"Path {at}.", at == 39, "rewound") for at in range(40))
 
 
 def truncated(comment):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -403,7 +402,8 @@ def _add_replies(
         reasons |= dict.fromkeys(unlabelled, NO_VERDICT)
         sampling.unlabelled = len(unlabelled)
     elif options.shape == "prompt":
-        reasons = {at: _no_prompt(why, at, messages) for at, why in reasons.items()}
+        turns = zip([-1, *placement.assistants], placement.assistants, strict=False)
+        reasons = {at: _no_prompt(reasons[at], messages[before + 1 : at]) for before, at in turns}
     else:
         sampling.weights = {at: mark.weight for at, mark in marks.items()}
     if options.shape != "prompt":
@@ -418,12 +418,11 @@ def _add_replies(
     return {at: why or usual for at, why in reasons.items() if why or usual}
 
 
-def _no_prompt(why: str, at: int, messages: list[Message]) -> str:
-    """Return why the messages before a reply are not a prompt, given why the reply is not trained on."""
+def _no_prompt(why: str, new_messages: list[Message]) -> str:
+    """Return why a prompt does not end with these messages; ``why`` is why the reply after them is not trained on."""
     if why in (NOT_LOGGED, MISSING, ELSEWHERE):
         return why
-    turn = [*takewhile(lambda message: message["role"] != "assistant", reversed(messages[:at]))]
-    roles = {message["role"] for message in turn}
+    roles = {message["role"] for message in new_messages}
     return "" if "user" in roles and roles.isdisjoint(RESULTS) else PROMPTS_ONLY
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -199,6 +200,8 @@ class _Alternatives:
         """For each conversation its prefixes, from the empty one to all messages."""
         self._begins: dict[int, int | None] = {}
         """The time of each reply, by its prefix."""
+        self._preferences: dict[int, dict[int, tuple[PairKind, bool]]] = {}
+        """The replies of each group that belong to pairs, as far as they were requested."""
         for place in places:
             if place.kind in OF_USERS:
                 self._take(place)
@@ -227,14 +230,21 @@ class _Alternatives:
         path = self._paths.get(place.number, [])
         if at + 1 >= len(path):
             return None
-        group, node = self._groups.get(path[at], {}), path[at + 1]
-        preferred = _continued_last(group.values())
-        if preferred is None or node not in group:
-            return None
-        is_preferred = node == preferred.content
-        others = group.values() if is_preferred else [group[node]]
-        kinds = (kind for kind, _ in _rejected(others, preferred, self._begins.get(preferred.content)))
-        return next(((kind, is_preferred) for kind in kinds), None)
+        if path[at] not in self._preferences:
+            self._preferences[path[at]] = dict(self._in_group(self._groups.get(path[at], {}).values()))
+        return self._preferences[path[at]].get(path[at + 1])
+
+    def _in_group(self, group: Collection[_Alternative[LoggedAnswer]]) -> Iterator[tuple[int, tuple[PairKind, bool]]]:
+        """Yield the prefix of each reply in a pair, with the kind of the pair and whether it is preferred."""
+        preferred = _continued_last(group)
+        if preferred is None:
+            return
+        begin = self._begins.get(preferred.content)
+        for each in group:
+            for kind, _ in _rejected([each], preferred, begin):
+                yield each.content, (kind, False)
+        for kind, _ in islice(_rejected(group, preferred, begin), 1):
+            yield preferred.content, (kind, True)
 
     def rejected(self, place: FilePath, at: int, time: int | None) -> Iterator[tuple[PairKind, LoggedAnswer]]:
         """Yield the other replies to the same request, if this reply is the one that was continued last."""
