@@ -220,5 +220,6 @@ def test_the_card_has_the_tag_and_the_config(here):
     card = Path("out/README.md").read_text()
     assert "- agent-traces\n" in card
     assert "- config_name: traces\n  data_files:\n  - split: train\n    path: traces/*.jsonl\n" in card
+    assert "- config_name: traces\n  features:\n  - name: harness\n    dtype: string\n" in card
     convert("logs", "plain", Options(preset="hf", anonymize=False))
     assert "traces" not in Path("plain/README.md").read_text()

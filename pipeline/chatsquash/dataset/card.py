@@ -25,6 +25,21 @@ _MAX_ROWS = 20  # rows in the tables of tools and models
 _MAX_NAMES = 5  # models listed per family
 _MAX_NAME_LENGTH = 80  # characters shown of a name
 _TAGS = ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
+_TRACE_FEATURES = (
+    *(
+        "- name: harness",
+        "  dtype: string",
+        "- name: session_id",
+        "  dtype: string",
+        "- name: prompt",
+        "  dtype: string",
+    ),
+    *("- name: messages", "  list: json", "- name: tools", "  list: json", "- name: metadata", "  dtype: json"),
+    *("- name: sent_at", "  dtype: string", "- name: num_user_messages", "  dtype: int64"),
+    *("- name: num_tool_calls", "  dtype: int64", "- name: trace", "  dtype: json", "- name: file_path"),
+    "  dtype: string",
+)
+"""The features by which ``datasets`` recognizes traces of agents (``AGENT_TRACES_FEATURES`` in 5.2)."""
 _TRACES = (
     f"`{TRACES}/` and the config `{TRACES}` have each record as a session trace, for the trace viewer of the Hub.",
     "The traces have no splits and no images.",
@@ -89,9 +104,12 @@ def _yaml(facts: CardFacts) -> Iterator[str]:
     # Without it, load_dataset would load the reports as data and infer the columns.
     yield from _configs(facts)
     yield "dataset_info:"
-    if facts.pairs:
+    if facts.pairs or facts.has_traces:
         yield from _list_item(["config_name: default", *_info(facts.columns, facts.splits, facts)])
-        yield from _list_item(["config_name: pairs", *_info(facts.pair_columns, facts.pairs, facts)])
+        if facts.pairs:
+            yield from _list_item(["config_name: pairs", *_info(facts.pair_columns, facts.pairs, facts)])
+        if facts.has_traces:
+            yield from _list_item([f"config_name: {TRACES}", "features:", *_TRACE_FEATURES])
     else:
         yield from (f"  {line}" for line in _info(facts.columns, facts.splits, facts))
     yield from _TAGS
