@@ -34,6 +34,11 @@ class Field(NamedTuple):
         """Whether this is a list of JSON values."""
         return self.kind == "list" and self.children[0].kind == "json"
 
+    @property
+    def has_structs(self) -> bool:
+        """Whether this is a list of structs."""
+        return self.kind == "list" and self.children[0].kind == "struct"
+
 
 IMAGE = (Field("bytes", "binary"), Field("path", "text"))
 """The members of an image, as in ``datasets``."""

@@ -136,7 +136,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
         frame = pl.scan_parquet(file or path, glob=False)
         if columns is not None:
             names = frame.collect_schema().names()
-            if has_only_tokens(names):
+            if has_only_tokens(names) and token_rows.MEMBERS[0] not in columns:
                 raise UsageError(f"{path}: the rows have token ids instead of messages")
             frame = frame.select([name for name in names if name in columns])
         total = frame.select(pl.len()).collect().item()

@@ -231,7 +231,7 @@ class _Contents:
 
     def _records_of(self, name: str) -> Iterator[bytes]:
         columns = [each for each in self._columns if each != IMAGES]
-        has_nulls = name.endswith(PARQUET) and any(each.children and not each.is_json_list for each in columns)
+        has_nulls = name.endswith(PARQUET) and any(each.has_structs for each in columns)
         for row in places.rows(self._folder, name, tuple(each.name for each in columns)):
             yield _without_nulls(row.data) if has_nulls else row.data
 
