@@ -48,7 +48,7 @@ def test_a_score_is_read_if_it_is_a_number_a_boolean_or_a_label(name, value, exp
 
 
 def test_the_number_of_scores_is_limited():
-    assert len(read_scores({f"s{number}": number for number in range(10 * MAX_SCORES)}, "")) == MAX_SCORES
+    assert len(read_scores([(f"s{number}", number) for number in range(10 * MAX_SCORES)], "")) == MAX_SCORES
 
 
 def test_the_first_of_equal_names_counts():

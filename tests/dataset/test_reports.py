@@ -51,7 +51,7 @@ def test_a_record_has_a_line_that_says_where_it_stands_and_where_it_comes_from(h
         "usage": {"prompt_tokens": None, "completion_tokens": None},
         "exit": None, "exit_evidence": None, "reward": None, "reward_evidence": None, "finish": None, "finish_evidence": None,
         "truncated": None, "truncated_evidence": None, "last_user": "none", "last_user_evidence": None,
-        "failed_results": 0, "failed_results_evidence": None,
+        "failed_results": 0, "failed_results_evidence": None, "scores": None, "scores_evidence": None,
     }  # fmt: skip
     assert (undated["file"], undated["row"], undated["start"], undated["end"]) == ("undated.jsonl", 1, None, None)
     assert (second["file"], second["row"], second["session"], second["turns"]) == ("2026-01-13.jsonl", 2, "two", 1)

@@ -12,6 +12,10 @@ import pytest
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.conversion.merge_results import merge_results
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge as merge_shards
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.results.verify import verify
 from chatsquash.session import label_files
@@ -187,6 +191,21 @@ def test_workers_reruns_and_merges_give_the_same_outcomes(here):
     # A changed file converts the sessions again, the same file does not.
     assert convert("logs", "one", options(*rows)).unchanged
     assert convert("logs", "one", options(*rows[1:])).reused == 0
+
+
+def test_shards_give_the_outcomes_of_one_run(here):
+    for name in ("a", "b", "c"):
+        lines = json.loads(json.dumps(several()).replace('"id": "', f'"id": "{name}-').replace("s1", name))
+        write_log(Path("logs") / f"{name}.jsonl", *lines)
+    rows = [{"id": "b-last", "label": "bad"}, {"id": "c-last", "weight": 0.5}, {"id": "none", "label": "bad"}]
+    convert("logs", "local", options(*rows))
+    divide("logs", "out", options(*rows), 2)
+    for number in (2, 1):
+        convert_shard(Path("out"), Shard(number, 2), Options())
+    merge_shards(Path("out"))
+    assert report("loss-labels.jsonl") == report("loss-labels.jsonl", "local")
+    assert [row["outcome"] for row in report("loss-labels.jsonl")] == ["applied", "applied", "unknown"]
+    assert manifest()["counts"]["loss_labels"] == manifest("local")["counts"]["loss_labels"]
 
 
 def test_a_row_about_several_sessions_says_so(here):

@@ -268,7 +268,7 @@ def test_metadata_are_columns_behind_the_record(logs):
         ("entries", 1), ("prompt_tokens", 90), ("completion_tokens", 10), ("exit", None), ("exit_evidence", None),
         ("reward", None), ("reward_evidence", None), ("finish", None), ("finish_evidence", None),
         ("truncated", None), ("truncated_evidence", None),
-        ("failed_results", 0), ("failed_results_evidence", None), ("last_user", "none"), ("last_user_evidence", None),
+        ("failed_results", 0), ("failed_results_evidence", None), ("scores", None), ("scores_evidence", None), ("last_user", "none"), ("last_user_evidence", None),
         *((f"steps_{kind}", 0) for kind in STEP_FACTS),
     ]  # fmt: skip
 

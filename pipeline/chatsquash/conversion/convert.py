@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from chatsquash.conversion.previous_result import OldResult
     from chatsquash.dataset.choice import Session
     from chatsquash.dataset.dataset import Dataset
-    from chatsquash.dataset.reports.loss_labels import LossLabels
+    from chatsquash.dataset.label_outcomes import LossLabels
 
 Keeps = Callable[["Session"], bool]
 """Returns whether the records of a session are written."""
@@ -233,7 +233,7 @@ class Conversion:
         """Return the report of ``--loss-labels`` if there is any."""
         if self._options.loss_labels is None:
             return None
-        from chatsquash.dataset.reports.loss_labels import LossLabels  # rarely needed
+        from chatsquash.dataset.label_outcomes import LossLabels  # rarely needed
 
         return self._reports.find(LossLabels)
 

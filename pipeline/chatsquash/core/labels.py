@@ -14,7 +14,6 @@ from chatsquash.core.errors import UsageError
 
 _HEAD = b"chatsquash labels\n"
 """The beginning of the packed form, so that a hash in its place, as in merged results, is recognized."""
-_PLAIN_ID = re.compile(r"[\w.:#/+=|~-]{1,200}", re.ASCII)
 
 
 class LabelRow(NamedTuple):
@@ -105,13 +104,3 @@ def unpack(content: bytes) -> Labels:
     for row in msgspec.json.decode(content[len(_HEAD) :], type=_Table).rows:
         labels.add(row)
     return labels
-
-
-def numbered_id(session: str, number: int) -> str:
-    """Return the id that reports show for a reply without a logged id."""
-    return f"{session}#{number}"
-
-
-def plain_id(logged: str | None) -> str:
-    """Return a logged id if it is one of a protocol, without addresses or other text; otherwise an empty string."""
-    return logged if logged and _PLAIN_ID.fullmatch(logged) else ""

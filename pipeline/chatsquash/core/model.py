@@ -1,7 +1,7 @@
 """The types that rooms exchange: entries, responses, conversations and findings.
 
 The types are immutable tuples or structs. Content of logs stays plain JSON; its ``TypedDict`` types exist only for
-readers and type checkers. This module imports nothing from chatsquash except the blocks of turns.
+readers and type checkers. This module imports nothing from chatsquash except the blocks of turns and scores.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.lazy import lazy_compile
+from chatsquash.core.scores import Score
 
 if TYPE_CHECKING:
     from chatsquash.core.token_ids import TokenIds
@@ -180,6 +181,8 @@ class Entry(Struct, frozen=True, gc=False):  # creating a frozen dataclass takes
     """The messages of that earlier entry."""
     lines: int = 1
     """The number of lines that it represents; for a document, all lines of the file."""
+    scores: tuple[Score, ...] = ()
+    """The logged scores of its reply, and of its session."""
 
     @property
     def shared_prefix(self) -> int:
@@ -257,6 +260,8 @@ class OriginReply(NamedTuple):
     """Whether the model saw a preceding message that no file contains."""
     token_ids: TokenIds | None = None
     """Its token ids, if the file contains them and the options need them."""
+    scores: tuple[Score, ...] = ()
+    """Its logged scores."""
 
 
 class Origin(Struct, frozen=True):
@@ -290,6 +295,8 @@ class Origin(Struct, frozen=True):
     reward: float | None = None
     reward_evidence: str | None = None
     """The reward in the file or a file next to it, and where the reward is located."""
+    scores: tuple[Score, ...] = ()
+    """The scores of the conversation as a whole."""
     unread: dict[str, int] = {}
     """Content of the file outside any conversation: counts by name, in the first conversation."""
 

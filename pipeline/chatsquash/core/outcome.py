@@ -103,6 +103,9 @@ class Ending(NamedTuple):
     failed_results: int | None = None
     """The number of tool results that the log marks as errors."""
     failed_results_evidence: str | None = None
+    scores: str | None = None
+    """The scores of the conversation and of its last reply, as a JSON object with their values by name."""
+    scores_evidence: str | None = None
     last_user: LastUser = "unknown"
     """The user's last comment on the assistant's work."""
     last_user_evidence: str | None = None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from chatsquash.core.model import Json
+from chatsquash.core.lazy import lazy_compile
 
 MAX_SCORES, MAX_LENGTH = 100, 200
 """The maximum number of scores of a reply or session, and the maximum length of their names and labels."""
@@ -31,7 +30,7 @@ _FEEDBACK = _THUMBS | {
     *("correct", "is_correct", "correctness", "helpful", "is_helpful", "accepted", "passed", "resolved", "success"),
 }
 """The names of scores of which ``true`` is good. Their numbers may have any scale, so these are not a verdict."""
-_SEPARATOR = re.compile(r"[\s_.-]+")
+_SEPARATOR = lazy_compile(r"[\s_.-]+")
 
 
 class Score(NamedTuple):
@@ -41,7 +40,9 @@ class Score(NamedTuple):
     value: float | bool | str
     """A finite number, a boolean, or a label of at most ``MAX_LENGTH`` characters."""
     source: str = ""
-    """The service or format that logged it, followed by ``trace`` or ``session`` if it concerns more than a reply."""
+    """The service or format that logged it."""
+    is_shared: bool = False
+    """Whether it concerns a trace or session rather than a reply."""
 
 
 class Verdict(NamedTuple):
@@ -51,7 +52,7 @@ class Verdict(NamedTuple):
     evidence: str
 
 
-def read_score(name: Json, value: Json, source: str) -> Score | None:
+def read_score(name: Any, value: Any, source: str) -> Score | None:
     """Return a logged score, or ``None`` if its name or value is unusable: free text, other types, or not finite."""
     if not isinstance(name, str) or not 0 < len(name) <= MAX_LENGTH:
         return None
@@ -66,10 +67,11 @@ def read_score(name: Json, value: Json, source: str) -> Score | None:
     return None
 
 
-def read_scores(values: Mapping[str, Json], source: str) -> tuple[Score, ...]:
-    """Return the usable scores among values by name, at most ``MAX_SCORES``."""
-    scores = (read_score(name, value, source) for name, value in values.items())
-    return tuple([each for each in scores if each])[:MAX_SCORES]
+def read_scores(values: Iterable[tuple[Any, Any]], source: str, *, is_shared: bool = False) -> tuple[Score, ...]:
+    """Return the usable scores among pairs of a name and a value, at most ``MAX_SCORES``."""
+    scores = (read_score(name, value, source) for name, value in values)
+    usable = [each._replace(is_shared=True) if is_shared else each for each in scores if each]
+    return tuple(usable[:MAX_SCORES])
 
 
 def by_name(scores: Iterable[Score]) -> dict[str, float | bool | str]:

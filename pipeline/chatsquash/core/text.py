@@ -12,6 +12,7 @@ from msgspec import Struct, to_builtins
 from msgspec.json import Encoder
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
 
 MAX_QUOTED = 80
@@ -22,6 +23,7 @@ _KINDS = 8  # limits the kinds of unread files, because there may be as many suf
 _EXACT = 100
 """The number of seconds below which hundredths are shown."""
 _encode = Encoder().encode
+_PLAIN_ID = lazy_compile(r"[A-Za-z0-9_.:#/+=|~-]{1,200}")
 
 
 def escape(text: str) -> str:
@@ -185,3 +187,13 @@ def format_lines(lines: list[int]) -> str:
     if len(ranges) > _RUNS:
         ranges = [*ranges[: _RUNS - 1], f"… {lines[-1]}"]
     return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(ranges)}" if ranges else ""
+
+
+def numbered_id(session: str, number: int) -> str:
+    """Return the id that reports show for a reply without a logged id."""
+    return f"{session}#{number}"
+
+
+def plain_id(logged: str | None) -> str:
+    """Return a logged id if it is one of a protocol, without addresses or other text; otherwise an empty string."""
+    return logged if logged and _PLAIN_ID.fullmatch(logged) else ""

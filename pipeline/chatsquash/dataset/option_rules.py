@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
-from chatsquash.core.labels import unpack
 from chatsquash.core.option_declarations import OptionDeclaration, refuse_unknown_choice
 from chatsquash.core.options import ERRORS, Options, list_options
 from chatsquash.core.text import hint
@@ -228,6 +227,8 @@ def _refuse_labels(options: Options) -> None:
     """Reject weights of ``--loss-labels`` between 0 and 1 that records cannot contain."""
     if options.loss_labels is None or options.flag != "weight":
         return
+    from chatsquash.core.labels import unpack  # imported only if needed, since it is slow
+
     row = next((each for each in unpack(options.loss_labels).rows if 0 < (each.weight or 0) < 1), None)
     has_integers = options.preset == "text" and options.format == "parquet"
     if row and (options.preset in _STRICT_PRESETS or has_integers):

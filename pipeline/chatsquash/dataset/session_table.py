@@ -62,6 +62,7 @@ _EXAMPLES = {
     "finish": "= 'stop'",
     "failed_results": "= 0",
     "last_user": "<> 'complaint'",
+    "scores": "LIKE '%\"thumbs\":true%'",
 }
 """Examples of conditions for columns, if the one for their kind does not fit."""
 
@@ -186,6 +187,8 @@ class SessionLine(Struct, frozen=True):
     truncated_evidence: str | None
     failed_results: int | None
     failed_results_evidence: str | None
+    scores: str | None
+    scores_evidence: str | None
     last_user: LastUser | None
     last_user_evidence: str | None
 

@@ -80,8 +80,9 @@ class StoredLine(Struct, array_like=True):
 
 def encode(line: StoredLine) -> bytes:
     """Encode a line as JSON, without a line feed."""
-    has_fraction = False
-    for record in line.session.outcome.output.records if line.session else ():
+    outcome = line.session.outcome if line.session else None
+    has_fraction = outcome is not None and any(row.scores for row in outcome.replies.rows)
+    for record in outcome.output.records if outcome else ():
         has_fraction = has_fraction or record.ending.reward is not None
     return printable_struct(line, has_fraction=has_fraction)
 

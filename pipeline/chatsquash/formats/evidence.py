@@ -13,6 +13,7 @@ from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, RepeatedViolation, Tool
+from chatsquash.core.scores import Score
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import Format, TurnError
@@ -46,6 +47,7 @@ class Evidence(NamedTuple):
     """``logged_id`` and ``lacks_context`` have the same meaning as in ``OriginReply``."""
     token_ids: TokenIds | None = None
     """The token ids of the reply, if they are logged and requested."""
+    scores: tuple[Score, ...] = ()
 
     def merge(self, later: Evidence) -> Evidence:
         """Combine the evidence with that of a later turn of the same message."""
@@ -62,6 +64,7 @@ class Evidence(NamedTuple):
             self.logged_id if later.logged_id is None else later.logged_id,
             self.lacks_context or later.lacks_context,
             self.token_ids or later.token_ids,
+            self.scores or later.scores,
         )
 
 

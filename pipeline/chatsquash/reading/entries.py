@@ -25,6 +25,7 @@ from chatsquash.core.model import (
     Tool,
     WrongType,
 )
+from chatsquash.core.scores import Score
 from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format, Tools
@@ -297,7 +298,11 @@ class _ShapeReader(Struct):
             is_translated=self.shape.request != self.shape.response,
             known=loaded_request.known if loaded_request else 0,
             continued=loaded_request.continued if loaded_request else None,
+            scores=self._scores(original) if self.shape.envelope.scores else (),
         )
+
+    def _scores(self, line: Line) -> tuple[Score, ...]:
+        return envelopes.scores_of(bytes(line.buffer[line.start : line.stop]), self.shape.envelope)
 
     def _reject_other_endpoint(self, exchange: Exchange, line: Line) -> None:
         """Raise ``LineError`` for a call that has turns, but the response of an endpoint without conversations."""

@@ -14,7 +14,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import coverage, reading
-from chatsquash.core.labels import unpack
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
@@ -233,15 +232,7 @@ class Converter:
             relatives=[*session_coverage.relatives, *(session.other_files.relatives if session.other_files else ())],
             lineage=self._lineage(log) if is_document else None,
         )
-        rows = self._labels.complete(session_coverage.rows, name, log) if self._labels else session_coverage.rows
-        tokens = _sampled_tokens(read, session, log)
-        replies = SessionReplies(
-            session_coverage.of_records(records),
-            rows,
-            tokens,
-            meeting(session),
-            session_coverage.breaks,
-        )
+        replies = self._replies(read, session, log, name, result)
         output = self._output(read, session, file, log, result)
         addresses = sum([each.addresses for each in records])
         return Outcome(name, output, report, lines, replies, SessionPrivacy(addresses=addresses))
@@ -254,6 +245,17 @@ class Converter:
             from chatsquash.session.join.matching import mark_elsewhere  # imported here because few runs need it
 
             mark_elsewhere(document, log.join.elsewhere)
+
+    def _replies(self, read: Reading, session: Session, log: Log, name: str, result: _Result) -> SessionReplies:
+        records, _, _, session_coverage = result
+        rows = session_coverage.rows
+        return SessionReplies(
+            session_coverage.of_records(records),
+            self._labels.complete(rows, name, log) if self._labels else rows,
+            _sampled_tokens(read, session, log),
+            meeting(session),
+            session_coverage.breaks,
+        )
 
     def _output(self, read: Reading, session: Session, file: BinaryIO, log: Log, result: _Result) -> SessionRecords:
         records, _, _, session_coverage = result
@@ -274,6 +276,9 @@ class Converter:
 
             reread = partial(self._reread, file, log, session)
             session = join_agents(session, log, self._options, reread, self._lineages)
+        if self._needs_conversations and session.growth.scores:
+            for reply in session.growth.branch().replies:
+                reply.scores = session.growth.scores.get(reply.line, ())
         if self._labels:
             self._labels.match(session, read.document, log)
         return session
@@ -452,7 +457,8 @@ def _label_matcher(options: Options, privacy: OutcomePrivacy) -> LabelMatcher | 
     """Return the matcher of replies with labels if there are any."""
     if options.loss_labels is None:
         return None
-    from chatsquash.session.labels import LabelMatcher  # imported here because few runs need it
+    from chatsquash.core.labels import unpack  # imported here because few runs need them
+    from chatsquash.session.labels import LabelMatcher
 
     return LabelMatcher(unpack(options.loss_labels), privacy.name)
 

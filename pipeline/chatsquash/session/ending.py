@@ -16,6 +16,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Message, Origin, Response
 from chatsquash.core.outcome import Ending, LastUser
+from chatsquash.core.scores import Score, by_name
 from chatsquash.core.text import printable
 
 _COMMAND = ("command", "cmd", "commands", "script", "code", "input", "CommandLine")
@@ -363,7 +364,13 @@ _MAX_REASON = 64
 """The maximum length of a finish reason; a log may contain any text there."""
 
 
-def detect_ending(view: View, reply: Response, origin: Origin | None = None, source: str | None = None) -> Ending:
+def detect_ending(
+    view: View,
+    reply: Response,
+    origin: Origin | None = None,
+    source: str | None = None,
+    scores: tuple[Score, ...] = (),
+) -> Ending:
     """Detect how a conversation ended.
 
     Args:
@@ -371,11 +378,23 @@ def detect_ending(view: View, reply: Response, origin: Origin | None = None, sou
         reply: The last reply.
         origin: The origin of a conversation from an agent file.
         source: The format of the log.
+        scores: The scores in the log's entry of the last reply.
     """
     finish, evidence, truncated, why = _finish_reason(reply)
     reward, reward_evidence = (origin.reward, origin.reward_evidence) if origin else (None, None)
     exits, last_user, failed = last_exit(view, source), judge_last_message(view), failed_results(view)
-    return Ending(*exits, reward, reward_evidence, finish, evidence, truncated, why, *failed, *last_user)
+    values = *exits, reward, reward_evidence, finish, evidence, truncated, why, *failed
+    return Ending(*values, *_score_values(scores, origin), *last_user)
+
+
+def _score_values(scores: tuple[Score, ...], origin: Origin | None) -> tuple[str | None, str | None]:
+    """Return the scores of a conversation and of its last reply as JSON, with their sources."""
+    if origin:
+        scores = (*origin.scores, *(origin.replies[-1].scores if origin.replies else ()))
+    if not scores:
+        return None, None
+    sources = sorted({f"{each.source}, of the {'conversation' if each.is_shared else 'last reply'}" for each in scores})
+    return jsonio.dumps(by_name(scores)).decode(), "; ".join(sources)
 
 
 def failed_results(view: View) -> tuple[int, str | None]:

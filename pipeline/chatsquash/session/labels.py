@@ -9,9 +9,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.core.accounting import ReplyOutcome
-from chatsquash.core.labels import LabelRow, Labels, numbered_id
+from chatsquash.core.labels import LabelRow, Labels
 from chatsquash.core.log import Log
-from chatsquash.core.text import printable
+from chatsquash.core.text import numbered_id, printable
 from chatsquash.reading.documents import LogDocument
 from chatsquash.session.session import Session
 from chatsquash.sources.compression import stem

@@ -136,7 +136,8 @@ class Plan(NamedTuple):
             findings += check(conversation, view)
         usage = self.measure(view, shared_calls)
         # The ending and the checks look at the logged conversation: later stages may remove the content they look for.
-        session_ending = detect_ending(view, snapshot.entry.reply, snapshot.entry.origin, source)
+        entry = snapshot.entry
+        session_ending = detect_ending(view, entry.reply, entry.origin, source, entry.scores)
         why = self.refuse(view)
         if why:
             findings = [*(each for each in findings if each != why), why]

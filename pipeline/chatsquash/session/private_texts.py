@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import structs
 
-from chatsquash.core.accounting import ToolUse, TrainedReplies
+from chatsquash.core.accounting import ReplyOutcome, ToolUse, TrainedReplies
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.options import Options
@@ -33,6 +33,7 @@ _ENDING = (
     "truncated_evidence",
     "failed_results_evidence",
     "last_user_evidence",
+    "scores",
 )
 _ending_texts = attrgetter(*_ENDING)
 _UNKNOWN_FILE = Relative(b"", b"")
@@ -54,6 +55,7 @@ def collect_texts(outcome: Outcome, log: Log) -> list[str]:
         texts += (finding.text, finding.file, finding.session)
     texts += [each.reason for each in outcome.report.rejected]
     texts += (outcome.report.trace, log.name)
+    texts += [text for row in outcome.replies.rows for score in row.scores for text in score if isinstance(text, str)]
     unique = dict.fromkeys(texts)
     unique.pop("", None)
     return list(unique)
@@ -100,6 +102,7 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
             trace=hide(outcome.report.trace),
         ),
         account=structs.replace(outcome.account, relatives=relatives),
+        replies=structs.replace(outcome.replies, rows=[_row(row, hide) for row in outcome.replies.rows]),
         privacy=structs.replace(outcome.privacy, log_names=_log_names(log, paths, hide, digest)),
     )
 
@@ -172,6 +175,16 @@ def _ending(ending: Ending, hide: Hide) -> Ending:
     members: dict[str, Any] = ending._asdict()
     hidden = {name: hide(members[name]) for name in _ENDING if members[name]}
     return Ending(**{**members, **hidden}) if hidden else ending
+
+
+def _row(row: ReplyOutcome, hide: Hide) -> ReplyOutcome:
+    if not row.scores:
+        return row
+    scores = [
+        score._replace(name=hide(score.name), value=hide(score.value) if isinstance(score.value, str) else score.value)
+        for score in row.scores
+    ]
+    return structs.replace(row, scores=tuple(scores))
 
 
 def _tool(tool: ToolUse, hide: Hide) -> ToolUse:

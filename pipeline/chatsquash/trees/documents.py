@@ -14,9 +14,9 @@ from msgspec import Struct, field
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.labels import plain_id
 from chatsquash.core.model import Conversation, Origin, OriginReply
 from chatsquash.core.options import Options
+from chatsquash.core.text import plain_id
 from chatsquash.reading.documents import LogDocument
 from chatsquash.trees.paths import (
     LoggedReply,
@@ -175,6 +175,7 @@ def _add_replies(members: list[FilePath]) -> None:
                 completion_tokens=reply.completion_tokens,
                 key=key,
                 evidence=reply,
+                scores=reply.scores,
             )
             for reply, key in zip(path.origin.replies, keys, strict=True)
         ]

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from chatsquash.core import chat
 from chatsquash.core.accounting import model_of, total
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Mark, Message, Response, Tokens
+from chatsquash.core.scores import Score
 from chatsquash.reading import usage
 from chatsquash.trees.paths import GrowingRequest
 
@@ -52,6 +53,8 @@ class GrowthTracker(Struct):
     """Responses with several choices, by line."""
     logprobs: dict[int, bytes] = field(default_factory=dict)
     """The log probabilities of responses, by line."""
+    scores: dict[int, tuple[Score, ...]] = field(default_factory=dict)
+    """The scores of replies, by line."""
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
     """The lines of requests without a reply, with the last logged reply that each contains."""
     _ends: deque[int] = field(default_factory=deque)
@@ -66,6 +69,8 @@ class GrowthTracker(Struct):
             self.first = entry
         if entry.reply.choices > 1:
             self.several[entry.line] = entry.reply
+        if entry.scores:
+            self.scores[entry.line] = entry.scores
         if self.keeps_logprobs and (logprobs := _logprobs(entry.reply.raw)):
             self.logprobs[entry.line] = logprobs
         if self.tokens_of_replies is not None:

@@ -15,8 +15,8 @@ from msgspec import Struct, field
 from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import model_of
 from chatsquash.core.edits import kept_prefix
-from chatsquash.core.labels import plain_id
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Tool
+from chatsquash.core.text import plain_id
 from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, prompt_text, result_number
 from chatsquash.trees.paths import LoggedReply, Path
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chatsquash.core.accounting import STEP_FACTS, ReplyOutcome
-from chatsquash.core.labels import numbered_id
 from chatsquash.core.options import Options
-from chatsquash.core.text import printable, printable_json
+from chatsquash.core.scores import by_name
+from chatsquash.core.text import numbered_id, printable, printable_json
 from chatsquash.dataset.report_names import REPLIES
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
@@ -47,7 +47,7 @@ def report(options: Options) -> Replies | None:
 def _row(session: ProcessedSession, reply: ReplyOutcome) -> tuple[str, int, bytes]:
     """Return the row of a reply, with its file and line as the sort key."""
     file, line = session.log.at(reply.line)
-    name = printable(session.outcome.session)
+    name, scores = printable(session.outcome.session), by_name(each for each in reply.scores if not each.is_shared)
     row = printable_json(
         {
             "file": printable(file),
@@ -63,6 +63,7 @@ def _row(session: ProcessedSession, reply: ReplyOutcome) -> tuple[str, int, byte
             "conversation": reply.conversation,
             "parent": reply.parent,
             **{kind: kind in reply.facts for kind in STEP_FACTS},
+            **({"scores": scores} if scores else {}),
             **({"redacted": True} if reply.redacted else {}),
         }
     )

@@ -12,6 +12,7 @@ from chatsquash.core.blocks import FORM, Media, Native, Result, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin, Tool
+from chatsquash.core.scores import read_scores
 from chatsquash.core.token_ids import ID_SIZE, NUMBER_SIZE, TokenIds, pack_ids, pack_numbers
 from chatsquash.formats import evidence
 from chatsquash.formats.base import TurnError, expect_list, expect_object
@@ -29,7 +30,7 @@ from chatsquash.formats.exports._atif_writer import dump
 from chatsquash.formats.parts import audio, data_url, image
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.values import Object, at, compact, count, objects, string
+from chatsquash.formats.values import Object, at, compact, count, members, objects, string
 from chatsquash.formats.writing import are_instructions
 
 __all__ = ["HAS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "fits"]
@@ -227,12 +228,15 @@ def defined_tools(document: Json) -> list[Tool]:
 
 
 def _reward(holder: Json, name: str) -> Object:
-    """Return the reward of a trajectory that the agent or the verifier of its task wrote."""
+    """Return the reward of a trajectory that the agent or the verifier of its task wrote, and the named rewards."""
+    rewards = members(at(holder, "rewards")).items()
+    scores: Object = {"scores": read_scores(rewards, f"rewards of the {name}", is_shared=True)} if rewards else {}
     for path in _REWARDED:
         value = at(holder, *path, "reward")
         if type(value) in (int, float, Rounded) and abs(value) <= float_info.max:  # an integer may exceed a float
-            return {"reward": float(value), "reward_evidence": f"{'.'.join((*path, 'reward'))} of the {name}"}
-    return {}
+            source = f"{'.'.join((*path, 'reward'))} of the {name}"
+            return {"reward": float(value), "reward_evidence": source, **scores}
+    return scores
 
 
 def _evidence(step: Object, line: int, model: str) -> Evidence:

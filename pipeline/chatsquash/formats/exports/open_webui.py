@@ -11,6 +11,7 @@ import re
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
+from chatsquash.core.scores import Score
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
@@ -114,7 +115,19 @@ def _chat_conversations(value: Json, where: str, line: int, rated: str | None = 
     selected_paths = paths(before, leaf, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(at(value, "id")), **bounds(at(value, "created_at"), at(value, "updated_at"))}
     converted = load_paths(openai_chat, steps, selected_paths, session)
-    return with_unread([_with_rating(each, _rating(each, messages)) for each in converted], unread)
+    rated_replies = [_with_ratings(each, messages) for each in converted]
+    return with_unread([_with_rating(each, _rating(each, messages)) for each in rated_replies], unread)
+
+
+def _with_ratings(conversation: Conversation, messages: Object) -> Conversation:
+    """Return a conversation with the rating of each reply as its score."""
+    replies = origin_of(conversation).replies
+    ratings = [str(at(messages, reply.logged_id or "", "annotation", "rating")) for reply in replies]
+    if {"1", "-1"}.isdisjoint(ratings):
+        return conversation
+    scores = [(Score("thumbs", rating == "1", "Open WebUI"),) if rating in ("1", "-1") else () for rating in ratings]
+    rated = (reply._replace(scores=each) for reply, each in zip(replies, scores, strict=True))
+    return with_origin(conversation, replies=tuple(rated))
 
 
 def _rating(conversation: Conversation, messages: Object) -> Json:

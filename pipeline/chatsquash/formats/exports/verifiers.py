@@ -8,6 +8,7 @@ from typing import NamedTuple
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Tool
+from chatsquash.core.scores import Score, read_scores
 from chatsquash.core.token_ids import ID_SIZE, NUMBER_SIZE, TokenIds, pack_ids, pack_numbers
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.evidence import (
@@ -20,7 +21,7 @@ from chatsquash.formats.evidence import (
 )
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import ROOT, ThreadEntry, link_entries, load_paths, paths, text, with_unread
-from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string
+from chatsquash.formats.values import Object, as_list, at, count, kind, members, objects, string
 
 NAME = "verifiers"
 HAS_TOOLS = True
@@ -87,6 +88,7 @@ def _trace(trace: Json, where: str, line: int, unread: Unread, *, with_token_ids
         steps = _with_token_ids(steps, nodes, before)
     selected_paths = paths(before, len(nodes) - 1, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(trace.get("id")), **_reward(trace.get("rewards"))}
+    session["scores"] = _scores("rewards", trace.get("rewards"))
     return load_paths(openai_chat, steps, selected_paths, session, _tools(trace.get("tools")))
 
 
@@ -190,6 +192,12 @@ def _reward(rewards: Json) -> Object:
     return {"reward": weighted_sum, "reward_evidence": "the weighted sum of rewards"}
 
 
+def _scores(name: str, values: Json) -> tuple[Score, ...]:
+    """Return rewards or metrics by name, which are numbers or objects with one."""
+    pairs = ((key, at(each, "score") if isinstance(each, dict) else each) for key, each in members(values).items())
+    return read_scores(pairs, f"verifiers {name}", is_shared=True)
+
+
 def _number(holder: Object, name: str, otherwise: float) -> float:
     value: Json = holder.get(name)
     return float(value) if _is_number(value) else otherwise
@@ -224,4 +232,5 @@ def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conver
         return []
     reward: Json = value.get("reward")
     known: Object = {"reward": float(reward), "reward_evidence": "reward of the result"} if _is_number(reward) else {}
+    known["scores"] = _scores("metrics", value.get("metrics"))
     return [load_conversation(openai_chat, turns, _tools(value.get("tool_defs")), **known)]

@@ -16,6 +16,7 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
 from chatsquash.core.registry import Room, declaration, items
+from chatsquash.core.scores import Score
 from chatsquash.reading.members import Members, first_present, join_members, members, object_members
 
 
@@ -46,6 +47,10 @@ class Envelope(Struct, frozen=True, eq=False, kw_only=True):
     """Describes a line that repeats the content of other lines and is not an exchange."""
     session: Callable[[Members], bytes | None] | None = None
     """Returns the raw session id of a line if no member in ``SESSION`` contains it."""
+    scores: Callable[[Members], tuple[Score, ...]] | None = None
+    """Returns the scores of a line's reply, and of its session."""
+    SCORES: tuple[bytes, ...] = ()
+    """The quoted names of members with scores; ``scores`` is not called for lines without any of them."""
 
 
 _ROOM: Room[Envelope] = Room(Envelope, sys.modules[__name__])
@@ -147,6 +152,14 @@ def _fits(envelope: Envelope, line: Members) -> bool:
         if names >= needed:
             return envelope.fits(line)
     return False
+
+
+def scores_of(line: bytes, envelope: Envelope) -> tuple[Score, ...]:
+    """Return the scores in a line; most lines have none, and are not parsed for them."""
+    if envelope.scores is None or not any(name in line for name in envelope.SCORES):
+        return ()
+    raw = members(line)
+    return envelope.scores(raw) if raw and _fits(envelope, raw) else ()
 
 
 def session_of(line: Members) -> tuple[str | None, bool]:

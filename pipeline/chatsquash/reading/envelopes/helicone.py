@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from chatsquash.reading.members import Members, first_present, object_members, present, unquoted
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.scores import Score, read_scores
+from chatsquash.formats.values import at
+from chatsquash.formats.values import members as members_of
+from chatsquash.reading.members import Members, first_present, object_members, present, unquoted, unquoted_value
 
 NAME = "Helicone"
 WHAT = "`{request_body, response_body, request_created_at, request_properties}`"
@@ -13,8 +18,11 @@ NEEDS = (
 )
 SESSION = ("session_id",)
 MIXES = True
+SCORES = b'"scores"', b'"feedback_rating"'
 
 _SESSION = "Helicone-Session-Id"
+_RATING = "helicone-score-feedback"
+"""The name of the user's rating among the scores."""
 _TIMES = ("request_created_at", "created_at", "timestamp")
 
 
@@ -30,6 +38,16 @@ def session(line: Members) -> bytes | None:
         if session_id := properties.get(_SESSION) or properties.get(_SESSION.lower()):
             return session_id
     return None
+
+
+def scores(line: Members) -> tuple[Score, ...]:
+    """Return the user's rating and the scores of a request, which are integers, also for booleans."""
+    values: list[tuple[str, Json]] = [("feedback_rating", jsonio.value(line.get("feedback_rating", b"null")))]
+    for name, score in members_of(unquoted_value(line.get("scores"))).items():
+        value = at(score, "value") if isinstance(score, dict) else score
+        is_boolean = at(score, "valueType") == "boolean" or name == _RATING
+        values.append((name, bool(value) if is_boolean and value in (0, 1) else value))
+    return read_scores(values, NAME)
 
 
 def unwrap(line: Members) -> Members:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
+from chatsquash.core.scores import Score, read_scores
 from chatsquash.formats.definitions import function_tool
-from chatsquash.formats.values import as_list
+from chatsquash.formats.values import as_list, objects
 from chatsquash.reading.envelopes import _bodies
 from chatsquash.reading.members import Members, first_present, present, unquoted_value
 
@@ -17,10 +18,13 @@ NEEDS = (
 )
 SESSION = ("session_id", "sessionId", "trace_id", "traceId")
 MIXES = True
+SCORES = (b'"scores"',)
 
 _KINDS = ("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
 _TIMES, _MODELS = ("start_time", "startTime"), ("provided_model_name", "model")
 _DEFINITIONS = ("tool_definitions", "toolDefinitions", "tools")
+_OBSERVATION, _TYPES = ("observation_id", "observationId"), ("data_type", "dataType")
+_LABELS = ("string_value", "stringValue")
 
 
 def fits(line: Members) -> bool:
@@ -46,6 +50,35 @@ def unwrap(line: Members) -> Members:
         session_id=first_present(line, SESSION),
         problem=b'"its input is not a list of messages"' if not request else None,
     )
+
+
+def scores(line: Members) -> tuple[Score, ...]:
+    """Return the scores of an observation, and those of its trace or session."""
+    name = unquoted_value(line.get("id"))
+    rows = [each for each in objects(unquoted_value(line.get("scores"))) if _first(each, _OBSERVATION) in (None, name)]
+    own = [each for each in rows if _first(each, _OBSERVATION) is not None]
+    shared = [each for each in rows if _first(each, _OBSERVATION) is None]
+    return (
+        *read_scores(map(score_pair, own), NAME),
+        *read_scores(map(score_pair, shared), NAME, is_shared=True),
+    )
+
+
+def score_pair(score: Json) -> tuple[Json, Json]:
+    """Return the name and the value of a score; ``None`` for free text and corrections."""
+    kind, value, label = _first(score, _TYPES), score.get("value"), _first(score, _LABELS)
+    if kind == "BOOLEAN":
+        value = value == 1 if value in (0, 1) else None
+    elif kind == "CATEGORICAL":
+        value = label if label is not None else value
+    elif kind not in ("NUMERIC", None):
+        value = None
+    return score.get("name"), value
+
+
+def _first(score: Json, names: tuple[str, ...]) -> Json:
+    """Return the first of these members that is not null or empty; exports and the API spell them differently."""
+    return next((score[name] for name in names if score.get(name) not in (None, "")), None)
 
 
 def _request(value: Json, line: Members) -> dict[str, Json] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.values import at
+from chatsquash.core.scores import Score, read_scores
+from chatsquash.formats.values import at, objects
+from chatsquash.formats.values import members as members_of
 from chatsquash.reading.envelopes import _bodies
 from chatsquash.reading.members import Members, first_present, present, unquoted_value
 
@@ -13,6 +15,7 @@ WHAT = "`{run_type: llm, inputs, outputs, start_time, extra}`"
 NEEDS = (frozenset(("run_type", "inputs")),)
 SESSION = ("trace_id",)
 MIXES = True
+SCORES = b'"feedback_stats"', b'"feedback"'
 
 _THREADS = ("thread_id", "session_id", "conversation_id")
 
@@ -51,6 +54,21 @@ def unwrap(line: Members) -> Members:
         session_id=session(line),
         problem=b'"its inputs have no messages"' if not request else None,
     )
+
+
+def scores(line: Members) -> tuple[Score, ...]:
+    """Return the feedback for a run: averages by key, and single rows."""
+    averages = members_of(unquoted_value(line.get("feedback_stats")))
+    rows = objects(unquoted_value(line.get("feedback")))
+    values = [(each.get("key"), each.get("value") if each.get("score") is None else each["score"]) for each in rows]
+    return read_scores([*((key, _average(stats)) for key, stats in averages.items()), *values], NAME)
+
+
+def _average(stats: Json) -> Json:
+    """Return the average of the scores for a key, or the label if all feedback has the same one."""
+    labels = members_of(at(stats, "values"))
+    average = at(stats, "avg")
+    return next(iter(labels)) if average is None and len(labels) == 1 else average
 
 
 def _request(inputs: Json, extra: Json) -> dict[str, Json] | None:

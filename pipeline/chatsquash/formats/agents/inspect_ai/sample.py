@@ -7,6 +7,7 @@ from typing import NamedTuple
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
+from chatsquash.core.scores import read_scores
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import spell_call
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
@@ -40,6 +41,8 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
     known = _SampleFacts(model, outputs, members(sample.get("attachments")))
     messages = expect_list(sample.get("messages"), f"{where}: messages is")
     session: Object = {"session_id": _name(sample), **_reward(sample.get("scores"))}
+    values = ((name, at(score, "value")) for name, score in members(sample.get("scores")).items())
+    session["scores"] = read_scores(values, "Inspect", is_shared=True)
     main = _turns(messages, where, line, known, unread)
     final_ids = {_id(each) for each in objects(messages)}
     own = [each for each in events if _answer_id(each) in final_ids] or events

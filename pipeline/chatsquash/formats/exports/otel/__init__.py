@@ -20,7 +20,16 @@ from chatsquash.formats.evidence import (
     with_origin,
 )
 from chatsquash.formats.exports.otel import flattened
-from chatsquash.formats.exports.otel.attributes import INPUT, NESTING, OUTPUT, SYSTEM, TOOLS, Holder, holders
+from chatsquash.formats.exports.otel.attributes import (
+    INPUT,
+    NESTING,
+    OUTPUT,
+    SYSTEM,
+    TOOLS,
+    Evaluations,
+    Holder,
+    holders,
+)
 from chatsquash.formats.exports.otel.messages import content, convert
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, as_list, objects, without_prefixes
@@ -58,7 +67,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         # The AI SDK repeats the messages of nested spans in an outer span, which is needed only without the nested
         # spans.
         with_messages = with_messages or [each for each in every if flattened.has_prompt(each.attributes)]
-        longest = _longest(_span_conversations(with_messages, unread))
+        longest = _longest(_span_conversations(with_messages, Evaluations(every), unread))
     except RecursionError:  # attributes may be nested to any depth
         raise TurnError("nested too deeply") from None
     if not with_messages and not all(map(_is_blank, values)):
@@ -91,7 +100,7 @@ def _has_items(holder: Json, name: str, *below: str) -> bool:
     return any(_has_items(each, *below) for each in items) if below else bool(items)
 
 
-def _span_conversations(with_messages: list[Holder], unread: Unread) -> list[Conversation]:
+def _span_conversations(with_messages: list[Holder], evaluations: Evaluations, unread: Unread) -> list[Conversation]:
     """Return the conversations of all spans.
 
     Spans in formats older than the conventions are counted as unread if their messages are truncated.
@@ -102,7 +111,7 @@ def _span_conversations(with_messages: list[Holder], unread: Unread) -> list[Con
     converted, cut = list[Conversation](), list[TurnError]()
     for holder in with_messages:
         try:
-            converted += list(_conversations(holder))
+            converted += list(_conversations(holder, evaluations))
         except TurnError as problem:
             if _is_conventional(holder):
                 raise
@@ -192,7 +201,7 @@ def _with_reasoning(messages: list[Message], beginnings: list[Conversation]) -> 
     return with_reasoning
 
 
-def _conversations(holder: Holder) -> Iterator[Conversation]:
+def _conversations(holder: Holder, evaluations: Evaluations) -> Iterator[Conversation]:
     """Yield a conversation for each choice; if all output messages are assistant messages, each is a choice."""
     request = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
     answers = _turns(holder, OUTPUT)
@@ -204,7 +213,7 @@ def _conversations(holder: Holder) -> Iterator[Conversation]:
         tools = tools or flattened.tools(attributes)
     are_choices = answers and all(turn["role"] == "assistant" for _, turn in answers)
     choices = [[answer] for answer in answers] if are_choices else [answers]
-    evidence, of_reply = holder.evidence(), holder.of_reply()
+    evidence, of_reply = holder.evidence(), holder.of_reply()._replace(scores=evaluations.of(holder))
     for choice in choices:
         turns = [LoggedTurn(place, turn, evidence) for place, turn in request]
         turns += [LoggedTurn(place, turn, of_reply) for place, turn in choice]

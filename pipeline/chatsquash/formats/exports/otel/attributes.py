@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
+from chatsquash.core.scores import MAX_SCORES, Score, read_score
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
@@ -38,6 +39,13 @@ _MEMBERS = (*NESTING, "attributes", *_STARTED, *_END)
 _LEVELS = 4
 _LENGTH = ("length", "max_tokens", "MAX_TOKENS")
 """The providers' finish reasons for replies that reached the length limit."""
+
+
+EVALUATION = "gen_ai.evaluation.name"
+_EVALUATED = "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"
+_RESPONSE_ID = "gen_ai.response.id"
+_SPAN_IDS = ("spanId", "span_id")
+_PARENT_IDS = ("parentSpanId", "parent_span_id")
 
 
 class Holder(NamedTuple):
@@ -175,3 +183,45 @@ def _value(typed_value: Json) -> Json:
         case dict() if len(typed_value) == 1:
             return next(iter(typed_value.values()))
     return None
+
+
+class Evaluations:
+    """The evaluation results among spans, events and log records.
+
+    By the conventions, a result is an event of the evaluated span, or names the span or the response.
+    """
+
+    def __init__(self, every: Iterable[Holder]) -> None:
+        self._scores: dict[object, list[Score]] = {}
+        for holder in every:
+            if EVALUATION in holder.attributes and (score := _score(holder)):
+                for key in _evaluated(holder):
+                    self._scores.setdefault(key, []).append(score)
+
+    def of(self, holder: Holder) -> tuple[Score, ...]:
+        """Return the scores of the reply in a span or record."""
+        if not self._scores:
+            return ()
+        scores = [score for key in _identities(holder) for score in self._scores.get(key, ())]
+        return tuple(dict.fromkeys(scores))[:MAX_SCORES]
+
+
+def _score(holder: Holder) -> Score | None:
+    values = (holder.attributes.get(name) for name in _EVALUATED)
+    value = next((value for value in values if value is not None), None)
+    return read_score(holder.attributes[EVALUATION], value, "OpenTelemetry")
+
+
+def _evaluated(holder: Holder) -> list[object]:
+    """Return the identities of the span that a result evaluates: named by it, its parent, or around it."""
+    parents = [("span", holder.value[name]) for name in _PARENT_IDS if isinstance(holder.value.get(name), str)]
+    around = [id(holder.outer.value)] if holder.outer else []
+    return [*_identities(holder)[1:], *parents, *around]
+
+
+def _identities(holder: Holder) -> list[object]:
+    span = next((holder.value[name] for name in _SPAN_IDS if isinstance(holder.value.get(name), str)), None)
+    response = holder.attributes.get(_RESPONSE_ID)
+    named = [("span", span)] if span else []
+    named += [("response", response)] if isinstance(response, str) and response else []
+    return [id(holder.value), *named]
