@@ -352,6 +352,7 @@ def test_help_is_on_standard_output(command, arguments):
     ("any error to drop", "convert logs --drop erro", ["errors"]),
     ("any error to fail on", "convert logs --fail-on erro", ["error"]),
     ("the last of several codes", "convert logs --fail-on error,no-to", ["error,no-tools"]),
+    ("the last of several facts", "convert logs --loss-skip loop,fail", ["loop,failed_call"]),
     ("a code of a check", "check out --fail-on secret-", ["secret-found"]),
     ("an agent", "convert --agent claude", ["claude_code"]),
     ("an agent that is typed with a hyphen", "convert --agent claude-", ["claude_code"]),

@@ -50,7 +50,7 @@ def test_a_record_has_a_line_that_says_where_it_stands_and_where_it_comes_from(h
         "reasoning": {"logged": 0, "carried": 0, "withheld": 0},
         "usage": {"prompt_tokens": None, "completion_tokens": None},
         "exit": None, "exit_evidence": None, "reward": None, "reward_evidence": None, "finish": None, "finish_evidence": None,
-        "truncated": None, "truncated_evidence": None, "last_user": "none", "last_user_evidence": None,
+        "truncated": None, "truncated_evidence": None, "last_user": "none", "last_user_evidence": None, "steps": None,
         "failed_results": 0, "failed_results_evidence": None, "scores": None, "scores_evidence": None,
     }  # fmt: skip
     assert (undated["file"], undated["row"], undated["start"], undated["end"]) == ("undated.jsonl", 1, None, None)

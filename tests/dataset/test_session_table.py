@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chatsquash import Options, convert, frame
 from chatsquash.cli.main import cli
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import printable_json
 from chatsquash.dataset.session_table import (
@@ -362,6 +363,7 @@ SPECIAL = {
     "usage": st.builds(TokenCounts, NUMBER, NUMBER),
     "reward": st.one_of(st.none(), st.floats(-1e300, 1e300)),
     "truncated": st.one_of(st.none(), st.booleans()),
+    "steps": st.one_of(st.none(), st.fixed_dictionaries(dict.fromkeys(STEP_FACTS, st.integers(0, 1 << 53)))),
 }
 TEXTS = {column.name for column in COLUMNS if column.kind == "text"}
 
@@ -374,5 +376,6 @@ def test_a_line_is_spelled_as_its_values_are_whatever_they_contain(line):
 def test_the_members_of_a_line_are_the_columns_in_order():
     counts = FindingCounts(), ReplyCounts(1, 1, 0, {"x": 1}), ReasoningCounts(0, 0, 0), TokenCounts(1, 2)
     nested = dict(zip(("findings", "replies", "reasoning", "usage"), counts, strict=True))
+    nested["steps"] = dict.fromkeys(STEP_FACTS, 0)
     line = SessionLine(*(nested.get(name) for name in SessionLine.__struct_fields__))
     assert [*row_of(line.as_dict())] == [column.name for column in COLUMNS]

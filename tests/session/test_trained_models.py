@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from chatsquash import Options, convert, convert_session
+from chatsquash import Options, convert, convert_session, frame
 from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Outcome
@@ -223,7 +223,7 @@ def test_the_older_option_is_the_same_as_one_kind(options):
 @cases("lines, kinds", ("a log", looping(), "repeated_call"), ("a file", ASKED_AGAIN, "asked_again"))
 def test_samples_leave_out_replies_with_a_fact(lines, kinds):
     every, some = (outcome(lines, **REPLY, loss_skip=skip, metadata=True, format="jsonl") for skip in (None, kinds))
-    without = [record for record in every.records if not record.steps.get(kinds)]
+    without = [record for record in every.records if not record.steps[kinds]]
     assert 0 < len(without) < len(every.records)
     assert [record.line for record in some.records] == [record.line for record in without]
 
@@ -260,7 +260,7 @@ def test_facts_of_a_branch_in_a_file_are_counted_where_it_repeats_the_trunk():
     more = [turn(4, "user", "Which?", 3), said(5, "All.", "large")]
     lines = [*ASKED_AGAIN, *more, turn(6, "user", "And now?", 1), said(7, "Nothing.", "large", 6)]
     found = convert_session([json.dumps(line) for line in lines], Options(conversations="all", metadata=True, format="jsonl"))  # fmt: skip
-    assert [record.steps for each in found for record in each.records] == [{"asked_again": 1}] * 2
+    assert [record.steps["asked_again"] for each in found for record in each.records] == [1, 1]
 
 
 def test_what_only_the_response_shows_is_a_fact_too():
@@ -339,18 +339,33 @@ def test_the_report_of_replies_has_a_column_for_each_fact(here):
 def test_metadata_count_the_replies_with_each_fact(here):
     written(here)
     convert("logs", "out", Options(metadata=True, format="parquet"))
-    frame = pl.read_parquet("out/data/*.parquet").sort("session_id")
-    assert frame.schema["steps_loop"] == pl.Int64
-    assert frame["steps_repeated_call"].to_list() == [2, 0, 0, 0]
-    assert frame["steps_failed_call"].to_list() == [1, 0, 0, 0]
-    assert frame["steps_asked_again"].to_list() == [0, 0, 0, 1]
+    columns = pl.read_parquet("out/data/*.parquet").sort("session_id")
+    assert columns.schema["steps_loop"] == pl.Int64
+    assert columns["steps_repeated_call"].to_list() == [2, 0, 0, 0]
+    assert columns["steps_failed_call"].to_list() == [1, 0, 0, 0]
+    assert columns["steps_asked_again"].to_list() == [0, 0, 0, 1]
+
+
+@cases(
+    "where, expected",
+    ("no loop", "steps_loop = 0", ["b", "c", "s"]),
+    ("any repeated call", "steps_repeated_call >= 2", ["a"]),
+    ("another column", "turns >= 1", ["a", "b", "c", "s"]),
+)
+def test_a_condition_may_be_on_the_number_of_replies_with_a_fact(here, where, expected):
+    written(here)
+    convert("logs", "out", Options(where=where, anonymize=False))
+    rows = [row for row in report("sessions.jsonl") if row["row"] is not None]
+    assert [row["session"] for row in rows] == expected
+    assert {row["steps"] is None for row in rows} == {"steps" not in where}
+    assert frame("out").schema["steps_loop"] == pl.Int64
 
 
 def test_in_samples_they_count_the_replies_that_are_trained_on(here):
     written(here)
     convert("logs", "out", Options(metadata=True, format="parquet", samples="reply"))
-    frame = pl.read_parquet("out/data/*.parquet").filter(pl.col("session_id") == "a").sort("sample")
-    assert frame["steps_repeated_call"].to_list() == [0, 1, 1, 0, 0, 0]
+    columns = pl.read_parquet("out/data/*.parquet").filter(pl.col("session_id") == "a").sort("sample")
+    assert columns["steps_repeated_call"].to_list() == [0, 1, 1, 0, 0, 0]
 
 
 # Runs

@@ -157,7 +157,7 @@ def _type(option: OptionDeclaration) -> Any:
         return _Phrase()
     if option.least is not None:
         return click.IntRange(option.least, option.most)
-    if option.has_choices or option.metavar == "CODE":
+    if option.has_choices or option.metavar in ("CODE", "KIND,..."):
         return _type_of_name(option)
     if option.kind is bool:
         return None  # click 8.2 treats a flag with a type as switched off
@@ -183,6 +183,8 @@ def _type_of_name(option: OptionDeclaration) -> click.ParamType:  # type: ignore
 
     if option.metavar == "CODE":
         return Codes(ERRORS)
+    if option.metavar == "KIND,...":
+        return _Kinds()
     return KnownName(lambda: option.choices) if option.metavar else _Choice(option.choices)
 
 
@@ -232,6 +234,20 @@ class Codes(click.ParamType):  # type: ignore[type-arg]
         before, divider, prefix = incomplete.rpartition(self._divider) if self._divider else ("", "", incomplete)
         known = sorted(filter(None, [self._any_error, *rules()]))
         return _items(f"{before}{divider}{code}" for code in known if code.startswith(prefix))
+
+
+class _Kinds(click.ParamType):  # type: ignore[type-arg]
+    """Kinds of facts, separated by commas; the shell completes the last one, and the caller rejects unknown kinds."""
+
+    name = "text"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete the last kind."""
+        from chatsquash.core.accounting import STEP_FACTS
+
+        del ctx, param
+        before, divider, prefix = incomplete.rpartition(",")
+        return _items(f"{before}{divider}{kind}" for kind in STEP_FACTS if kind.startswith(prefix))
 
 
 def _normalize(name: str) -> str:

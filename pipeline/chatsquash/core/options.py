@@ -218,7 +218,8 @@ class Options(RecordOptions):
     @property
     def needs_steps(self) -> bool:
         """Whether the step facts of replies are needed."""
-        return bool(self.skipped_facts or self.trace_replies or self.metadata)
+        is_filter = self.where is not None and "steps_" in self.where
+        return bool(self.skipped_facts or self.trace_replies or self.metadata or is_filter)
 
     @property
     def folder(self) -> bool:

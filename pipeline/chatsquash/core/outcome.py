@@ -198,8 +198,8 @@ class Record(Struct, frozen=True, array_like=True):
     """Fingerprints for comparison; ``None`` if only the bytes of records are compared."""
     trained_replies: dict[str, TrainedReplies] = {}
     """The logged replies that are trained on, by model; the model is ``""`` if it is not logged."""
-    steps: dict[str, int] = {}
-    """The number of its logged replies, or in a sample of those trained on, with each step fact, if requested."""
+    steps: dict[str, int] | None = None
+    """The number of its logged replies, or in a sample of those trained on, with each step fact, if they are known."""
     contents: Contents | None = None
     """A description of its content; ``None`` if the record is too large to parse again."""
     models: list[str] = []

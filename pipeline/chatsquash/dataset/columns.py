@@ -107,7 +107,8 @@ def additions(record: Record, options: Options) -> dict[str, Any]:
 def _metadata(record: Record, facts: Facts) -> dict[str, Any]:
     values = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
     values |= record.ending._asdict()
-    values |= {column.name: record.steps.get(kind, 0) for column, kind in zip(STEPS, STEP_FACTS, strict=True)}
+    steps = record.steps or {}
+    values |= {column.name: steps.get(kind, 0) for column, kind in zip(STEPS, STEP_FACTS, strict=True)}
     values |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
     values |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
     values |= {FRONT_TRUNCATED.name: record.front_truncated} if record.front_truncated else {}

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from msgspec import Struct, to_builtins
 
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.log import Log
 from chatsquash.core.model import ConversationKind, Finding, Severity
 from chatsquash.core.outcome import Ending, LastUser, Outcome, Place, Record, SelectedEntry
@@ -98,6 +99,7 @@ def _columns() -> Iterator[TableColumn]:
         yield TableColumn(f"usage_{name}", "int")
     ending_kinds: dict[str, Kind] = {"exit": "int", "reward": "float", "truncated": "bool", "failed_results": "int"}
     yield from (TableColumn(name, ending_kinds.get(name, "text")) for name in Ending._fields)
+    yield from (TableColumn(f"steps_{kind}", "int") for kind in STEP_FACTS)
 
 
 COLUMNS = tuple(_columns())
@@ -191,6 +193,8 @@ class SessionLine(Struct, frozen=True):
     scores_evidence: str | None
     last_user: LastUser | None
     last_user_evidence: str | None
+    steps: dict[str, int] | None
+    """The number of replies with each step fact, if an option needs them."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the line as JSON values."""
@@ -255,6 +259,7 @@ def line_of(
         ReasoningCounts(totals.reasoned, totals.with_reasoning, totals.withheld),
         TokenCounts(*replies.tokens),
         *(record.ending if record else _NO_ENDING),
+        record.steps if record else None,
     ]
     return SessionLine(*members)
 

@@ -170,7 +170,7 @@ def _marks_of_last(
 def needs_marks(options: Options) -> bool:
     """Return whether the options need marks, which record the replies in each message and whether it is trained on."""
     needs = options.loss != "none" or options.lists_replies or options.cuts or options.keep != "none"
-    needs = needs or options.metadata
+    needs = needs or options.needs_steps
     return needs or options.samples != "session" or options.pairs != "none"
 
 

@@ -187,7 +187,7 @@ class Plan(NamedTuple):
 
 def needs_conversations(options: Options) -> bool:
     """Return whether the options need the conversations of a session for more than the coverage of its record."""
-    needs = options.lists_replies or options.metadata or options.divides or options.cuts
+    needs = options.lists_replies or options.needs_steps or options.divides or options.cuts
     needs = needs or options.pairs != "none" or options.keep != "none"
     return needs or options.restore != "none" or options.loss != "none"
 

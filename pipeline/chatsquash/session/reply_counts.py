@@ -53,8 +53,8 @@ def count_trained(replies: Iterable[LoggedReply] | Iterable[GrowingRequest]) -> 
 
 
 def count_steps(record: Record, replies: Iterable[LoggedReply], options: Options) -> Record:
-    """Return a record with the number of replies with each step fact, if it has columns for them."""
-    if not options.metadata:
+    """Return a record with the number of replies with each step fact, if options need these facts."""
+    if not options.needs_steps:
         return record
     from chatsquash.trees.steps import count_facts  # imported here because few runs need it
 

@@ -62,9 +62,9 @@ def _find_in_path(path: FilePath) -> None:
 
 
 def count_facts(replies: Iterable[LoggedReply]) -> dict[str, int]:
-    """Return the number of replies with each fact, without facts that none has."""
+    """Return the number of replies with each fact."""
     counts = Counter(kind for reply in replies for kind in reply.facts)
-    return {kind: counts[kind] for kind in STEP_FACTS if counts[kind]}
+    return {kind: counts[kind] for kind in STEP_FACTS}
 
 
 def _messages(replies: Sequence[Reply]) -> tuple[list[Message], dict[int, int]]:
