@@ -12,6 +12,7 @@ from chatsquash.results.verify import verify
 from chatsquash.session import label_files
 from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import comparable, findings, manifest, report
+from tests.reading.test_scores import helicone
 from tests.session.test_preferences import ONE, OTHER, branching
 from tests.trees import logs
 from tests.trees.logs import AGENT, READ, Log, calling, result
@@ -154,6 +155,16 @@ def test_a_row_is_that_of_trl(made):
 def test_labels_of_annotators_decide_first(made, log, rows, expected):
     packed = label_files.pack("\n".join(map(json.dumps, rows)).encode(), "labels.jsonl", Options())
     assert labels(made(log(), **KTO, loss_labels=packed)) == expected
+
+
+@cases(
+    "members, expected",
+    ("thumbs down", {"feedback_rating": False}, [("a", False, "score feedback_rating")]),
+    ("thumbs up", {"feedback_rating": True}, [("a", True, "score feedback_rating")]),
+    ("a number of any scale is no verdict", {"scores": {"tone": {"value": 7, "valueType": "number"}}}, []),
+)
+def test_a_score_with_a_clear_meaning_decides_before_comments(made, members, expected):
+    assert labels(made([helicone("a", **members)], **KTO)) == expected
 
 
 def test_replies_without_a_verdict_are_counted(made):

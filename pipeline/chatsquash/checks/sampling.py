@@ -20,7 +20,7 @@ def no_sample(reply_count: int) -> Fact:
 
 @rule("info", kind="replies")
 def no_verdict(reply_count: int) -> Fact:
-    """Reported when `--sample-shape kto` skips replies because nothing in the log says whether they are good.
+    """Reported when `--sample-shape kto` skips replies without evidence of a preference.
 
     Evidence is, in this order: a row of `--loss-labels`, a logged score with a clear meaning, a denied call, the user's
     comment in the next message, and another reply to the same request.

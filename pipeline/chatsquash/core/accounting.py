@@ -23,7 +23,7 @@ WHY = {
     "cut": "--unpaired cut or --too-long ends the record before it, or begins it after it",
     "filtered": "a filter excluded its record",
     "duplicate": "its record duplicates another record, or the same words were sampled again",
-    "no-verdict": "nothing in the log says whether it was good, which --sample-shape kto requires",
+    "no-verdict": "it has no evidence of a preference, which --sample-shape kto requires",
     "prompts-only": "--sample-shape prompt writes only the messages before it",
     "refused": "its record could not be written; see the findings",
     "no-token-ids": "the log has no token ids of the reply and its prompt",

@@ -71,8 +71,8 @@ class Records(ChatDatasetBuilder):
         config, renderer = self.common_config, self.renderer
 
         def data(row):
-            found = examples(json.loads(row["line"]), renderer)
-            return [conversation_to_datum(messages, renderer, config.max_length, what) for messages, what in found]
+            pairs = examples(json.loads(row["line"]), renderer)
+            return [conversation_to_datum(messages, renderer, config.max_length, what) for messages, what in pairs]
 
         # Rows are lines, because columns would add the members that a message does not have.
         texts = [(FOLDER / file).read_text(encoding="utf-8") for file in FILES]

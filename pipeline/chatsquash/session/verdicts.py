@@ -77,11 +77,11 @@ def of_log(session: Session, reread: Reread, options: Options) -> dict[int, Verd
         if reply.parent:
             by_user = kinds.get(reply.parent.number) in OF_USERS
             reactions.setdefault(reply.parent.number, []).append(reaction(reply.new_messages, by_user=by_user))
-    found = (
+    verdicts = (
         (reply.number, judge(reply, reactions.get(reply.number, ()), preferences.get(reply.line)))
         for reply in trees.replies
     )
-    return {number: each for number, each in found if each}
+    return {number: each for number, each in verdicts if each}
 
 
 def of_document(part: DocumentPart, snapshot: Snapshot, placement: Placement[FilePath]) -> dict[int, Verdict]:
@@ -90,8 +90,8 @@ def of_document(part: DocumentPart, snapshot: Snapshot, placement: Placement[Fil
     preference, positions = resampled_in_file(part, len(messages)), placement.assistants
     ordinals = {number: each.ordinal for number, each in placement.positions.items()}
     logged = {positions[ordinals[each.number]]: each for each in placement.path.replies if each.number in ordinals}
-    found = (
+    verdicts = (
         (at, judge(logged.get(at), [reaction(messages[at + 1 : after], by_user=by_user)], preference(at)))
         for at, after in zip(positions, [*positions[1:], len(messages)], strict=True)
     )
-    return {at: each for at, each in found if each}
+    return {at: each for at, each in verdicts if each}
