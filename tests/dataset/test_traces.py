@@ -223,3 +223,16 @@ def test_the_card_has_the_tag_and_the_config(here):
     assert "- config_name: traces\n  features:\n  - name: harness\n    dtype: string\n" in card
     convert("logs", "plain", Options(preset="hf", anonymize=False))
     assert "traces" not in Path("plain/README.md").read_text()
+
+
+def test_redacting_a_dataset_redacts_its_traces(here, command):
+    secret = "ghp_" + "a1B2c3D4" * 4 + "wxyz"
+    write_log(Path("logs/a.jsonl"), log_line(f"Use {secret}", reply=f"I use {secret}."))
+    convert("logs", "out", HF)
+    assert command("redact", "out", "-o", "clean", "--redact", "secrets").code == 0
+    ((name, trace),) = traces("clean").items()
+    assert [name] == list(traces())
+    assert secret.encode() not in trace
+    assert problems(trace) == []
+    stored = Path("clean/data/train-00000-of-00001.jsonl").read_text()
+    assert re.findall(r"<GITHUB_TOKEN_\w+>", trace.decode()) == re.findall(r"<GITHUB_TOKEN_\w+>", stored)
