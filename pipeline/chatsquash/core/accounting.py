@@ -130,7 +130,8 @@ class TrainedReplies(NamedTuple):
 
     def plus(self, other: TrainedReplies) -> TrainedReplies:
         """Add two counts."""
-        return TrainedReplies._make(map(add, self, other))
+        replies, counted, tokens = other
+        return TrainedReplies(self[0] + replies, self[1] + counted, self[2] + tokens)
 
 
 def add_replies(totals: dict[str, TrainedReplies], counts: Mapping[str, TrainedReplies]) -> None:

@@ -186,9 +186,11 @@ class Summary(Struct):
         if record.flags:
             add_counts(self.flags, record.flags)
         self.trained += record.trained
-        add_replies(self.models, {printable(model): count for model, count in record.trained_replies.items()})
-        for model, length in record.contents.trained.items() if record.contents else ():
-            self.lengths[printable(model)] += length
+        for model, count in record.trained_replies.items():
+            add_replies(self.models, {printable(model): count})
+        if record.contents:
+            for model, length in record.contents.trained.items():
+                self.lengths[printable(model)] += length
         self.true += record.inference_matches or 0
         self.compared += record.is_rerendered is not None
         self.different += record.is_rerendered is False

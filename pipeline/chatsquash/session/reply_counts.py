@@ -44,12 +44,15 @@ def count_trained(replies: Iterable[LoggedReply] | Iterable[GrowingRequest]) -> 
     """Return the counts of replies by model."""
     counts: dict[str, list[int]] = {}
     for reply in replies:
-        sums = counts.setdefault(reply.model, [0, 0, 0])
+        sums = counts.get(reply.model)
+        if sums is None:
+            sums = counts[reply.model] = [0, 0, 0]
         sums[0] += 1
         if reply.completion_tokens is not None:
             sums[1] += 1
             sums[2] += reply.completion_tokens
-    return {model: TrainedReplies(*sums) for model, sums in sorted(counts.items())}
+    models = sorted(counts) if len(counts) > 1 else counts
+    return {model: TrainedReplies(*counts[model]) for model in models}
 
 
 def count_steps(record: Record, replies: Iterable[LoggedReply], options: Options) -> Record:
