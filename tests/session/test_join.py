@@ -241,6 +241,23 @@ def test_what_the_gateway_did_not_answer_is_told_by_the_agent(here):
     }
 
 
+def test_the_model_of_a_reply_is_that_of_the_file_that_has_it(here):
+    """The gateway does not have the last reply, which is from another model."""
+    _, agent = both(here)
+    agent.lines[-1]["message"]["model"] = "small"
+    write_log(here / "logs/projects/p/s1.jsonl", *agent.lines)
+
+    def flags():
+        return [each["weight"] for each in records(here)[0]["messages"] if each["role"] == "assistant"]
+
+    run(loss="weight")
+    every = flags()
+    run(loss="weight", loss_model=("claude-*",), replace=True)
+    assert (every[-1], flags()) == (1, [*every[:-1], 0])
+    run(loss="weight", loss_model=("small",), replace=True)
+    assert flags() == [*[0 for _ in every[:-1]], 1]
+
+
 def test_a_result_that_failed_is_told_by_the_agent(here):
     both(here)
     run()
