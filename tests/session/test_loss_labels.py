@@ -100,7 +100,7 @@ def test_samples_with_flags_have_the_weights():
     assert [each[-1] for each in records] == [1, 0.5]
 
 
-# What became of each row
+# The outcome of each row
 
 
 def several() -> list[Any]:
@@ -257,7 +257,7 @@ def test_a_file_that_cannot_be_used_is_an_error_with_the_row(content, message):
         "row 1 has the weight 0.5, but the services of preset='openai' only",
     ),
     (
-        "whole numbers in Parquet",
+        "integers in Parquet",
         {"preset": "text", "format": "parquet"},
         "row 1 has the weight 0.5, but the Parquet files",
     ),
