@@ -8,7 +8,6 @@ from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Facts, Record
 from chatsquash.dataset.arrow import Field
-from chatsquash.records import token_rows
 from chatsquash.records.presets import Column, get_preset
 
 # A test checks that no trainer or loader gives these names a meaning.
@@ -41,11 +40,6 @@ FRONT_TRUNCATED = Field("front_truncated", "int")
 _ITEM = "item"  # the name of list elements in Arrow
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
 """The images of a record, in order."""
-TOKEN_COLUMNS = tuple(
-    Field(name, "list", (Field(_ITEM, kind),))
-    for name, kind in zip(token_rows.MEMBERS, ("int32", "int32", "int8", "float"), strict=True)
-)
-"""The columns of samples of token ids."""
 _NUMBERS = {"int": "int64", "int32": "int32", "int8": "int8", "float": "float64"}
 _DTYPES = {"text": "string", "json": "json", "bool": "bool", **_NUMBERS}
 
@@ -65,12 +59,20 @@ def fields(options: Options) -> list[Field]:
 def record_fields(options: Options) -> list[Field]:
     """Return the columns of records without the columns that are added when they are written."""
     if options.samples == "tokens":
-        return [*TOKEN_COLUMNS]
+        return _token_columns()
     columns = [
         column for column in get_preset(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"
     ]
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
     return [*parts, *(LABEL if options.sample_columns == "kto" else ())]
+
+
+def _token_columns() -> list[Field]:
+    """Return the columns of samples of token ids."""
+    from chatsquash.records.token_rows import MEMBERS  # imported here because few runs need it
+
+    kinds = zip(MEMBERS, ("int32", "int32", "int8", "float"), strict=True)
+    return [Field(name, "list", (Field(_ITEM, kind),)) for name, kind in kinds]
 
 
 def pair_fields(options: Options) -> list[Field]:

@@ -11,7 +11,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.text import error_text
 from chatsquash.core.urls import refuse_remote
-from chatsquash.records import token_rows
+from chatsquash.records.line import IDS_MEMBER
 from chatsquash.sources.compression import KINDS, ExpandedFile, uncompressed
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
@@ -136,7 +136,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
         frame = pl.scan_parquet(file or path, glob=False)
         if columns is not None:
             names = frame.collect_schema().names()
-            if has_only_tokens(names) and token_rows.MEMBERS[0] not in columns:
+            if has_only_tokens(names) and IDS_MEMBER not in columns:
                 raise UsageError(f"{path}: the rows have token ids instead of messages")
             frame = frame.select([name for name in names if name in columns])
         total = frame.select(pl.len()).collect().item()
@@ -156,7 +156,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
 
 def has_only_tokens(names: Collection[str]) -> bool:
     """Return whether the members of a record are those of token ids, without messages."""
-    return token_rows.MEMBERS[0] in names and COLUMNS[0] not in names and COLUMNS[1] not in names
+    return IDS_MEMBER in names and COLUMNS[0] not in names and COLUMNS[1] not in names
 
 
 def row_text(row: dict[str, Any]) -> bytes:

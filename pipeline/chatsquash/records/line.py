@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.model import Json, Mark, Violation
 
+IDS_MEMBER = "input_ids"
+"""The member of a row of token ids, which has no messages."""
+
 
 class RecordLine(NamedTuple):
     """The JSON line of a record, or the reason for its absence."""

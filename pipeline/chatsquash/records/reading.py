@@ -13,8 +13,8 @@ from xxhash import xxh3_128_digest
 from chatsquash.core import chat, footprint, jsonio, reasoning
 from chatsquash.core.model import Json, Message
 from chatsquash.core.text import json_type
-from chatsquash.records import presets, token_rows
-from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records import presets
+from chatsquash.records.line import IDS_MEMBER, NotARecordError, StoredRecord
 
 
 def parse(data: bytes) -> Json:
@@ -80,7 +80,7 @@ def record(value: Json) -> StoredRecord:
         if stored_record := next((stored_record for read in readers if (stored_record := read(value))), None):
             return stored_record
     messages: Json = _messages(value)
-    if messages is None and token_rows.MEMBERS[0] in value:
+    if messages is None and IDS_MEMBER in value:
         raise NotARecordError("it has token ids instead of messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")

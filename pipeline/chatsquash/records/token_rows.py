@@ -11,10 +11,11 @@ from xxhash import xxh3_128_digest
 from chatsquash.core import jsonio
 from chatsquash.core.outcome import Record
 from chatsquash.core.token_ids import unpack_ids, unpack_numbers
+from chatsquash.records.line import IDS_MEMBER
 
 IGNORED = -100
 """The label of a token without loss in PyTorch and all trainers."""
-MEMBERS = ("input_ids", "labels", "completion_mask", "logprobs")
+MEMBERS = (IDS_MEMBER, "labels", "completion_mask", "logprobs")
 """The members of a row."""
 
 
