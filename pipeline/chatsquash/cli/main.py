@@ -25,6 +25,7 @@ CHAPTERS = {
         "convert": "Convert session logs into a dataset.",
         "shards": "Divide session logs into shards for several machines.",
         "merge": "Join finished results, or the shards of a run.",
+        "flatten": "Write the samples of a forest with one row per sample.",
         "redact": "Copy datasets, replacing secrets and personal data with placeholders.",
     },
     "Look at logs and datasets": {

@@ -36,10 +36,10 @@ def merged_options(results: Sequence[FinishedResult], options: Options) -> tuple
     for name in _MAY_DIFFER:
         if any(other.options.get(name) != options_json.get(name) for other in others):
             options_json[name] = describe(Options())[name]
-    return _as_options(options_json), options_json
+    return as_options(options_json), options_json
 
 
-def _as_options(options_json: dict[str, Any]) -> Options:
+def as_options(options_json: dict[str, Any]) -> Options:
     """Parse the options in ``run.json``; the contents of files are replaced by their hashes."""
     groups = {each.group for each in list_options()}
     values = parse_options(options_json, groups)

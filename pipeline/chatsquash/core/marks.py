@@ -101,6 +101,11 @@ def flag_record(record: dict[str, Any], marks: list[Mark], flag: str, *, everywh
     return {**record, name: messages}
 
 
+def is_of_assistant(message: Any) -> bool:
+    """Return whether a message or turn of a record was written by the assistant."""
+    return message.get("role") == "assistant" or message.get("from") in _ASSISTANT_SENDERS
+
+
 def _unmarked(messages: Iterable[Any], flag: str) -> list[Any]:
     """Return messages with the flag for not training."""
     return [{**message, flag: FLAGS[flag][0]} for message in messages]

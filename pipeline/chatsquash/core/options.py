@@ -224,7 +224,7 @@ class Options(RecordOptions):
     @property
     def folder(self) -> bool:
         """Whether a dataset folder is written instead of grouped files."""
-        return bool(self.format or self.split or self.preset != "chat")
+        return bool(self.format or self.split or self.preset != "chat" or self.samples == "forest")
 
     @property
     def duplicate_mode(self) -> Duplicates:

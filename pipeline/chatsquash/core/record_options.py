@@ -13,7 +13,7 @@ from chatsquash.core.shape_options import ShapeOptions
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss", "trainable"]
-Samples = Literal["session", "reply", "first", "last", "auto", "tokens"]
+Samples = Literal["session", "reply", "first", "last", "auto", "tokens", "forest"]
 TooLong = Literal["drop", "cut", "front"]
 Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages", "kto", "prompt"]
@@ -122,7 +122,8 @@ class RecordOptions(ShapeOptions):
         "session",
         "Content of a sample: a conversation (session), a reply with the context that the model was sent "
         "(reply), only the first or last such reply of each conversation (first, last), as few samples as "
-        "--template allows without changing that context (auto), or the logged token ids (tokens).",
+        "--template allows without changing that context (auto), the logged token ids (tokens), or replies as rows that "
+        "share their context, which flatten returns (forest).",
     )
     sample_shape: SampleShape | None = _sample(
         None,

@@ -44,8 +44,23 @@ _NUMBERS = {"int": "int64", "int32": "int32", "int8": "int8", "float": "float64"
 _DTYPES = {"text": "string", "json": "json", "bool": "bool", **_NUMBERS}
 
 
+FOREST = (
+    Field("session", "text"),
+    Field("node", "int"),
+    Field("parent", "int"),
+    Field("message", "json"),
+    Field("loss", "float"),
+    Field("source", "text"),
+    Field("sample", "json"),
+    Field("tools", "json"),
+)
+"""The columns of the rows of ``records.forest``."""
+
+
 def fields(options: Options) -> list[Field]:
     """Return the columns for options, in the order of a record."""
+    if options.samples == "forest":
+        return [*FOREST]
     outcome = ENDING if options.sample_columns == "prompt" else ()
     extra = [*METADATA, *(() if outcome else ENDING), *STEPS]
     extra += CONVERSATION if options.divides else ()

@@ -22,6 +22,7 @@ from chatsquash.records.presets import get_preset
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
+    from chatsquash.dataset.forest_file import Origin
     from chatsquash.dataset.traces import Traces
 
 IGNORE = ".gitignore"
@@ -54,7 +55,13 @@ class Dataset:
     def __init__(self, options: Options, out: Output) -> None:
         self._options, self._out = options, out
         self._splits = Splits(options)
-        self._shards = {split.name: Shards(out, options, split.name) for split in self._splits.splits}
+        self._origin: Origin | None = None
+        if options.samples == "forest":
+            from chatsquash.dataset.forest_file import Origin  # few runs need it
+
+            self._origin = Origin()
+        names = [split.name for split in self._splits.splits]
+        self._shards = {name: Shards(out, options, name, origin=self._origin) for name in names}
         self._pairs: dict[str, Shards] = {}
         if options.pairs != "none":
             self._pairs = {split.name: Shards(out, options, split.name, PAIRS) for split in self._splits.splits}
@@ -82,6 +89,8 @@ class Dataset:
         main = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
         split, violation = self._splits.assign(log, outcome, main)
         self._split = split
+        if self._origin:
+            self._origin.set(log, outcome, record)
         place = self._shards[split].add(record.line, additions(record, self._options), record.images)
         if self._options.format != "parquet":
             self._write(record.images)

@@ -167,6 +167,8 @@ def refuse_invalid_values(options: Options) -> None:
     else:
         _refuse_limits(options)
         _refuse_samples(options)
+    if options.samples == "forest":
+        _refuse_forest(options)
 
 
 def can_have(option: OptionDeclaration, value: Any) -> bool:
@@ -283,12 +285,21 @@ def _refuse_filters(options: Options) -> None:
         raise UsageError(f"--min-turns {least} is greater than --max-turns {most}, so no session can match")
 
 
+def _refuse_forest(options: Options) -> None:
+    """Reject options that forests do not support."""
+    if options.trainer is not None:
+        message = "trainers do not read --samples forest; use --samples reply, or flatten the output"
+        raise UsageError(f"--for {options.trainer}: {message}")
+    if options.media == "keep":
+        raise UsageError("--media keep: --samples forest does not support images; use --samples reply")
+
+
 def _refuse_limits(options: Options) -> None:
     """Reject limits that cannot be applied."""
     if options.max_tokens is not None and options.tokenizer is None:
         message = "add it, as in --tokenizer Qwen/Qwen3-8B, or add --template with a model that has both"
         raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer; {message}")
-    if options.too_long == "front" and options.samples not in ("reply", "last"):
+    if options.too_long == "front" and options.samples not in ("reply", "last", "forest"):
         message = "only samples of one reply can begin after their first exchange; use --samples reply or last"
         raise UsageError(f"--too-long front with --samples {options.samples}: {message}")
 

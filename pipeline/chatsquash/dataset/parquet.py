@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import PurePosixPath
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -21,8 +21,10 @@ from chatsquash.core import jsonio
 from chatsquash.dataset import arrow
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import IMAGES
-from chatsquash.dataset.store import Output
 from chatsquash.records.media import NO_IMAGES
+
+if TYPE_CHECKING:
+    from chatsquash.dataset.shards import FileWriter
 
 _BATCH = 8 << 20
 """Bytes of text that are collected before they are turned into a data frame."""
@@ -33,9 +35,10 @@ _TARGET, _LIMIT = 64 << 20, 128 << 20
 class ParquetFile:
     """A Parquet file that is being written."""
 
-    def __init__(self, out: Output, name: str, fields: list[Field]) -> None:
+    def __init__(self, out: FileWriter, name: str, fields: list[Field]) -> None:
         self._out, self._name, self._fields = out, name, fields
         self._decoder = msgspec.json.Decoder(_row_type(fields))
+        self._json = [field.name for field in fields if field.kind == "json"]
         self._json_lists = [field.name for field in fields if field.is_json_list]
         self._columns: dict[str, list[Any]] = {field.name: [] for field in fields}
         self._sizes = array("Q")
@@ -67,6 +70,9 @@ class ParquetFile:
         for name in self._json_lists:
             if (items := row.get(name)) is not None:
                 row[name] = [spelled(each).decode() for each in items]
+        for name in self._json:
+            if (value := row.get(name)) is not None:
+                row[name] = spelled(value).decode()
         return row
 
     def finish(self) -> None:
@@ -117,6 +123,7 @@ def _polars() -> ModuleType:
 def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
     """Return the type that decodes a record: messages as raw JSON, unless their members have their own columns."""
     kinds: dict[str, Any] = {"text": str | None, "int": int | None, "float": float | None, "bool": bool | None}
+    kinds["json"] = Raw | None
     members = [(field.name, kinds.get(field.kind) or _items(field) | None, None) for field in fields]
     return msgspec.defstruct("Row", members, gc=False)
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
@@ -17,13 +17,24 @@ from chatsquash.core.outcome import Place
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import fields, pair_fields
 from chatsquash.dataset.store import Output
+from chatsquash.records.line import with_metadata
 from chatsquash.records.media import NO_IMAGES
 from chatsquash.sources.compression import KINDS
+
+if TYPE_CHECKING:
+    from chatsquash.dataset.forest_file import Origin
 
 SIZE = 256_000_000
 """Default size of a file, in bytes of uncompressed text."""
 FOLDER, PAIRS = "data", "pairs"
 """The folders of record files and of pair files."""
+
+
+class FileWriter(Protocol):
+    """Writes files by name."""
+
+    def write(self, name: str, data: bytes | bytearray, lines: int | None = None) -> None:
+        """Append to a file, whose lines are counted."""
 
 
 class Shard(Protocol):
@@ -36,7 +47,7 @@ class Shard(Protocol):
         """Write the remaining data."""
 
 
-def opener(out: Output, options: Options, columns: list[Field]) -> Callable[[str], Shard]:
+def opener(out: FileWriter, options: Options, columns: list[Field]) -> Callable[[str], Shard]:
     """Return a function that creates a file in the format of the options."""
     packing = options.format or "jsonl"
     if packing == "parquet":
@@ -50,10 +61,18 @@ def opener(out: Output, options: Options, columns: list[Field]) -> Callable[[str
 class Shards:
     """The files of one split."""
 
-    def __init__(self, out: Output, options: Options, split: str, folder: str = FOLDER) -> None:
+    def __init__(
+        self, out: Output, options: Options, split: str, folder: str = FOLDER, origin: Origin | None = None
+    ) -> None:
         self._out, self._split, self._folder = out, split, folder
         self._suffix = options.format or "jsonl"
         self._open = opener(out, options, pair_fields(options) if folder == PAIRS else fields(options))
+        self._has_offsets = self._suffix != "parquet" and origin is None
+        if origin is not None:
+            from chatsquash.dataset.forest_file import ForestFile  # few runs need it
+
+            open_file = self._open
+            self._open = lambda name: ForestFile(open_file(name), origin, options.flag)
         self._capacity = options.shard_size or SIZE
         self._shard: Shard | None = None
         self._size = 0
@@ -79,7 +98,7 @@ class Shards:
             self._shard, self._size = self._open(self._staging_name(self._count)), 0
             self._rows = 0
             self._count += 1
-        offset = None if self._suffix == "parquet" else self._size
+        offset = self._size if self._has_offsets else None
         self._shard.add(record, extra, images)
         self._size += size
         self._rows += 1
@@ -163,14 +182,13 @@ PACKERS: dict[str, Callable[[], Packer]] = {
 class TextFile:
     """A file of JSON lines."""
 
-    def __init__(self, out: Output, name: str, packer: Packer) -> None:
+    def __init__(self, out: FileWriter, name: str, packer: Packer) -> None:
         self._out, self._name, self._packer = out, name, packer
 
     def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
         """Write a record as a line, with its metadata as the last members; images are separate files."""
         del images
-        line = record[:-1] + b"," + jsonio.dumps(extra)[1:] if extra else record
-        self._out.write(self._name, self._packer.compress(line + b"\n"), lines=1)
+        self._out.write(self._name, self._packer.compress(with_metadata(record, extra) + b"\n"), lines=1)
 
     def finish(self) -> None:
         """Write the data that the compressor has buffered."""

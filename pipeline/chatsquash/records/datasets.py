@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -11,6 +12,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.text import error_text
 from chatsquash.core.urls import refuse_remote
+from chatsquash.records import forest
 from chatsquash.records.line import IDS_MEMBER
 from chatsquash.sources.compression import KINDS, ExpandedFile, uncompressed
 from chatsquash.sources.lines import lines
@@ -66,11 +68,24 @@ def rows(path: str, *extra_columns: str) -> Iterator[DatasetRow]:
     """
     for file in files(path):
         try:
-            yield from (
+            yield from flat(
                 parquet_rows(file, (*COLUMNS, *extra_columns)) if file.suffix.lower() == PARQUET else _lines(file)
             )
         except OSError as problem:
             raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
+
+
+def flat(file_rows: Iterator[DatasetRow]) -> Iterator[DatasetRow]:
+    """Yield the rows of a file, or the samples of a forest, which are numbered like rows."""
+    first = next(file_rows, None)
+    if first is None:
+        return
+    if forest.is_row_text(first.data):
+        places = ((f"{row.file}:{row.number}", row.data) for row in chain((first,), file_rows))
+        yield from (DatasetRow(first.file, at, line) for at, line in enumerate(forest.flatten(places), start=1))
+        return
+    yield first
+    yield from file_rows
 
 
 def complete_rows(path: str) -> Iterator[DatasetRow]:
@@ -138,6 +153,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
             names = frame.collect_schema().names()
             if has_only_tokens(names) and IDS_MEMBER not in columns:
                 raise UsageError(f"{path}: the rows have token ids instead of messages")
+            columns = forest.COLUMNS if set(forest.COLUMNS) <= set(names) else columns
             frame = frame.select([name for name in names if name in columns])
         total = frame.select(pl.len()).collect().item()
         at, step = 0, 64

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Mark, Violation
 
 IDS_MEMBER = "input_ids"
@@ -30,6 +31,11 @@ class RecordLine(NamedTuple):
 def digest(data: bytes) -> bytes:
     """Return the digest used to recognize equal records."""
     return sha256(data).digest()[:16]
+
+
+def with_metadata(record: bytes, extra: dict[str, Any]) -> bytes:
+    """Return a record as JSON with its metadata as the last members."""
+    return record[:-1] + b"," + jsonio.dumps(extra)[1:] if extra else record
 
 
 class NotARecordError(ValueError):

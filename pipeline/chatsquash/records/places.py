@@ -24,6 +24,7 @@ from chatsquash.records.datasets import (
     PARQUET,
     UNBOUNDED,
     DatasetRow,
+    flat,
     is_dataset,
     lines_of,
     parquet_rows,
@@ -40,6 +41,8 @@ _CHUNK = 1 << 16
 _CACHE_BYTES = 16 << 20
 """The size in bytes of recently read records in memory."""
 _OPEN_FILES = 16
+_MESSAGES = {"messages", "prompt", "conversations"}
+"""The columns of which each record has one."""
 _ADVICE = "chatsquash verify lists all changes"
 
 
@@ -103,6 +106,9 @@ def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tup
     if not is_dataset(folder.path / name):
         raise UsageError(f"{name}: not a file of records")
     in_order = sorted(places, key=attrgetter("row"))
+    if _is_in_forest(folder, name, in_order):
+        yield from _samples(folder, name, in_order)
+        return
     if _is_parquet(name):
         yield from ((place, _text(folder, place)) for place in in_order)
         return
@@ -113,17 +119,39 @@ def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tup
 
 def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -> Iterator[DatasetRow]:
     """Yield the rows of a file; for Parquet, only some columns, or all of them (``None``). Raises ``UsageError``."""
-    path = folder.path / name
     with _naming_errors(name):
-        if _is_parquet(name):
-            with folder.open_file(name) as source:
-                _reject_large(name, row_groups(source), columns)
-                source.seek(0)
-                for row in parquet_rows(path, columns, source):
-                    yield _checked_row(row, name)
-        else:
-            with open_records(folder, name) as file:
-                yield from lines_of(path, file)
+        yield from flat(_file_rows(folder, name, columns))
+
+
+def _file_rows(folder: Folder, name: str, columns: tuple[str, ...] | None) -> Iterator[DatasetRow]:
+    path = folder.path / name
+    if _is_parquet(name):
+        with folder.open_file(name) as source:
+            _reject_large(name, row_groups(source), columns)
+            source.seek(0)
+            for row in parquet_rows(path, columns, source):
+                yield _checked_row(row, name)
+    else:
+        with open_records(folder, name) as file:
+            yield from lines_of(path, file)
+
+
+def _is_in_forest(folder: Folder, name: str, in_order: list[Place]) -> bool:
+    """Return whether a file has the samples of a forest, whose places are numbers of samples instead of rows."""
+    if not _is_parquet(name):
+        return any(place.offset is None for place in in_order)
+    return bool(in_order) and not _MESSAGES.intersection(_cells(folder, in_order[0]._replace(row=1), COLUMNS))
+
+
+def _samples(folder: Folder, name: str, in_order: list[Place]) -> Iterator[tuple[Place, bytes]]:
+    found = rows(folder, name)
+    row = next(found, None)
+    for place in in_order:
+        while row is not None and row.number < place.row:
+            row = next(found, None)
+        if row is None or row.number != place.row:
+            raise UsageError(f"{place}: no such record; {_ADVICE}")
+        yield place, row.data
 
 
 def open_records(folder: Folder, name: str) -> io.FileIO:

@@ -196,10 +196,11 @@ class _Contents:
     def _record(self, record: Record, place: Place) -> Record:
         if not all(map(_IMAGE.fullmatch, record.images)):
             raise outputs.damage(self._folder, OUTCOMES)
-        is_plain = place.file.endswith(LOGS)
+        is_in_forest = self._options.samples == "forest"
+        is_plain = place.file.endswith(LOGS) and not is_in_forest
         line = self._lines.read(place) if is_plain else self._next(place.file, self._records_of)
         images: dict[str, bytes] = {}
-        if place.file.endswith(PARQUET):
+        if place.file.endswith(PARQUET) and not is_in_forest:
             if IMAGES in self._columns:
                 line, images = self._with_images(line, record, place)
         else:

@@ -132,6 +132,8 @@ def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
     if (count := counts["sessions"]["written"]) > records_written:
         records_text = pluralize(records_written, "record")
         yield f"{out / RUN}: counts {pluralize(count, 'session')} with a record, but {records_text}"
+    if run["options"].get("samples") == "forest":  # the rows of its files are messages
+        lines |= _samples_by_file(out)
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
     if records and sum(records) != records_written:
         yield f"{out / RUN}: counts {pluralize(records_written, 'record')}, but the files have {sum(records):,}"
@@ -142,6 +144,16 @@ def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
     if pairs != (count := _total(counts.get("pairs", {}))):
         yield f"{out / RUN}: counts {pluralize(count, 'pair')}, but the files have {pairs:,}"
     yield from _check_reports(out, counts, lines)
+
+
+def _samples_by_file(out: OutputSource) -> dict[str, int]:
+    """Return the number of samples in each data file according to the session table."""
+    if not out.folder.status(SESSIONS):
+        return {}
+    with suppress(OSError), out.folder.open_file(SESSIONS) as file:
+        names = (session.file for session in map(msgspec.json.Decoder(_OutcomeLine).decode, file))
+        return dict(Counter(name for name in names if name is not None))
+    return {}
 
 
 def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:

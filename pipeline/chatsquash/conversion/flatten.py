@@ -1,0 +1,95 @@
+"""Write the samples of an output of ``--samples forest`` as ``--samples reply`` would have written them."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from chatsquash.conversion.merge_options import as_options
+from chatsquash.core import platform
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import Options
+from chatsquash.core.urls import refuse_remote
+from chatsquash.dataset.columns import fields
+from chatsquash.dataset.shards import FOLDER, opener
+from chatsquash.records import places
+from chatsquash.results.output import ResultFolder, is_output
+from chatsquash.results.redact.places import refuse_existing
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.staging import StagedFiles
+
+
+class Flattening(NamedTuple):
+    """The numbers of files and samples written."""
+
+    files: int
+    samples: int
+
+
+def flatten(forest: str, output: str, *, force: bool = False) -> Flattening:
+    """Write the data files of a forest with one row per sample; the files have the same names.
+
+    Args:
+        forest: The output folder of ``convert --samples forest``.
+        output: The folder to write to.
+        force: Replace existing files.
+
+    Raises:
+        UsageError: The folder has no forest or was changed, or a file exists or cannot be written.
+    """
+    refuse_remote(forest)
+    if not is_output(Path(forest)):
+        raise UsageError(f"{forest}: not a result of chatsquash convert; use its output folder")
+    with closing(Folder(Path(forest))) as folder:
+        result = ResultFolder(folder)
+        options = as_options(result.options)
+        if options.samples != "forest":
+            raise UsageError(f"{forest}: the output was not written with --samples forest")
+        names = sorted(name for name in result.record_files if name.startswith(f"{FOLDER}/"))
+        return _write(folder, names, replace(options, samples="reply"), StagedFiles(Path(output), force=force))
+
+
+def _write(folder: Folder, names: list[str], options: Options, staging: StagedFiles) -> Flattening:
+    count = 0
+    try:
+        staging.begin()
+        if not staging.force:
+            refuse_existing(staging.place, names)
+        out = _Files(staging)
+        create = opener(out, options, fields(options))
+        for name in names:
+            file = create(name)
+            for row in places.rows(folder, name):
+                file.add(row.data, {}, {})
+                count += 1
+            file.finish()
+        out.close()
+        staging.put(names)
+    except OSError as problem:
+        raise UsageError(f"{staging.place}: cannot be written ({problem.strerror})") from None
+    finally:
+        with platform.uninterrupted():
+            staging.discard()
+    return Flattening(len(names), count)
+
+
+class _Files:
+    """Writes staged files."""
+
+    def __init__(self, staging: StagedFiles) -> None:
+        self._staging = staging
+        self._files: dict[str, BinaryIO] = {}
+
+    def write(self, name: str, data: bytes | bytearray, lines: int | None = None) -> None:
+        """Append to a file."""
+        del lines
+        if name not in self._files:
+            self._files[name] = self._staging.open(name)
+        self._files[name].write(data)
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self._files.values():
+            file.close()
