@@ -122,8 +122,8 @@ class RecordOptions(ShapeOptions):
         "session",
         "Content of a sample: a conversation (session), a reply with the context that the model was sent "
         "(reply), only the first or last such reply of each conversation (first, last), as few samples as "
-        "--template allows without changing that context (auto), the logged token ids (tokens), or replies as rows that "
-        "share their context, which flatten returns (forest).",
+        "--template allows without changing that context (auto), the logged token ids (tokens), or replies as "
+        "rows that share their context, which flatten returns (forest).",
     )
     sample_shape: SampleShape | None = _sample(
         None,

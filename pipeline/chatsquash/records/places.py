@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import error_text
-from chatsquash.records import media
+from chatsquash.records import forest, media
 from chatsquash.records.datasets import (
     COLUMNS,
     PARQUET,
@@ -139,7 +139,10 @@ def _file_rows(folder: Folder, name: str, columns: tuple[str, ...] | None) -> It
 def _is_in_forest(folder: Folder, name: str, in_order: list[Place]) -> bool:
     """Return whether a file has the samples of a forest, whose places are numbers of samples instead of rows."""
     if not _is_parquet(name):
-        return any(place.offset is None for place in in_order)
+        if all(place.offset is not None for place in in_order):
+            return False
+        first = next(_file_rows(folder, name, COLUMNS), None)
+        return first is not None and forest.is_row_text(first.data)
     return bool(in_order) and not _MESSAGES.intersection(_cells(folder, in_order[0]._replace(row=1), COLUMNS))
 
 
