@@ -1,7 +1,6 @@
 """Outcomes of the lines, logged replies, tool calls and tokens of a session."""
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts, which takes 1 % of a small run.
 from collections.abc import Iterable, Mapping
 from operator import add
 from typing import Literal, NamedTuple
@@ -96,7 +95,7 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     scores: tuple[Score, ...] = ()
     """Its logged scores."""
 
-    def in_others(self, others: tuple[ReplyPlace, ...]) -> ReplyOutcome:
+    def in_others(self, others: tuple[ReplyPlace, ...]) -> "ReplyOutcome":
         """Return the outcome if its record is not written, but ``others``, which contain it, are."""
         first, *rest = others
         reasoning_status = self.reasoning
@@ -113,7 +112,7 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
             others=tuple(rest),
         )
 
-    def without_record(self, why: str) -> ReplyOutcome:
+    def without_record(self, why: str) -> "ReplyOutcome":
         """Return the outcome if its record is not written after all."""
         reasoning = "lost" if self.reasoning == "carried" else self.reasoning
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=reasoning)
@@ -128,7 +127,7 @@ class TrainedReplies(NamedTuple):
     tokens: int = 0
     """The sum of these numbers."""
 
-    def plus(self, other: TrainedReplies) -> TrainedReplies:
+    def plus(self, other: "TrainedReplies") -> "TrainedReplies":
         """Add two counts."""
         replies, counted, tokens = other
         return TrainedReplies(self[0] + replies, self[1] + counted, self[2] + tokens)
@@ -174,7 +173,7 @@ class Coverage(Struct, frozen=True, array_like=True):
         """The number of replies that a record contains, in any wording."""
         return self.carried + self.rewritten
 
-    def without_record(self, why: str) -> Coverage:
+    def without_record(self, why: str) -> "Coverage":
         """Return the coverage if the only record is not written after all."""
         lost_by_reason = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
         return replace(self, carried=0, rewritten=0, lost=lost_by_reason, with_reasoning=0)
@@ -255,7 +254,7 @@ class Usage(NamedTuple):
     shared_uses: tuple[SharedUse, ...] = ()
     """Calls in messages that other records of the session also contain."""
 
-    def once(self, seen: set[int]) -> Usage:
+    def once(self, seen: set[int]) -> "Usage":
         """Return the usage without the calls in messages that are in ``seen``."""
         elsewhere = [each for each in self.shared_uses if each.message in seen]
         if not elsewhere:
@@ -266,7 +265,7 @@ class Usage(NamedTuple):
             less[tool.name] = ToolUse(name, calls - tool.calls, failed - tool.failed, unanswered - tool.unanswered)
         return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
 
-    def before_reply(self, number: int | None) -> Usage:
+    def before_reply(self, number: int | None) -> "Usage":
         """Return the usage before the last reply, which begins a turn; ``number`` is that of its message with calls."""
         if number is None:
             return self._replace(assistant_turns=self.assistant_turns - 1)
@@ -307,15 +306,15 @@ class Account(NamedTuple):
     joined: int = 0
     """Entries of agent conversations that were joined with a gateway's session."""
 
-    def plus(self, other: Account) -> Account:
+    def plus(self, other: "Account") -> "Account":
         """Add two accounts."""
         return Account._make(map(add, self, other))
 
-    def without(self, count: int) -> Account:
+    def without(self, count: int) -> "Account":
         """Return the account if ``count`` selected entries do not become records after all."""
         return self._replace(selected=self.selected - count, left_out=self.left_out + count)
 
-    def unwritten(self) -> Account:
+    def unwritten(self) -> "Account":
         """Return the account if no record is written after all."""
         unselected = self.selected + self.superseded + self.cut
         return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + unselected)

@@ -186,11 +186,9 @@ class Summary(Struct):
         if record.flags:
             add_counts(self.flags, record.flags)
         self.trained += record.trained
-        for model, count in record.trained_replies.items():
-            add_replies(self.models, {printable(model): count})
-        if record.contents:
-            for model, length in record.contents.trained.items():
-                self.lengths[printable(model)] += length
+        add_replies(self.models, record.trained_replies)
+        for model, length in record.contents.trained.items() if record.contents else ():
+            self.lengths[model] += length
         self.true += record.inference_matches or 0
         self.compared += record.is_rerendered is not None
         self.different += record.is_rerendered is False
@@ -251,7 +249,7 @@ class Summary(Struct):
             **({"loss_labels": self.labels} if self.labels else {}),
             "samples": self._samples(),
             "token_samples": self._token_samples() if self.has_tokens else {},
-            "models": {model: self._of_model(model) for model in sorted({*self.models, *self.lengths})},
+            "models": self._trained_by_model(),
             "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
@@ -284,9 +282,14 @@ class Summary(Struct):
         """Return the share of a number of records."""
         return records / self.replies.written if self.replies.written else 0.0
 
-    def _of_model(self, model: str) -> dict[str, int]:
-        replies, counted, tokens = self.models.get(model, TrainedReplies())
-        return {"replies": replies, "with_tokens": counted, "tokens": tokens, self.unit: self.lengths[model]}
+    def _trained_by_model(self) -> dict[str, dict[str, int]]:
+        """Return the replies that are trained on, their tokens and length, by the printable names of their models."""
+        counts_by_model: dict[str, Counter[str]] = {}
+        for model in {*self.models, *self.lengths}:
+            replies, counted, tokens = self.models.get(model, TrainedReplies())
+            counts = {"replies": replies, "with_tokens": counted, "tokens": tokens, self.unit: self.lengths[model]}
+            counts_by_model.setdefault(printable(model), Counter()).update(counts)
+        return {model: {**counts} for model, counts in sorted(counts_by_model.items())}
 
     def _not_trained(self) -> dict[str, int]:
         return {why: count for why, count in sorted(self.flags.items()) if why}
