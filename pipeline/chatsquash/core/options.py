@@ -218,8 +218,12 @@ class Options(RecordOptions):
     @property
     def needs_steps(self) -> bool:
         """Whether the step facts of replies are needed."""
-        is_filter = self.where is not None and "steps_" in self.where
-        return bool(self.skipped_facts or self.trace_replies or self.metadata or is_filter)
+        return bool(self.skipped_facts or self.trace_replies or self.counts_steps)
+
+    @property
+    def counts_steps(self) -> bool:
+        """Whether the number of replies with each step fact is needed."""
+        return self.metadata or (self.where is not None and "steps_" in self.where)
 
     @property
     def folder(self) -> bool:

@@ -57,7 +57,7 @@ def count_trained(replies: Iterable[LoggedReply] | Iterable[GrowingRequest]) -> 
 
 def count_steps(record: Record, replies: Iterable[LoggedReply], options: Options) -> Record:
     """Return a record with the number of replies with each step fact, if options need these facts."""
-    if not options.needs_steps:
+    if not options.counts_steps:
         return record
     from chatsquash.trees.steps import count_facts  # imported here because few runs need it
 
