@@ -132,7 +132,7 @@ def _starts(value: dict[str, Any]) -> list[int]:
     """Return the positions at which exchanges start: the first of adjacent user messages, but not within a call."""
     content = native(record(value))
     roles = [message["role"] for message in content.messages]
-    shared = {_at(content, at) for at, role in enumerate(roles) if role not in ("user", *PROMPTS)}
+    others = {_at(content, at) for at, role in enumerate(roles) if role not in ("user", *PROMPTS)}
     starts: set[int] = set()
     callers = _callers(content.messages)
     first_caller = len(roles)
@@ -140,7 +140,7 @@ def _starts(value: dict[str, Any]) -> list[int]:
         first_caller = min(first_caller, callers.get(at, at))
         if roles[at] == "user" and (at == 0 or roles[at - 1] != "user") and first_caller == at:
             starts.add(_at(content, at))
-    return sorted(starts - shared)
+    return sorted(starts - others)
 
 
 def _callers(messages: list[Any]) -> dict[int, int]:
