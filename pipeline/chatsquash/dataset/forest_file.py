@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record
 from chatsquash.core.text import printable
+from chatsquash.dataset.data_files import Shard
 from chatsquash.records.forest import Forest
 from chatsquash.records.line import with_metadata
-
-if TYPE_CHECKING:
-    from chatsquash.dataset.shards import Shard
 
 
 class Origin(Struct):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import PurePosixPath
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -21,10 +21,8 @@ from chatsquash.core import jsonio
 from chatsquash.dataset import arrow
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import IMAGES
+from chatsquash.dataset.data_files import FileWriter
 from chatsquash.records.media import NO_IMAGES
-
-if TYPE_CHECKING:
-    from chatsquash.dataset.shards import FileWriter
 
 _BATCH = 8 << 20
 """Bytes of text that are collected before they are turned into a data frame."""

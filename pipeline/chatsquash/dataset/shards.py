@@ -16,6 +16,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import fields, pair_fields
+from chatsquash.dataset.data_files import FileWriter, Shard
 from chatsquash.dataset.store import Output
 from chatsquash.records.line import with_metadata
 from chatsquash.records.media import NO_IMAGES
@@ -28,23 +29,6 @@ SIZE = 256_000_000
 """Default size of a file, in bytes of uncompressed text."""
 FOLDER, PAIRS = "data", "pairs"
 """The folders of record files and of pair files."""
-
-
-class FileWriter(Protocol):
-    """Writes files by name."""
-
-    def write(self, name: str, data: bytes | bytearray, lines: int | None = None) -> None:
-        """Append to a file, whose lines are counted."""
-
-
-class Shard(Protocol):
-    """A file that is being written."""
-
-    def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes]) -> None:
-        """Add a record with its metadata and images."""
-
-    def finish(self) -> None:
-        """Write the remaining data."""
 
 
 def opener(out: FileWriter, options: Options, columns: list[Field]) -> Callable[[str], Shard]:
