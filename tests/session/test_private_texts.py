@@ -26,8 +26,8 @@ from chatsquash.session import private_texts
 HIDDEN = {
     "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
     "RejectedLine.reason", "SelectedEntry.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
-    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "Record.trained_replies", "ToolUse.name", "Usage.tool_names", "Ending.finish",
-    *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "failed_results", "last_user")),
+    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "Record.trained_replies", "Record.models", "Score.name", "Score.value", "Ending.scores", "ToolUse.name", "Usage.tool_names", "Ending.finish",
+    *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "failed_results", "last_user", "scores")),
 }  # fmt: skip
 OURS = {
     "SessionFindings.left_out", "SessionAccount.cleanup_counts", "SessionAccount.dropped", "SessionRecords.day",
@@ -37,7 +37,7 @@ OURS = {
     "Facts.prefix", "Facts.started_at", "SelectedEntry.started_at", "SelectedEntry.ended_at", "LinePlace.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
     "Redaction.digest", "PreferencePair.kind", "SessionReplies.breaks", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
-    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "ReplyOutcome.facts", "ReplyPlace.status", "LogNames.display_path",
+    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "ReplyOutcome.facts", "ReplyOutcome.untrained", "ReplyOutcome.labels", "Score.source", "ReplyOutcome.id", "ReplyPlace.status", "LogNames.display_path",
     "LogNames.name", "LogNames.other_files", "LogNames.digest",
 }  # fmt: skip
 """Codes, hashes, times, kinds, and names that are hidden already."""

@@ -34,6 +34,7 @@ _ENDING = (
     "failed_results_evidence",
     "last_user_evidence",
     "scores",
+    "scores_evidence",
 )
 _ending_texts = attrgetter(*_ENDING)
 _UNKNOWN_FILE = Relative(b"", b"")
