@@ -50,6 +50,7 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for child in ast.iter_child_nodes(node):
         is_part = isinstance(child, ast.Constant) and isinstance(node, ast.Expr | ast.JoinedStr)
+        is_part = is_part or (isinstance(node, ast.AnnAssign) and child is node.annotation)
         yield from () if is_part else _in_order(child)
 
 

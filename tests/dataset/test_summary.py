@@ -273,7 +273,7 @@ def test_the_summary_for_programs():
             "seen": 4, "written": 2, "not_chosen": {"side": 2}, "left_out": 0, "filtered": 0, "duplicates": 0,
         },
         "loss": {},
-        "samples": {}, "models": {}, "pairs": {},
+        "samples": {}, "token_samples": {}, "models": {}, "pairs": {},
         "cleaned": {"empty_assistants": 2, "info_messages": 1, "title_requests": 1},
         "addresses": 3,
         "secrets": {"found": 0, "records": 0, "replaced": 0, "passed_over": 0},

@@ -56,6 +56,7 @@ CASES = [
     ({"seed": 1}, "seed=1 has no effect without split", "--seed 1", "--seed has no effect without --split"),
     ({"split_by": "day"}, "split_by='day' has no effect without split", "--split-by day", "--split-by day has no effect without --split"),
     ({"metadata": True}, "metadata=True has no effect without format", "--metadata", "--metadata has no effect without --format"),
+    ({"traces": True}, "traces=True has no effect without format", "--traces", "--traces has no effect without --format"),
     ({"shard_size": 9}, "shard_size=9 has no effect without format", "--shard-size 9", "--shard-size has no effect without --format"),
     ({"tool_report": False, "tool_report_path": "u.csv"}, "tool_report_path='u.csv' has no effect with tool_report=False", "--tool-report-path u.csv --no-tool-report", "--tool-report-path u.csv has no effect with --no-tool-report"),
     ({"full": True, "resume": True}, "full=True has no effect with resume=True", "--full --resume", "--full has no effect with --resume"),

@@ -55,8 +55,11 @@ def collect_texts(outcome: Outcome, log: Log) -> list[str]:
     for finding in outcome.findings:
         texts += (finding.text, finding.file, finding.session)
     texts += [each.reason for each in outcome.report.rejected]
-    texts += (outcome.report.trace, log.name)
-    texts += [text for row in outcome.replies.rows for score in row.scores for text in score if isinstance(text, str)]
+    texts.append(outcome.report.trace)
+    for row in outcome.replies.rows:
+        texts += [text for score in row.scores for text in (score.name, score.value) if isinstance(text, str)]
+        texts.append(row.id)
+    texts.append(log.name)
     unique = dict.fromkeys(texts)
     unique.pop("", None)
     return list(unique)
@@ -180,12 +183,12 @@ def _ending(ending: Ending, hide: Hide) -> Ending:
 
 def _row(row: ReplyOutcome, hide: Hide) -> ReplyOutcome:
     if not row.scores:
-        return row
+        return structs.replace(row, id=hide(row.id)) if row.id else row
     scores = [
         score._replace(name=hide(score.name), value=hide(score.value) if isinstance(score.value, str) else score.value)
         for score in row.scores
     ]
-    return structs.replace(row, scores=tuple(scores))
+    return structs.replace(row, id=hide(row.id), scores=tuple(scores))
 
 
 def _tool(tool: ToolUse, hide: Hide) -> ToolUse:
