@@ -514,9 +514,7 @@ def test_one_session_trace_is_written_to_a_file_or_a_stream(here):
 @cases("output", "x.jsonl", "-")
 def test_several_session_traces_are_not_written_to_one_file(here, output):
     put(here / "a.jsonl", BODY, BODY)
-    with pytest.raises(
-        UsageError, match="2 conversations, but each is a file of its own; choose a folder with --output"
-    ):
+    with pytest.raises(UsageError, match="2 conversations, but each is a separate file; choose a folder with --output"):
         written(["a.jsonl"], to="sts", output=output)
     assert [path.name for path in here.iterdir()] == ["a.jsonl"]
     with pytest.raises(UsageError, match="--jsonl sts: each conversation is a file of lines; remove --jsonl"):

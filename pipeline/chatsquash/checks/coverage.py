@@ -205,9 +205,9 @@ def mixed_models(counts: Mapping[str, int]) -> Fact:
     Names that differ only in their provider or date count as one model.
     """
     most_first = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    shown = [f"{count:,} of {quote(model)}" for model, count in most_first[:_MAX_MODELS]]
+    shares = [f"{count:,} of {quote(model)}" for model, count in most_first[:_MAX_MODELS]]
     rest = sum(count for _, count in most_first[_MAX_MODELS:])
-    replies = ", ".join([*shown, *([f"{rest:,} of other models"] if rest else [])])
+    replies = ", ".join([*shares, *([f"{rest:,} of other models"] if rest else [])])
     return Fact(f"replies of {len(counts):,} models are trained on: {replies}; --loss-model GLOB selects models")
 
 

@@ -122,15 +122,15 @@ class TrainedReplies(NamedTuple):
     """The number of a model's logged replies that are trained on."""
 
     replies: int = 0
-    counted: int = 0
+    with_tokens: int = 0
     """Those with a logged number of tokens."""
     tokens: int = 0
     """The sum of these numbers."""
 
     def plus(self, other: "TrainedReplies") -> "TrainedReplies":
         """Add two counts."""
-        replies, counted, tokens = other
-        return TrainedReplies(self[0] + replies, self[1] + counted, self[2] + tokens)
+        replies, with_tokens, tokens = other
+        return TrainedReplies(self[0] + replies, self[1] + with_tokens, self[2] + tokens)
 
 
 def add_replies(totals: dict[str, TrainedReplies], counts: Mapping[str, TrainedReplies]) -> None:

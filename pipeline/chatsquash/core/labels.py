@@ -75,13 +75,13 @@ class Labels(Struct):
             yield from self.by_place.get(place, ())
 
 
-class _Table(Struct, array_like=True):
+class _Rows(Struct, array_like=True):
     rows: list[LabelRow]
 
 
 def pack(rows: list[LabelRow]) -> bytes:
     """Return rows as the content of the option."""
-    return _HEAD + msgspec.json.encode(_Table(rows))
+    return _HEAD + msgspec.json.encode(_Rows(rows))
 
 
 def is_packed(content: bytes) -> bool:
@@ -101,6 +101,6 @@ def unpack(content: bytes) -> Labels:
         if re.fullmatch(rb"[0-9a-f]{32}", content):
             return labels
         raise UsageError("loss_labels: expected the content of a file with labels")
-    for row in msgspec.json.decode(content[len(_HEAD) :], type=_Table).rows:
+    for row in msgspec.json.decode(content[len(_HEAD) :], type=_Rows).rows:
         labels.add(row)
     return labels

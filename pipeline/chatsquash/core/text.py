@@ -194,6 +194,6 @@ def numbered_id(session: str, number: int) -> str:
     return f"{session}#{number}"
 
 
-def plain_id(logged: str | None) -> str:
+def plain_id(logged_id: str | None) -> str:
     """Return a logged id if it is one of a protocol, without addresses or other text; otherwise an empty string."""
-    return logged if logged and _PLAIN_ID.fullmatch(logged) else ""
+    return logged_id if logged_id and _PLAIN_ID.fullmatch(logged_id) else ""

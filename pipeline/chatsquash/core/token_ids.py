@@ -59,20 +59,20 @@ def pack_numbers(values: Any) -> bytes | None:
         return None
 
 
-def unpack_ids(packed: bytes) -> list[int]:
+def unpack_ids(data: bytes) -> list[int]:
     """Return packed ids as a list."""
-    return array(ID, packed).tolist()
+    return array(ID, data).tolist()
 
 
-def unpack_numbers(packed: bytes) -> list[float]:
+def unpack_numbers(data: bytes) -> list[float]:
     """Return packed numbers as a list."""
-    numbers: array[float] = array(NUMBER, packed)
+    numbers: array[float] = array(NUMBER, data)
     return numbers.tolist()
 
 
-def big_endian(packed: bytes) -> bytes:
+def big_endian(data: bytes) -> bytes:
     """Return packed ids with four bytes each, in big-endian order."""
-    ids = array(ID, packed)
+    ids = array(ID, data)
     if sys.byteorder == "little":
         ids.byteswap()
     return ids.tobytes()

@@ -225,11 +225,11 @@ def _models(facts: CardFacts) -> Iterator[str]:
 
 
 def _logged_tokens(replies: TrainedReplies) -> str:
-    """Return the logged tokens of replies, with the number of replies that have any if some have none."""
-    if not replies.counted:
+    """Return the logged tokens of replies, with the number of replies that have any, unless all do."""
+    if not replies.with_tokens:
         return "not logged"
-    some = pluralize(replies.counted, "reply", "replies")
-    return f"{replies.tokens:,}" + (f" ({some})" if replies.counted < replies.replies else "")
+    some = pluralize(replies.with_tokens, "reply", "replies")
+    return f"{replies.tokens:,}" + (f" ({some})" if replies.with_tokens < replies.replies else "")
 
 
 def _terms(statistics: Statistics) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The types of files of records, and of what writes them."""
+"""The types of files of records, and their writers."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from chatsquash.dataset.report_names import LABELS
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.trees.loss import LABEL
 
-APPLIED, UNKNOWN, _NOT_TRAINED = "applied", "unknown", "not-trained"
-_RANK = {APPLIED: 0, _NOT_TRAINED: 1, "lost": 2}
+IN_EFFECT, UNKNOWN, _NOT_TRAINED = "applied", "unknown", "not-trained"
+_RANK = {IN_EFFECT: 0, _NOT_TRAINED: 1, "lost": 2}
 """The outcomes of a row in several sessions, of which the first is reported; all others come last."""
 
 
@@ -46,16 +46,16 @@ class LossLabels(Report):
 
     def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
         """Add the outcomes of the rows about a session's replies."""
-        applied: set[int] = set()
+        in_effect: set[int] = set()
         for reply in session.outcome.replies.rows:
             for number, note in reply.labels:
                 row = self._rows.get(number)
                 outcome = _outcome(reply, note, row.weight if row else None)
                 if outcome.rank < self._outcomes.get(number, _UNKNOWN).rank:
                     self._outcomes[number] = outcome
-                if outcome.outcome == APPLIED:
-                    applied.add(number)
-        self._sessions.update(applied)
+                if outcome.outcome == IN_EFFECT:
+                    in_effect.add(number)
+        self._sessions.update(in_effect)
         return ()
 
     def render(self) -> Iterator[ReportLine]:
@@ -80,8 +80,8 @@ class LossLabels(Report):
                 )
                 + b"\n"
             )
-        others = {name: count for name, count in sorted(totals.items()) if name != APPLIED}
-        self.counts = {"rows": len(self._rows), "applied": totals[APPLIED], "not_applied": others}
+        others = {name: count for name, count in sorted(totals.items()) if name != IN_EFFECT}
+        self.counts = {"rows": len(self._rows), "applied": totals[IN_EFFECT], "not_applied": others}
         yield LABELS, b"".join(lines)
 
 
@@ -90,13 +90,13 @@ def _outcome(reply: ReplyOutcome, note: str, weight: float | None) -> _RowOutcom
     if note:
         outcome, why = note, None
     elif reply.status == "lost" and reply.why == LABEL:
-        outcome, why = APPLIED, None
+        outcome, why = IN_EFFECT, None
     elif reply.status == "lost":
         outcome, why = "lost", reply.why
     elif reply.redacted:
         outcome, why = _NOT_TRAINED, "redacted"
     elif reply.loss or (weight == 0 and reply.untrained == LABEL):
-        outcome, why = APPLIED, None
+        outcome, why = IN_EFFECT, None
     else:
         outcome, why = _NOT_TRAINED, reply.untrained or None
     return _RowOutcome(_RANK.get(outcome, len(_RANK)), outcome, why)

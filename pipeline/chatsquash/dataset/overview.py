@@ -184,10 +184,10 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
         yield Row("certified", samples["trained"], (inference_match(samples["true"], samples["trained"]),))
     if tokens := counts.get("token_samples"):
         breaks = tokens["breaks"]
-        compared, different = tokens["rerendered"].values()
+        comparisons, different = tokens["rerendered"].values()
         yield Row("breaks", sum(breaks.values()), count_parts(breaks.items()) or ("all token ids continue",))
-        if compared:
-            samples = pluralize(compared, "sample")
+        if comparisons:
+            samples = pluralize(comparisons, "sample")
             yield Row("rerendered", different, (f"of {samples} would have other token ids",))
     if has_pairs:
         kinds = count_parts(counts["pairs"].items())

@@ -84,7 +84,7 @@ class Summary(Struct):
     """Whether records are samples of token ids."""
     breaks: Counter[str] = field(default_factory=Counter)
     """Replies whose token ids do not continue the previous reply, by reason."""
-    compared: int = 0
+    comparisons: int = 0
     """Samples of token ids that were compared with the rendering of their messages."""
     different: int = 0
     """Those of them whose rendering has other token ids."""
@@ -190,7 +190,7 @@ class Summary(Struct):
         for model, length in record.contents.trained.items() if record.contents else ():
             self.lengths[model] += length
         self.true += record.inference_matches or 0
-        self.compared += record.is_rerendered is not None
+        self.comparisons += record.is_rerendered is not None
         self.different += record.is_rerendered is False
         if record.label is not None:
             self.desirable[record.label] += 1
@@ -286,8 +286,8 @@ class Summary(Struct):
         """Return the replies that are trained on, their tokens and length, by the printable names of their models."""
         counts_by_model: dict[str, Counter[str]] = {}
         for model in {*self.models, *self.lengths}:
-            replies, counted, tokens = self.models.get(model, TrainedReplies())
-            counts = {"replies": replies, "with_tokens": counted, "tokens": tokens, self.unit: self.lengths[model]}
+            replies, with_tokens, tokens = self.models.get(model, TrainedReplies())
+            counts = {"replies": replies, "with_tokens": with_tokens, "tokens": tokens, self.unit: self.lengths[model]}
             counts_by_model.setdefault(printable(model), Counter()).update(counts)
         return {model: {**counts} for model, counts in sorted(counts_by_model.items())}
 
@@ -296,7 +296,7 @@ class Summary(Struct):
 
     def _token_samples(self) -> dict[str, object]:
         counts = {"trained": self.trained, "breaks": dict(sorted(self.breaks.items()))}
-        return {**counts, "rerendered": {"compared": self.compared, "different": self.different}}
+        return {**counts, "rerendered": {"compared": self.comparisons, "different": self.different}}
 
     def as_json(self) -> dict[str, object]:
         """Return the complete summary as JSON values."""

@@ -67,7 +67,7 @@ class Traces:
 
 
 def conversation_of(outcome: Outcome, record: Record) -> Conversation:
-    """Return the conversation in a record, with what is known about its session and the models of its replies.
+    """Return the conversation in a record, with the known facts about its session and the models of its replies.
 
     Raises ``TurnError`` or ``NotARecordError`` if the record contains messages that cannot be read.
     """

@@ -69,13 +69,13 @@ def of_raw(raw: bytes, choices: int = 1) -> list[TokenIds | None]:
 
 
 def of_body(body: Json, choice: int = 0) -> TokenIds | None:
-    """Return the token ids of a choice of a parsed response, or ``None`` if the prompt or the reply has none."""
+    """Return the token ids of a choice of a parsed response; ``None`` without those of the prompt and the reply."""
     streamed = replies.events(body)
     values = _Values()
     for event in streamed[0] if streamed else [body]:
         for holder in holders(event):
             _collect(holder, choice, values)
-    prompt = next((packed for each in values.prompts if (packed := pack_ids(each))), b"")
+    prompt = next((ids for each in values.prompts if (ids := pack_ids(each))), b"")
     completion = next((pack_ids(values.completions[name]) for name in _COMPLETIONS if name in values.completions), b"")
     return combine(prompt, completion, [values.numbers[name] for name in _NUMBERS if name in values.numbers])
 
@@ -84,9 +84,9 @@ def combine(prompt: bytes, completion: bytes, candidates: list[list[Json]]) -> T
     """Combine packed ids with the first of some lists of log probabilities that fits them."""
     if not prompt or not completion:
         return None
-    packed = (pack_numbers(each) for each in candidates)
+    lists = (pack_numbers(each) for each in candidates)
     count = len(completion) // ID_SIZE
-    fitting = (each for each in packed if each and len(each) == count * NUMBER_SIZE)
+    fitting = (each for each in lists if each and len(each) == count * NUMBER_SIZE)
     return TokenIds(prompt, completion, next(fitting, None))
 
 
@@ -104,10 +104,10 @@ def _collect(holder: dict[str, Any], choice: int, values: _Values) -> None:
         if isinstance(outputs, list) and choice < len(outputs):
             _extend(values.completions, "output_ids", outputs[choice])
     items = holder.get("output")
-    sampled = [each for each in items if _is_sampled(each)] if isinstance(items, list) else []
+    generations = [each for each in items if _is_sampled(each)] if isinstance(items, list) else []
     # An output with several generations is a complete rollout instead of one reply.
-    if len(sampled) == 1:
-        _add_message(sampled[0], values)
+    if len(generations) == 1:
+        _add_message(generations[0], values)
 
 
 def _is_sampled(item: Json) -> bool:

@@ -147,11 +147,11 @@ def _is_in_forest(folder: Folder, name: str, in_order: list[Place]) -> bool:
 
 
 def _samples(folder: Folder, name: str, in_order: list[Place]) -> Iterator[tuple[Place, bytes]]:
-    found = rows(folder, name)
-    row = next(found, None)
+    remaining = rows(folder, name)
+    row = next(remaining, None)
     for place in in_order:
         while row is not None and row.number < place.row:
-            row = next(found, None)
+            row = next(remaining, None)
         if row is None or row.number != place.row:
             raise UsageError(f"{place}: no such record; {_ADVICE}")
         yield place, row.data

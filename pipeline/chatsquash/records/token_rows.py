@@ -28,12 +28,12 @@ class TrainedSpan(NamedTuple):
     """Packed log probabilities; ``None`` if they are not logged."""
 
 
-def token_row(packed: bytes, spans: Iterable[TrainedSpan]) -> bytes:
+def token_row(sequence: bytes, spans: Iterable[TrainedSpan]) -> bytes:
     """Return a row as JSON: the ids, labels and a mask of the trained ones, and their log probabilities.
 
     ``logprobs`` is 0.0 for ids that are not trained on, and null if those of any trained reply are missing.
     """
-    ids = unpack_ids(packed)
+    ids = unpack_ids(sequence)
     labels, mask = [IGNORED] * len(ids), [0] * len(ids)
     logprobs: list[float] | None = [0.0] * len(ids)
     for start, stop, numbers in spans:

@@ -211,8 +211,8 @@ class _Contents:
         return structs.replace(record, line=line, images=images)
 
     def _without_additions(self, line: bytes, record: Record) -> bytes:
-        added = additions(record, self._options)
-        return line.removesuffix(b"," + jsonio.dumps(added)[1:]) + b"}" if added else line
+        extra = additions(record, self._options)
+        return line.removesuffix(b"," + jsonio.dumps(extra)[1:]) + b"}" if extra else line
 
     def _with_images(self, line: bytes, record: Record, place: Place) -> tuple[bytes, dict[str, bytes]]:
         """Return the line of a Parquet row with the names of its images, and the images."""

@@ -106,7 +106,7 @@ class _Counting:
         self._count_models(dataset, totals)
 
     def _count_models(self, dataset: str, totals: SessionStats) -> None:
-        """Add what a run trains on by model."""
+        """Add the trained replies of a run, by model."""
         if not Path(dataset, RUN).is_file():
             return
         with closing(Folder(Path(dataset))) as folder:

@@ -85,7 +85,7 @@ class SessionStats:
     reward: float | None = None
     """The mean reward."""
     models: dict[str, ModelCount] = field(default_factory=dict)
-    """What is trained on, by model; the model is empty if it is not logged."""
+    """The trained replies, by model; the model is empty if it is not logged."""
 
 
 @dataclass(slots=True)

@@ -236,8 +236,8 @@ def convert_each(
             why = why or result.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
-        counted = count_in_record(count_flags(result, options), placements[-1], trees.replies, options)
-        records.append(replace(counted, conversation=ids[id(path)], kind=path.kind, parent=parent))
+        record = count_in_record(count_flags(result, options), placements[-1], trees.replies, options)
+        records.append(replace(record, conversation=ids[id(path)], kind=path.kind, parent=parent))
     rows = with_side_requests(reply_outcomes(trees, paths, placements, ids), session.side_requests, name, paths, ids)
     selected_ids = set(map(id, selected_paths))
     others = (each for each in paths if id(each) not in selected_ids)

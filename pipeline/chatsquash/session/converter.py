@@ -29,7 +29,6 @@ from chatsquash.core.outcome import (
     SessionReplies,
 )
 from chatsquash.core.times import day
-from chatsquash.formats import PLAIN
 from chatsquash.reading.reader import MixedSessionsError, Reader, Reading
 from chatsquash.redaction.pseudonyms import anonymizer
 from chatsquash.session.contents import ContentsMeasure
@@ -40,6 +39,7 @@ from chatsquash.session.log_findings import (
     cleaning_notes,
     convert_grown,
     cut_rejection,
+    format_name,
     in_files,
     line_of,
     log_rejection,
@@ -101,7 +101,11 @@ class Converter:
         self._maker = RecordMaker(options, self._plan, self._anonymizer)
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self._contents = ContentsMeasure(options, self._maker.lengths)
-        self._labels = _label_matcher(options, self._privacy)
+        self._labels: LabelMatcher | None = None
+        if options.loss_labels is not None:
+            from chatsquash.session.labels import matcher  # imported here because few runs need it
+
+            self._labels = matcher(options.loss_labels, self._privacy.name)
         self.hashed = LogHash()
         """The hash of the bytes of the last log."""
 
@@ -228,7 +232,7 @@ class Converter:
             cleanup_counts=snapshot.entry.cleanup_counts if snapshot and records else {},
             dropped=session.dropped,
             digest=hash_lines(file, log) if log.reordered_lines and not log.pieces else digest_log(read, self.hashed),
-            format=_format(read, left_out),
+            format=format_name(read.seen, left_out),
             relatives=[*session_coverage.relatives, *(session.other_files.relatives if session.other_files else ())],
             lineage=self._lineage(log) if is_document else None,
         )
@@ -294,7 +298,7 @@ class Converter:
             counts=lines._replace(left_out=0, joined=lines.left_out),
             sizes=sizes._replace(left_out=0, joined=sizes.left_out),
             digest=digest_log(read, self.hashed),
-            format=_format(read, None),
+            format=format_name(read.seen, None),
             relatives=read.document.relatives if read.document else [],
             is_joined=True,
         )
@@ -451,22 +455,6 @@ class Converter:
                 yield item
         if session.other_files:
             yield from session.other_files.entries(lines)
-
-
-def _label_matcher(options: Options, privacy: OutcomePrivacy) -> LabelMatcher | None:
-    """Return the matcher of replies with labels if there are any."""
-    if options.loss_labels is None:
-        return None
-    from chatsquash.core.labels import unpack  # imported here because few runs need them
-    from chatsquash.session.labels import LabelMatcher
-
-    return LabelMatcher(unpack(options.loss_labels), privacy.name)
-
-
-def _format(read: Reading, left_out: Violation | None) -> str | None:
-    """Return the format of a log; an unknown format that was converted is plain chat."""
-    is_known = read.seen is None or read.seen.format is not None or (left_out and left_out.code == "unknown-format")
-    return (read.seen.format if read.seen else None) if is_known else PLAIN
 
 
 def _sampled_tokens(read: Reading, session: Session, log: Log) -> Tokens:

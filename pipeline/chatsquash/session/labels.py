@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.core.accounting import ReplyOutcome
-from chatsquash.core.labels import LabelRow, Labels
+from chatsquash.core.labels import LabelRow, Labels, unpack
 from chatsquash.core.log import Log
 from chatsquash.core.text import numbered_id, printable
 from chatsquash.reading.documents import LogDocument
@@ -87,8 +87,8 @@ class LabelMatcher:
             for reply in path.replies:
                 occurrence = every.setdefault(reply.number, _Occurrence(reply.number, [], [], []))
                 occurrence.replies.append(reply)
-                numbered = [each for name in names for each in self._other_ids(name, reply.nth)]
-                occurrence.ids.extend([reply.logged_id] if reply.logged_id else numbered)
+                other_ids = [each for name in names for each in self._other_ids(name, reply.nth)]
+                occurrence.ids.extend([reply.logged_id] if reply.logged_id else other_ids)
             for reply in path.own:
                 every[reply.number].places.extend(self._places(log, reply.line))
         return (each for each in every.values() if not any(reply.is_copy for reply in each.replies))
@@ -117,3 +117,8 @@ class LabelMatcher:
                 notes[row.number] = "contradiction" if weight is None else "duplicate" if place else ""
             for reply in occurrence.replies:
                 reply.labels, reply.weight = tuple(sorted(notes.items())), weight
+
+
+def matcher(content: bytes, hide: Callable[[str], str]) -> LabelMatcher:
+    """Return the matcher for the content of the option."""
+    return LabelMatcher(unpack(content), hide)

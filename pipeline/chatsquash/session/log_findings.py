@@ -20,7 +20,7 @@ from chatsquash.core.model import Entry, Finding, LogHead, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Outcome, Record, Rejection, Relative, SessionFindings
 from chatsquash.core.text import printable
-from chatsquash.formats import PLAIN_RANK, recognise
+from chatsquash.formats import PLAIN, PLAIN_RANK, recognise
 from chatsquash.records import presets
 from chatsquash.session import cleaning
 from chatsquash.session.reply_counts import count_trained
@@ -87,6 +87,12 @@ def log_rejection(seen: LogHead | None, session: Session) -> Violation | None:
     if session.rejected or session.side_requests:
         return reading.empty_session(dropped_lines, len(session.rejected))
     return reading.unanswered_session()
+
+
+def format_name(seen: LogHead | None, why: Violation | None) -> str | None:
+    """Return the format of a log; an unknown format that was converted is plain chat, ``why`` is its rejection."""
+    is_known = seen is None or seen.format is not None or (why and why.code == "unknown-format")
+    return (seen.format if seen else None) if is_known else PLAIN
 
 
 def _other_format(seen: LogHead | None, snapshot: Snapshot) -> str | None:
@@ -294,8 +300,8 @@ def convert_grown(
     if isinstance(record, Rejection):
         return [], record.why, findings, SessionCoverage(coverage.without_record("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
-    answered = (request for request in session.growth.growing_requests if request.message is not None)
-    record = replace(record, trained_replies=count_trained(answered))
+    requests = (request for request in session.growth.growing_requests if request.message is not None)
+    record = replace(record, trained_replies=count_trained(requests))
     return [record], None, findings, SessionCoverage(coverage, [], loss_findings(coverage, line))
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash.checks.coverage import unknown_model
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
-from chatsquash.core.model import Entry, Message, Violation
+from chatsquash.core.model import Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.core.record_options import Samples
@@ -34,8 +34,7 @@ from chatsquash.session.log_findings import (
 )
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.reply_counts import count_in_sample
-from chatsquash.session.samples import Sample, SampleRequest, Sampling, truncate_snapshot
-from chatsquash.session.select import ToolUnion
+from chatsquash.session.samples import Sample, SampleRequest, Sampling, snapshot_of, truncate_snapshot
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import Placement, ReplyPosition, assistants, place_replies, reply_outcomes
 from chatsquash.trees.documents import FilePath, FileReply
@@ -229,16 +228,6 @@ def _continues(replies: list[Reply], longer: int, shorter: int) -> bool:
     return any(reply.number == shorter for reply in replies[longer].back())
 
 
-def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
-    """Return the snapshot of a reply: its own request, with the tools of that request."""
-    tools = ToolUnion()
-    for _ in tools.offer(entry.tools, entry.line):
-        pass
-    tools.settle()
-    times = [reply.at for reply in path if reply.at is not None]
-    return Snapshot(entry, tools.settled(), times[0] if times else None, entry.at, len(path) - 1, 0)
-
-
 def in_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Record:
     """Return a record with the kind and the parent of its conversation."""
     parent = ids.get(id(path.parent)) if path.parent else None
@@ -321,8 +310,8 @@ def of_document(
         sampling.end(conversation, snapshot)
     samples = sampling.finish()
     records = [count_flags(record, part.options) for record in sampling.records(samples)]
-    sampled = SampledPart(sampling, [*zip(samples, records, strict=True)], unmarked)
-    return document_outcome(part, snapshot, sampled, why)
+    sampled_part = SampledPart(sampling, [*zip(samples, records, strict=True)], unmarked)
+    return document_outcome(part, snapshot, sampled_part, why)
 
 
 class SampledPart(NamedTuple):
@@ -336,13 +325,13 @@ class SampledPart(NamedTuple):
 
 
 def document_outcome(
-    part: DocumentPart, snapshot: Snapshot | None, sampled: SampledPart, why: Violation | None
+    part: DocumentPart, snapshot: Snapshot | None, sampled_part: SampledPart, why: Violation | None
 ) -> SampledSession:
     """Return the samples of a file's conversation with the outcomes of its replies and the findings.
 
     ``why`` is the reason why the file is not converted, if any.
     """
-    sampling, samples, unmarked = sampled
+    sampling, samples, unmarked = sampled_part
     is_convertible = part.is_selected and snapshot is not None and why is None
     placement, (_, parent) = part.placement(snapshot), part.names(part.place)
     kind, line = part.place.kind, snapshot.entry.line if snapshot else None

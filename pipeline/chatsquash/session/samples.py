@@ -20,6 +20,7 @@ from chatsquash.core.scores import Verdict
 from chatsquash.core.token_ids import unpack_ids
 from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_prompt, make_sample, reply_marks
 from chatsquash.session.log_findings import line_of
+from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import place_replies
 from chatsquash.trees.canonical import Canon
@@ -269,10 +270,10 @@ class Sampling(Struct):
         findings = [*self._notes.values()]
         if mismatches := [sample for sample in samples if sample.is_true is False]:
             findings.append((mismatches[0].line, checks.context_mismatch(len(mismatches))))
-        if shortened := [sample for sample in samples if sample.draft.record.front_truncated]:
+        if shorter := [sample for sample in samples if sample.draft.record.front_truncated]:
             assert self.request.options.max_tokens is not None
-            finding = checks.front_truncated(len(shortened), self.request.options.max_tokens)
-            findings.append((shortened[0].line, finding))
+            finding = checks.front_truncated(len(shorter), self.request.options.max_tokens)
+            findings.append((shorter[0].line, finding))
         if self.unlabelled:
             findings.append((None, checks.no_verdict(self.unlabelled)))
         if self.request.options.restore != "none" and samples:
@@ -291,6 +292,16 @@ def _model(entry: Entry, at: int) -> str:
     if entry.origin is None:
         return model_of(entry.reply) or ""
     return next((reply.model or "" for reply in entry.origin.replies if reply.at == at), "")
+
+
+def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
+    """Return the snapshot of a reply: its own request, with the tools of that request."""
+    tools = ToolUnion()
+    for _ in tools.offer(entry.tools, entry.line):
+        pass
+    tools.settle()
+    times = [reply.at for reply in path if reply.at is not None]
+    return Snapshot(entry, tools.settled(), times[0] if times else None, entry.at, len(path) - 1, 0)
 
 
 def truncate_snapshot(snapshot: Snapshot, messages: list[Message]) -> Snapshot:

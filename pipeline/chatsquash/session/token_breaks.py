@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BreakReason = Literal["template", "rewrite", "truncation", "tokenizer", "unknown"]
 ClientChange = Literal["none", "missing", "changed", "unknown"]
-"""What the client did to earlier messages; unknown for a file that does not contain requests."""
+"""The client's change to earlier messages; unknown for a file that does not contain requests."""
 _SEARCHED_IDS = 16
 """The number of ids at the beginning of a prompt that are searched in an earlier sequence."""
 _SAME_SHARE = 10
@@ -27,7 +27,7 @@ _SAME_SHARE = 10
 
 
 class LoggedSequence(Struct, frozen=True):
-    """The packed ids of a prompt and its reply, with what the log contains about them."""
+    """The packed ids of a prompt and its reply, with the logged facts about them."""
 
     ids: bytes
     prompt: int
@@ -48,15 +48,15 @@ def name_break(
     Args:
         earlier: The last reply before ``later`` with token ids.
         later: A reply whose prompt does not continue it.
-        change: What the client did to the messages of the earlier request and reply.
+        change: The client's change to the messages of the earlier request and reply.
         tokenizer: The tokenizer of the model, if known.
     """
     prompt = later.ids[: later.prompt]
-    shared = common_prefix(earlier.ids, prompt)
-    begins_alike = shared * _SAME_SHARE >= len(earlier.ids)
+    common = common_prefix(earlier.ids, prompt)
+    begins_alike = common * _SAME_SHARE >= len(earlier.ids)
     if tokenizer and _is_encoded(earlier, tokenizer) != _is_encoded(later, tokenizer):
         return "tokenizer"
-    if change == "missing" or (earlier.is_cut and shared >= earlier.prompt):
+    if change == "missing" or (earlier.is_cut and common >= earlier.prompt):
         return "truncation"
     if change == "changed":
         return "rewrite"
@@ -82,7 +82,7 @@ def client_change(earlier: Entry, later: Entry, between: Sequence[Reply]) -> Cli
 def _is_changed(earlier: Entry, later: Entry) -> bool:
     """Return whether a later request does not repeat the tools and messages of an earlier one and its reply."""
     before, after = messages_of(earlier), later.messages
-    has_other_tools = earlier.tools is not later.tools and _encoded(earlier.tools) != _encoded(later.tools)
+    has_other_tools = earlier.tools is not later.tools and _encode(earlier.tools) != _encode(later.tools)
     if len(after) < len(before) or has_other_tools:
         return True
     return any(one is not other and _essence(one) != _essence(other) for one, other in zip(before, after, strict=False))
@@ -91,10 +91,10 @@ def _is_changed(earlier: Entry, later: Entry) -> bool:
 def _essence(message: Message) -> bytes:
     """Return the parts of a message that templates render, as logged."""
     calls = [[chat.call_name(call), at(call, "function", "arguments")] for call in chat.calls(message)]
-    return _encoded([message["role"], message.get("content") or "", reasoning.text_or_block(message), calls])
+    return _encode([message["role"], message.get("content") or "", reasoning.text_or_block(message), calls])
 
 
-def _encoded(value: Json) -> bytes:
+def _encode(value: Json) -> bytes:
     # Values are compared as JSON, because 1 equals True in Python.
     return jsonio.dumps(value)
 

@@ -40,11 +40,11 @@ class TokenChains(Struct):
         for number in trained:
             for each in self._new(self.before.get(number), continued):
                 continued.add(each)
-        passed: set[int] = set()
+        previous: set[int] = set()
         chains = list[TokenChain]()
         for end in sorted(number for number in trained if number not in continued):
-            own = [*self._new(end, passed)]
-            passed.update(own)
+            own = [*self._new(end, previous)]
+            previous.update(own)
             chains.append(TokenChain(end, [each for each in reversed(own) if each in trained]))
         return chains
 
@@ -66,15 +66,15 @@ def join(replies: Iterable[Reply], store: TokenStore) -> TokenChains:
     for reply in sorted(replies, key=lambda each: each.number):
         if key_of(reply) not in store:
             continue
-        earlier, repeated = _nearest(reply, store, nearest), known.repeated_by(reply)
+        earlier, repetition = _nearest(reply, store, nearest), known.repeated_by(reply)
         known.add(reply)
         if earlier and store.continues(key_of(reply), key_of(earlier)):
             chains.before[reply.number] = earlier.number
         elif earlier:
             chains.breaks.append(Break(earlier, reply))
             continue
-        if repeated and not store.continues(key_of(reply), key_of(repeated)):
-            chains.breaks.append(Break(repeated, reply))
+        if repetition and not store.continues(key_of(reply), key_of(repetition)):
+            chains.breaks.append(Break(repetition, reply))
     return chains
 
 
@@ -109,15 +109,15 @@ def _parent_number(reply: Reply) -> int:
 
 def _nearest(reply: Reply, store: TokenStore, nearest: dict[int, Reply | None]) -> Reply | None:
     """Return the nearest reply before another one that has token ids; results are kept in ``nearest``."""
-    passed: list[int] = []
+    path: list[int] = []
     each = reply.parent
     while each is not None and key_of(each) not in store:
         if each.number in nearest:
             each = nearest[each.number]
             break
-        passed.append(each.number)
+        path.append(each.number)
         each = each.parent
-    nearest.update(dict.fromkeys(passed, each))
+    nearest.update(dict.fromkeys(path, each))
     return each
 
 

@@ -55,11 +55,11 @@ class _DocumentSampling(TokenSampling):
         trained = [at for at in self._replies if at not in self._untrained]
         samples = self.samples(chains, trained)
         pairs = [*zip(samples, self.records(samples), strict=True)]
-        sampled = SampledPart(self.sampling, pairs, self._untrained)
-        written, why, findings, coverage = document_outcome(self._part, self._snapshot, sampled, None)
+        sampled_part = SampledPart(self.sampling, pairs, self._untrained)
+        records, why, findings, coverage = document_outcome(self._part, self._snapshot, sampled_part, None)
         breaks, more = break_findings(lines)
         findings = [*findings, *self.findings(self._snapshot.entry.line), *more]
-        return written, why, findings, coverage._replace(breaks=breaks)
+        return records, why, findings, coverage._replace(breaks=breaks)
 
     def key(self, number: int) -> Key:
         """Return the key of a reply's token ids."""
@@ -109,7 +109,7 @@ class _DocumentSampling(TokenSampling):
         return chains, lines
 
     def _sequence(self, at: int) -> LoggedSequence:
-        stored, messages = self.store.get(self.key(at)), self._snapshot.entry.messages
+        tokens, messages = self.store.get(self.key(at)), self._snapshot.entry.messages
         return LoggedSequence(
-            self.store.sequence(self.key(at)), stored.prompt, self.model(at), messages[max(at - 1, 0) : at + 1]
+            self.store.sequence(self.key(at)), tokens.prompt, self.model(at), messages[max(at - 1, 0) : at + 1]
         )

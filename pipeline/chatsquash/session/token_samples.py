@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from chatsquash.core.model import Entry
 from chatsquash.session.conversations import entries_of
-from chatsquash.session.sample_records import SampledSession, in_conversation, of_samples, select_replies, snapshot_of
-from chatsquash.session.samples import Sample, SampleRequest, messages_of
+from chatsquash.session.sample_records import SampledSession, in_conversation, of_samples, select_replies
+from chatsquash.session.samples import Sample, SampleRequest, messages_of, snapshot_of
 from chatsquash.session.session import Session
 from chatsquash.session.token_breaks import BreakReason, LoggedSequence, client_change, name_break
 from chatsquash.session.token_chains import Break, join, key_of
@@ -47,13 +47,13 @@ class _LogSampling(TokenSampling):
             for sample, record in zip(samples, self.records(samples), strict=True)
         ]
         pairs = [*zip(samples, records, strict=True)]
-        written, why, findings, coverage = of_samples(self._session, self._name, self._selection, self.sampling, pairs)
+        results, why, findings, coverage = of_samples(self._session, self._name, self._selection, self.sampling, pairs)
         lines: dict[str, list[int | None]] = {}
-        for line, reason in sorted((later.line, reason) for later, reason in self._named(chains.breaks)):
+        for line, reason in sorted((later.line, reason) for later, reason in self._name_breaks(chains.breaks)):
             lines.setdefault(reason, []).append(line)
         breaks, more = break_findings(lines)
         last = self._session.snapshot.entry.line if self._session.snapshot else None
-        return written, why, [*findings, *self.findings(last), *more], coverage._replace(breaks=breaks)
+        return results, why, [*findings, *self.findings(last), *more], coverage._replace(breaks=breaks)
 
     def key(self, number: int) -> Key:
         """Return the key of a reply's token ids."""
@@ -82,7 +82,7 @@ class _LogSampling(TokenSampling):
         """Exclude a reply from training."""
         self._selection.exclusion_reasons[number] = why
 
-    def _named(self, breaks: list[Break]) -> Iterator[tuple[Reply, BreakReason]]:
+    def _name_breaks(self, breaks: list[Break]) -> Iterator[tuple[Reply, BreakReason]]:
         """Yield the later reply of each break with the reason."""
         replies = {reply.number: reply for each in breaks for reply in each}
         uses = Counter(reply.number for each in breaks for reply in each)

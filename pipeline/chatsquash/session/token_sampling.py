@@ -63,8 +63,8 @@ class TokenSampling(ABC):
 
     def samples(self, chains: TokenChains, trained: Collection[int]) -> list[Sample]:
         """Return the samples that train on some replies, in the order of the log."""
-        made = self._samples([*map(self._fit, chains.samples(trained))])
-        return sorted(made, key=lambda sample: (sample.line, sample.key))
+        samples = self._samples([*map(self._fit, chains.samples(trained))])
+        return sorted(samples, key=lambda sample: (sample.line, sample.key))
 
     def records(self, samples: list[Sample]) -> list[Record]:
         """Return the records of all samples."""
@@ -112,11 +112,11 @@ class TokenSampling(ABC):
         """Yield samples of the replies before the first text that would be replaced, because ids cannot be changed."""
         chain_of = {number: at for at, chain in enumerate(chains) for number in chain.trained[:-1]}
         last: dict[int, Sample] = {}
-        stopped: set[int] = set()
+        ends: set[int] = set()
         # Later replies have the text in their context, so the search in a chain stops at the first one.
-        for number, sample in self.drafts(chain_of, lambda each: chain_of[each] in stopped):
+        for number, sample in self.drafts(chain_of, lambda each: chain_of[each] in ends):
             if sample is None or _has_replacement(sample.draft.record):
-                stopped.add(chain_of[number])
+                ends.add(chain_of[number])
             else:
                 last[chain_of[number]] = sample
         for at, chain in enumerate(chains):
@@ -160,8 +160,8 @@ class TokenSampling(ABC):
         )
 
     def _span(self, number: int) -> TrainedSpan:
-        stored = self.store.get(self.key(number))
-        return TrainedSpan(stored.prompt // ID_SIZE, stored.size // ID_SIZE, stored.logprobs)
+        tokens = self.store.get(self.key(number))
+        return TrainedSpan(tokens.prompt // ID_SIZE, tokens.size // ID_SIZE, tokens.logprobs)
 
 
 def break_findings(lines: Mapping[str, list[int | None]]) -> tuple[dict[str, int], list[LineFinding]]:

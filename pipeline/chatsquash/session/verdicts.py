@@ -89,9 +89,9 @@ def of_document(part: DocumentPart, snapshot: Snapshot, placement: Placement[Fil
     messages, by_user = snapshot.entry.messages, part.place.kind in OF_USERS
     preference, positions = resampled_in_file(part, len(messages)), placement.assistants
     ordinals = {number: each.ordinal for number, each in placement.positions.items()}
-    logged = {positions[ordinals[each.number]]: each for each in placement.path.replies if each.number in ordinals}
+    replies = {positions[ordinals[each.number]]: each for each in placement.path.replies if each.number in ordinals}
     verdicts = (
-        (at, judge(logged.get(at), [reaction(messages[at + 1 : after], by_user=by_user)], preference(at)))
+        (at, judge(replies.get(at), [reaction(messages[at + 1 : after], by_user=by_user)], preference(at)))
         for at, after in zip(positions, [*positions[1:], len(messages)], strict=True)
     )
     return {at: each for at, each in verdicts if each}

@@ -252,7 +252,7 @@ class Rerendering(NamedTuple):
     template: Template
     tokenizer: Tokenizer
 
-    def is_same(self, line: bytes, packed: bytes) -> bool:
+    def is_same(self, line: bytes, ids: bytes) -> bool:
         """Return whether the tokens of a rendered record begin with packed ids.
 
         The rendering may have more tokens at its end, such as a line break after the end of a turn.
@@ -265,7 +265,7 @@ class Rerendering(NamedTuple):
             return False
         text = self.template.render(sample.messages, sample.tools).text
         try:
-            return text is not None and self.tokenizer.token_bytes(text).startswith(big_endian(packed))
+            return text is not None and self.tokenizer.token_bytes(text).startswith(big_endian(ids))
         except RefusedError:
             return False
 

@@ -103,8 +103,8 @@ def load_all(
         elif every and form.every:
             conversations = form.every(objects)
         else:
-            loaded = documents.load(name, objects, lines, meta=meta)
-            conversations = [replace(each, source=name) for each in loaded]
+            values = documents.load(name, objects, lines, meta=meta)
+            conversations = [replace(each, source=name) for each in values]
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not conversations:

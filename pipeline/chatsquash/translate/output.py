@@ -98,7 +98,7 @@ class _Stream:
 
 def _refuse_several(count: int, layout: Layout) -> None:
     if layout.has_lines and count > 1:
-        raise UsageError(f"{count} conversations, but each is a file of its own; choose a folder with --output")
+        raise UsageError(f"{count} conversations, but each is a separate file; choose a folder with --output")
 
 
 def is_lines(place: str) -> bool:

@@ -65,7 +65,7 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     """The origin of the root of its tree."""
     session: FileSession | None = None
     has_steps: bool = False
-    """Whether the step facts of its own replies are known."""
+    """Whether the step facts of the replies in ``own`` are known."""
 
     @property
     def is_copy(self) -> bool:

@@ -19,7 +19,7 @@ class StoredTokens(NamedTuple):
     """The ids of a prompt and its reply: the beginning of another sequence, and the rest."""
 
     base: Key | None
-    shared: int
+    common: int
     """The number of bytes that are the same as in ``base``."""
     rest: bytes
     prompt: int
@@ -29,30 +29,30 @@ class StoredTokens(NamedTuple):
     @property
     def size(self) -> int:
         """The size of the prompt and the reply in bytes."""
-        return self.shared + len(self.rest)
+        return self.common + len(self.rest)
 
 
 class TokenStore(Struct):
     """The token ids of the replies of a session."""
 
-    _stored: dict[Key, StoredTokens] = field(default_factory=dict)
+    _tokens: dict[Key, StoredTokens] = field(default_factory=dict)
     _recent: deque[tuple[Key, bytes]] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
     def __contains__(self, key: Key) -> bool:
         """Return whether the ids of a reply are known."""
-        return key in self._stored
+        return key in self._tokens
 
     def add(self, key: Key, ids: TokenIds) -> None:
         """Add the ids of a reply."""
         sequence = ids.sequence()
-        base, shared, continued = None, 0, None
+        base, common, continued = None, 0, None
         for other, known in self._recent:
-            if shared < len(known) and sequence.startswith(known):
-                base, shared, continued = other, len(known), other
-            elif continued is None and (size := common_prefix(sequence, known)) > shared:
-                base, shared = other, size
-        self._stored[key] = StoredTokens(
-            base, shared, sequence[shared:], len(sequence) - len(ids.completion), ids.logprobs
+            if common < len(known) and sequence.startswith(known):
+                base, common, continued = other, len(known), other
+            elif continued is None and (size := common_prefix(sequence, known)) > common:
+                base, common = other, size
+        self._tokens[key] = StoredTokens(
+            base, common, sequence[common:], len(sequence) - len(ids.completion), ids.logprobs
         )
         # A sequence that is the beginning of the new one is not needed for comparisons any more.
         if continued is not None and continued != key:
@@ -61,32 +61,32 @@ class TokenStore(Struct):
 
     def add_after(self, key: Key, ids: TokenIds, before: Key) -> None:
         """Add the ids of a reply whose prompt continues an earlier reply, as in ``TokenIds.before``."""
-        size = self._stored[before].size
-        self._stored[key] = StoredTokens(
+        size = self._tokens[before].size
+        self._tokens[key] = StoredTokens(
             before, size, ids.prompt + ids.completion, size + len(ids.prompt), ids.logprobs
         )
 
     def get(self, key: Key) -> StoredTokens:
         """Return the stored ids of a reply."""
-        return self._stored[key]
+        return self._tokens[key]
 
     def continues(self, key: Key, earlier: Key) -> bool:
         """Return whether the prompt of a reply begins with the prompt and the text of an earlier one, id by id."""
-        stored, known = self._stored[key], self._stored[earlier]
-        if known.size > stored.prompt:
+        tokens, known = self._tokens[key], self._tokens[earlier]
+        if known.size > tokens.prompt:
             return False
-        if stored.base == earlier:
-            return stored.shared >= known.size
+        if tokens.base == earlier:
+            return tokens.common >= known.size
         return self.sequence(key).startswith(self.sequence(earlier))
 
     def sequence(self, key: Key) -> bytes:
         """Return the packed ids of a prompt and its reply."""
         pieces: list[bytes] = []
-        stored: StoredTokens | None = self._stored[key]
-        end = stored.size if stored else 0
-        while stored is not None:
-            if end > stored.shared:
-                pieces.append(stored.rest[: end - stored.shared])
-                end = stored.shared
-            stored = self._stored[stored.base] if stored.base is not None else None
+        tokens: StoredTokens | None = self._tokens[key]
+        end = tokens.size if tokens else 0
+        while tokens is not None:
+            if end > tokens.common:
+                pieces.append(tokens.rest[: end - tokens.common])
+                end = tokens.common
+            tokens = self._tokens[tokens.base] if tokens.base is not None else None
         return b"".join(reversed(pieces))

@@ -45,7 +45,7 @@ class Step(Struct, frozen=True, gc=False):
     """The messages before the next assistant message."""
 
 
-class Request(NamedTuple):
+class UserRequest(NamedTuple):
     """The request of the user before a turn."""
 
     text: str
@@ -59,7 +59,7 @@ class Turns(NamedTuple):
     """The replies of a conversation and the user's requests, each in order."""
 
     steps: list[Step]
-    requests: list[Request]
+    requests: list[UserRequest]
 
 
 def turns(view: View) -> Turns:
@@ -88,14 +88,16 @@ def _begins_turn(message: Message) -> bool:
     return is_interruption(chat.text(message) or "") or not _is_from_client(message)
 
 
-def _requests(messages: Sequence[Message], step: int) -> list[Request]:
+def _requests(messages: Sequence[Message], step: int) -> list[UserRequest]:
     """Return what the user wrote in messages without a reply between them, as at most one request."""
     own_messages = [message for message in messages if message.get("role") == "user" and not _is_from_client(message)]
     if not own_messages:
         return []
     parts = [part for message in own_messages for part in chat.other_parts(message)]
     attachments = xxh3_128_digest(jsonio.dumps(parts)) if parts else b""
-    return [Request("\n".join(request_text(chat.text(message) or "") for message in own_messages), attachments, step)]
+    return [
+        UserRequest("\n".join(request_text(chat.text(message) or "") for message in own_messages), attachments, step)
+    ]
 
 
 def _is_from_client(message: Message) -> bool:

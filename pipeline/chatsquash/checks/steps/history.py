@@ -73,7 +73,7 @@ class _Use(NamedTuple):
 
 def reads_future(view: View, steps: list[Step]) -> Iterator[int]:
     """Yield replies with a call that reads history which the commit of the task does not reach."""
-    names = _Names(view)
+    names = _KnownNames(view)
     for step in steps:
         reads = False
         for call in (*step.calls, *_calls_in_text(step)):
@@ -86,13 +86,13 @@ def reads_future(view: View, steps: list[Step]) -> Iterator[int]:
             yield step.at
 
 
-class _Names:
+class _KnownNames:
     """Hashes and branches that a conversation contains before a message."""
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._hashes: set[str] = set()
-        self._named: dict[str, int] | None = None
+        self._mentions: dict[str, int] | None = None
         self._is_incomplete = False
         """Whether the client cleared a result that may have contained hashes."""
 
@@ -104,22 +104,22 @@ class _Names:
     def lacks(self, use: _Use, at: int) -> bool:
         """Return whether a command names a hash or a branch that does not occur before a message."""
         for each in () if self._is_incomplete else use.hashes:
-            if each[:_PREFIX] not in self._hashes and not self._is_named(each[:_PREFIX], at):
+            if each[:_PREFIX] not in self._hashes and not self._is_mentioned(each[:_PREFIX], at):
                 return True
-        return any(not self._is_named(each, at) for each in use.remotes)
+        return any(not self._is_mentioned(each, at) for each in use.remotes)
 
-    def _is_named(self, name: str, at: int) -> bool:
+    def _is_mentioned(self, name: str, at: int) -> bool:
         """Return whether a message of the user or the system before ``at`` contains a hash or a branch."""
-        if self._named is None:
-            self._named = {}
+        if self._mentions is None:
+            self._mentions = {}
             for index, message in enumerate(self._view.messages):
                 if message.get("role") in ("user", "system", "developer"):
                     text = chat.text(message) or ""
                     for each in _HASH.findall(text):
-                        self._named.setdefault(each[:_PREFIX], index)
+                        self._mentions.setdefault(each[:_PREFIX], index)
                     for each in _REMOTE.findall(text):
-                        self._named.setdefault(each, index)
-        return self._named.get(name, at) < at
+                        self._mentions.setdefault(each, index)
+        return self._mentions.get(name, at) < at
 
 
 def _git_commands(call: StepCall) -> Iterator[list[str]]:

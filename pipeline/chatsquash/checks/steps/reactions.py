@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from chatsquash.checks.denials import is_denied
 from chatsquash.checks.steps.client_texts import is_interrupted_result, is_interruption
-from chatsquash.checks.steps.conversation import Request, Step
+from chatsquash.checks.steps.conversation import Step, UserRequest
 from chatsquash.checks.steps.requests import is_repetition
 from chatsquash.core import chat
 
@@ -34,7 +34,7 @@ def interrupted(steps: list[Step]) -> Iterator[int]:
             yield step.at
 
 
-def asked_again(steps: list[Step], requests: list[Request]) -> Iterator[int]:
+def asked_again(steps: list[Step], requests: list[UserRequest]) -> Iterator[int]:
     """Yield the last replies of turns after which the user repeats the previous request.
 
     Some clients add the request again after the results of calls, which the model has not answered yet.

@@ -94,7 +94,7 @@ def _result_digest(call: StepCall) -> bytes | None:
 
 def _lasting(text: str) -> str:
     """Return a text without times and numbers of processes."""
-    return _VOLATILE.sub("", text) if any(map(text.__contains__, _MARKS)) else text  # most results have none
+    return _VOLATILE.sub("", text) if any(map(text.__contains__, _MARKS)) else text  # most results contain no marks
 
 
 def _digest(text: str) -> bytes:

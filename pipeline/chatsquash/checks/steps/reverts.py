@@ -13,7 +13,7 @@ Key = tuple[tuple[tuple[bytes, bytes], ...], str]
 """The old and the new texts of a change, and which occurrences it replaces."""
 
 
-class _File:
+class _FileHistory:
     """The changes of a file, and its known contents."""
 
     def __init__(self) -> None:
@@ -98,12 +98,12 @@ def _key(segments: tuple[Segment, ...], mode: str) -> Key:
 
 def reverted_edits(edits: Iterable[Edit]) -> set[int]:
     """Return the messages with an edit of which later edits revert all changes exactly."""
-    files: dict[str, _File] = {}
-    places: list[tuple[int, list[tuple[_File, int]]]] = []
+    files: dict[str, _FileHistory] = {}
+    places: list[tuple[int, list[tuple[_FileHistory, int]]]] = []
     for edit in edits:
-        numbers: list[tuple[_File, int]] = []
+        numbers: list[tuple[_FileHistory, int]] = []
         for change in edit.changes:
-            file = files.setdefault(change.file, _File())
+            file = files.setdefault(change.file, _FileHistory())
             if change.kind == "edit" and (change.segments or change.content is not None):
                 numbers.append((file, len(file.changes)))
             file.add(change)

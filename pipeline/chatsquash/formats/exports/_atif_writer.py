@@ -154,7 +154,9 @@ def _reply(turn: Turn, known: OriginReply | None) -> Object:
 
 
 def _metrics(known: OriginReply | None) -> Object:
-    counts = {name: getattr(known, name, None) for name in ("prompt_tokens", "completion_tokens")}
+    if known is None:
+        return {}
+    counts = {"prompt_tokens": known.prompt_tokens, "completion_tokens": known.completion_tokens}
     return {name: count for name, count in counts.items() if count is not None}
 
 

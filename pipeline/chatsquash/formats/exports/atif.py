@@ -199,7 +199,7 @@ def _with_types(part: T, types: dict[str, str]) -> T:
 
 
 def _flags(step: Object) -> Object:
-    """Return the members of a step that say where it was produced."""
+    """Return the members of a step with its provenance."""
     is_copy, calls = step.get("is_copied_context"), step.get("llm_call_count")
     flags: Object = {"is_copied_context": is_copy} if isinstance(is_copy, bool) else {}
     return {**flags, "llm_call_count": calls} if type(calls) is int and calls >= 0 else flags
@@ -213,7 +213,7 @@ def _agent(agent: Json) -> Object:
 
 
 def _links(each: _PlacedTrajectory) -> Object:
-    """Return the ids and the kind of a trajectory, which a trajectory that was written alone has in ``extra``."""
+    """Return the ids and the kind of a trajectory; they are in ``extra`` if it was written to a separate file."""
     own = at(each.trajectory, "extra", KEY)
     kind = string(own, "kind") if each.kind == "main" else ""
     links = {"id": each.id, "session_id": each.session or None}
@@ -254,10 +254,10 @@ def _evidence(step: Object, line: int, model: str) -> Evidence:
 def _token_ids(step: Object) -> TokenIds | None:
     """Return the token ids in the metrics of a step."""
     prompt, completion, logprobs = (at(step, "metrics", name) for name in _TOKENS)
-    packed, numbers = pack_ids(completion), pack_numbers(logprobs)
-    fits = numbers is not None and len(numbers) // NUMBER_SIZE == len(packed) // ID_SIZE
-    known = TokenIds(pack_ids(prompt), packed, numbers if fits else None)
-    return known if known.prompt and packed else None
+    ids, numbers = pack_ids(completion), pack_numbers(logprobs)
+    fits = numbers is not None and len(numbers) // NUMBER_SIZE == len(ids) // ID_SIZE
+    known = TokenIds(pack_ids(prompt), ids, numbers if fits else None)
+    return known if known.prompt and ids else None
 
 
 def _turns(step: Object, where: str) -> Iterator[Object]:

@@ -118,8 +118,8 @@ class _NodeIds(NamedTuple):
 
     before: _NodeIds | None
     """The node before it, back to the last sampled one."""
-    packed: bytes
-    sampled: TokenIds | None = None
+    ids: bytes
+    token_ids: TokenIds | None = None
     """The ids of a sampled node, which end with its own."""
     is_complete: bool = True
     """Whether the ids of all nodes before it are known."""
@@ -130,32 +130,32 @@ def _with_token_ids(steps: list[ThreadEntry], nodes: list[Json], before: Sequenc
     known: dict[int, _NodeIds] = {ROOT: _NodeIds(None, b"")}
     result = list[ThreadEntry]()
     for place, (step, node) in enumerate(zip(steps, nodes, strict=True)):
-        earlier, packed = known.get(before[place]), pack_ids(node.get("token_ids"))
-        is_complete = earlier is not None and earlier.is_complete and bool(packed)
-        own = _node_ids(node, earlier, packed) if earlier and is_complete and step.is_sampled else None
-        known[place] = _NodeIds(earlier, packed, own, is_complete and (own is not None or not step.is_sampled))
+        earlier, ids = known.get(before[place]), pack_ids(node.get("token_ids"))
+        is_complete = earlier is not None and earlier.is_complete and bool(ids)
+        own = _node_ids(node, earlier, ids) if earlier and is_complete and step.is_sampled else None
+        known[place] = _NodeIds(earlier, ids, own, is_complete and (own is not None or not step.is_sampled))
         turns = (turn._replace(evidence=turn.evidence._replace(token_ids=own)) for turn in step.turns)
         result.append(step._replace(turns=tuple(turns)) if own else step)
     return result
 
 
-def _node_ids(node: Object, earlier: _NodeIds, packed: bytes) -> TokenIds | None:
+def _node_ids(node: Object, earlier: _NodeIds, ids: bytes) -> TokenIds | None:
     """Return the token ids of a sampled node: those under its mask were sampled, the others belong to its prompt."""
     mask = node.get("mask")
-    if not isinstance(mask, list) or len(mask) * ID_SIZE != len(packed):
+    if not isinstance(mask, list) or len(mask) * ID_SIZE != len(ids):
         return None
     start = next((at for at, is_sampled in enumerate(mask) if is_sampled is True), len(mask))
     if start == len(mask) or not all(each is True for each in mask[start:]):
         return None
-    pieces = [packed[: start * ID_SIZE]]
+    pieces = [ids[: start * ID_SIZE]]
     each: _NodeIds | None = earlier
-    while each is not None and each.sampled is None:
-        pieces.append(each.packed)
+    while each is not None and each.token_ids is None:
+        pieces.append(each.ids)
         each = each.before
     numbers = pack_numbers(node.get("logprobs"))
     fits = numbers is not None and len(numbers) // NUMBER_SIZE == len(mask) - start
-    prompt, completion = b"".join(reversed(pieces)), packed[start * ID_SIZE :]
-    return TokenIds(prompt, completion, numbers if fits else None, each.sampled if each else None)
+    prompt, completion = b"".join(reversed(pieces)), ids[start * ID_SIZE :]
+    return TokenIds(prompt, completion, numbers if fits else None, each.token_ids if each else None)
 
 
 def _turn(message: Object) -> Object:

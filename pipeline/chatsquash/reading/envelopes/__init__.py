@@ -155,7 +155,7 @@ def _fits(envelope: Envelope, line: Members) -> bool:
 
 
 def scores_of(line: bytes, envelope: Envelope) -> tuple[Score, ...]:
-    """Return the scores in a line; most lines have none, and are not parsed for them."""
+    """Return the scores in a line; it is parsed only if it contains a name of scores."""
     if envelope.scores is None or not any(name in line for name in envelope.SCORES):
         return ()
     raw = members(line)

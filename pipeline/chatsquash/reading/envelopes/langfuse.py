@@ -57,10 +57,10 @@ def scores(line: Members) -> tuple[Score, ...]:
     name = unquoted_value(line.get("id"))
     rows = [each for each in objects(unquoted_value(line.get("scores"))) if _first(each, _OBSERVATION) in (None, name)]
     own = [each for each in rows if _first(each, _OBSERVATION) is not None]
-    shared = [each for each in rows if _first(each, _OBSERVATION) is None]
+    outer = [each for each in rows if _first(each, _OBSERVATION) is None]
     return (
         *read_scores(map(score_pair, own), NAME),
-        *read_scores(map(score_pair, shared), NAME, is_shared=True),
+        *read_scores(map(score_pair, outer), NAME, is_shared=True),
     )
 
 

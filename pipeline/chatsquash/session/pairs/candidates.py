@@ -15,8 +15,7 @@ from chatsquash.reading.choices import of_raw
 from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import entries_of, find_steps
 from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, RepairStep, counterfactual, results_in
-from chatsquash.session.sample_records import snapshot_of
-from chatsquash.session.samples import Reread, truncate_snapshot
+from chatsquash.session.samples import Reread, snapshot_of, truncate_snapshot
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import conversations

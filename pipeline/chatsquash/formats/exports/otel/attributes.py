@@ -222,6 +222,6 @@ def _evaluated(holder: Holder) -> list[object]:
 def _identities(holder: Holder) -> list[object]:
     span = next((holder.value[name] for name in _SPAN_IDS if isinstance(holder.value.get(name), str)), None)
     response = holder.attributes.get(_RESPONSE_ID)
-    named = [("span", span)] if span else []
-    named += [("response", response)] if isinstance(response, str) and response else []
-    return [id(holder.value), *named]
+    references = [("span", span)] if span else []
+    references += [("response", response)] if isinstance(response, str) and response else []
+    return [id(holder.value), *references]
