@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert_session
-from chatsquash.dataset.columns import metadata
+from chatsquash.dataset.columns import additions
 
 CALLS = [{"id": f"t{number}", "name": "look", "input": {}} for number in (1, 2, 3)]
 ANTHROPIC = {
@@ -136,8 +136,8 @@ def test_metadata_counts_failed_results(name):
 
 def test_the_column_of_the_metadata_has_the_count():
     (record,) = converted({**CHAT, "messages": CHAT["messages"][:3]}, metadata=True, format="jsonl").records
-    found = metadata(record, record.facts)
-    assert (found["failed_results"], found["failed_results_evidence"]) == (1, "message 2")
+    columns = additions(record, Options(metadata=True, format="jsonl"))
+    assert (columns["failed_results"], columns["failed_results_evidence"]) == (1, "message 2")
 
 
 def test_evidence_lists_the_first_twenty():
