@@ -124,7 +124,8 @@ def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
     counts = run["counts"]
     for name in ("sessions", "lines", "bytes", "replies", "conversations"):
         if isinstance(counts.get(name), dict):
-            seen, *parts = (_total(value) for value in counts[name].values())
+            # Copies of replies count in other logs.
+            seen, *parts = (_total(value) for part, value in counts[name].items() if part != "copied")
             if seen != sum(parts):
                 yield f"{out / RUN}: {sum(parts):,} of {seen:,} {name} are accounted for"
     lines = {output["path"]: output["lines"] for output in run["outputs"]}
@@ -159,7 +160,8 @@ def _samples_by_file(out: OutputSource) -> dict[str, int]:
 def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
     """Yield counts that are inconsistent with the reports."""
     rejected = (("rejected line",), lines[REJECTED], counts["lines"]["unreadable"])
-    replies = [(("reply", "replies"), lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
+    logged = counts["replies"]["logged"] + counts["replies"].get("copied", 0) if REPLIES in lines else 0
+    replies = [(("reply", "replies"), lines[REPLIES], logged)] if REPLIES in lines else []
     for words, actual, expected in (rejected, *replies, *_findings(out, counts)):
         if actual != expected:
             yield f"{out / RUN}: counts {pluralize(expected, *words)}, but the reports have {actual:,}"
