@@ -197,7 +197,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "conversations": None, "subagents": True, "side": True, "restore": "none", "loss": "none", "restored_loss": 0,
         "samples": "session", "sample_shape": None, "pairs": "none", "template": None, "tokenizer": None, "max_tokens": None,
         "too_long": "drop",
-        "loss_model": [], "loss_skip": None, "loss_skip_failed": False, "loss_skip_side": False, "loss_labels": None, "trainer": None, "trace_replies": False,
+        "loss_model": [], "loss_skip": None, "loss_skip_failed": False, "loss_skip_side": False, "loss_labels": None, "traces": False, "trainer": None, "trace_replies": False,
         "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "duplicates": None, "drop_duplicates": None,
         "flag_phrase": ["context limit was reached"],
         "format": None, "shard_size": None, "split": None, "split_by": "prompt", "seed": 0, "metadata": False,
