@@ -137,6 +137,22 @@ def test_samples_are_compared_by_tokens_where_there_is_a_tokenizer():
     assert len(outcome(preset="hf", samples="auto", template=template).records) == 1
 
 
+@cases(
+    "samples, instead",
+    ("a reply", "reply", "front"),
+    ("the last reply", "last", "front"),
+    ("a forest", "forest", "front"),
+    ("the first reply", "first", "drop"),
+    ("a group of replies", "auto", "drop"),
+)
+def test_samples_that_end_with_their_reply_cannot_be_cut(samples, instead):
+    more = {"template": json.dumps([{"default": TEMPLATES["bare"]}, {}]).encode()} if samples == "auto" else {}
+    with pytest.raises(UsageError) as caught:
+        outcome(preset="hf", samples=samples, max_tokens=9, too_long="cut", **more)
+    why = "a sample ends with a reply that is trained on, so nothing can be removed from its end"
+    assert str(caught.value) == f"too_long='cut' with samples={samples!r}: {why}; use too_long={instead!r}"
+
+
 ADDED = [
     AddedToken("<a>", special=True), AddedToken("<a>>", special=True), AddedToken("<l>", special=True, lstrip=True),
     AddedToken("<r>", special=True, rstrip=True), AddedToken("<n>", normalized=True),

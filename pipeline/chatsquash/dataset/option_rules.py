@@ -294,12 +294,22 @@ def _refuse_forest(options: Options) -> None:
         raise UsageError("--media keep: --samples forest does not support images; use --samples reply")
 
 
+_OF_LATER_REPLIES = ("reply", "last", "forest")
+"""The values of ``--samples`` with samples of one reply that may follow several exchanges."""
+
+
 def _refuse_limits(options: Options) -> None:
     """Reject limits that cannot be applied."""
     if options.max_tokens is not None and options.tokenizer is None:
         message = "add it, as in --tokenizer Qwen/Qwen3-8B, or add --template with a model that has both"
         raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer; {message}")
-    if options.too_long == "front" and options.samples not in ("reply", "last", "forest"):
+    begins_later = options.samples in _OF_LATER_REPLIES
+    # Samples without a reply have their own message.
+    if options.too_long == "cut" and options.samples != "session" and options.shape != "prompt":
+        message = "a sample ends with a reply that is trained on, so nothing can be removed from its end"
+        other = "front" if begins_later else "drop"
+        raise UsageError(f"--too-long cut with --samples {options.samples}: {message}; use --too-long {other}")
+    if options.too_long == "front" and not begins_later:
         message = "only samples of one reply can begin after their first exchange; use --samples reply or last"
         raise UsageError(f"--too-long front with --samples {options.samples}: {message}")
 
