@@ -9,11 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from chatsquash.core.model import Conversation, Json
+from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.core.registry import Room
 from chatsquash.formats import agents, clients, exports
 from chatsquash.formats.base import DocumentFormat, TurnError
-from chatsquash.formats.branch_budget import without_repeats
+from chatsquash.formats.evidence import origin_of, with_origin
+from chatsquash.formats.threads import BRANCH_BEYOND
 from chatsquash.formats.values import at
 
 _FIRST = 100
@@ -25,6 +26,10 @@ _VERSIONS: dict[str, list[tuple[str, ...]]] = {
     "opencode": [("info", "version"), ("version",)],
 }
 """The members that may contain the version of the agent."""
+_MOST = 20
+"""The maximum number of characters in all conversations, as a multiple of the characters in the file."""
+_LEAST = 10_000_000
+"""The number of characters that is allowed for any file."""
 _COMPLETE = {"transcript.jsonl": "full.jsonl"}
 """Files in Entire checkpoints: the view of a session, and the agent's complete file."""
 
@@ -57,7 +62,7 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, **known
     load_file = get_format(name).conversations
     arguments: dict[str, Any] = {"lines": lines, "meta": None, **known}
     known = {key: arguments[key] for key in _optional_arguments(load_file) if key in arguments}
-    return without_repeats(load_file(objects, **known), objects)
+    return _without_repeats(load_file(objects, **known), objects)
 
 
 @cache
@@ -131,3 +136,51 @@ def _has_member(members: set[str], expected: tuple[str, ...]) -> bool:
 @cache
 def _prefixes(expected: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in expected if name.endswith("."))
+
+
+def _without_repeats(conversations: list[Conversation], objects: list[Json]) -> list[Conversation]:
+    """Drop and count the branches beyond the limit; the first conversation is always kept."""
+    if len(conversations) <= _MOST:
+        return conversations  # no conversation is longer than its file, so there is no need to measure
+    # Conversations share messages, so each message is only counted once.
+    counts: dict[int, int] = {}
+    sizes = [_count_messages(each.messages, counts) for each in conversations]
+    if sum(sizes) <= _LEAST:
+        return conversations
+    characters = _count_characters(objects)
+    # Small files may repeat their text more often, because the total stays small.
+    remaining = max(_LEAST, _MOST * characters)
+    if len(conversations) * characters <= remaining:
+        return conversations  # encoded arguments may have more characters than the values in the file
+    selected = conversations[:1]
+    for each, size in zip(conversations, sizes, strict=True):
+        remaining -= size
+        if remaining >= 0 and each is not conversations[0]:
+            selected.append(each)
+    beyond = len(conversations) - len(selected)
+    if not beyond:
+        return conversations
+    unread = origin_of(selected[0]).unread
+    unread = {**unread, BRANCH_BEYOND: unread.get(BRANCH_BEYOND, 0) + beyond}
+    return [with_origin(selected[0], unread=dict(sorted(unread.items()))), *selected[1:]]
+
+
+def _count_messages(messages: list[Message], counts: dict[int, int]) -> int:
+    """Count the characters of messages; ``counts`` caches those of each message by its ``id()``."""
+    for each in messages:
+        if id(each) not in counts:
+            counts[id(each)] = _count_characters(each)
+    return sum([counts[id(each)] for each in messages])
+
+
+def _count_characters(value: Json) -> int:
+    """Count the characters of all strings in a value, except object keys."""
+    size, values = 0, [value]
+    for each in values:  # the list grows during the loop; recursion would fail on deeply nested values
+        if type(each) is str:
+            size += len(each)
+        elif type(each) is list:
+            values += each
+        elif type(each) is dict:
+            values += each.values()
+    return size

@@ -46,7 +46,7 @@ _LONGEST = 1_000
 """The length of a word that may contain an id."""
 
 
-class Evidence(NamedTuple):
+class TaskMatches(NamedTuple):
     """Tasks, commits and repositories in a record, each with its message; ``None`` for another member of the record."""
 
     ids: dict[str, int | None]
@@ -74,8 +74,8 @@ def find_tasks(tasks: TaskList, record: StoredRecord, value: Json) -> Iterator[V
         yield stored_records.eval_repository(repository, len(evidence.repositories) - 1, place)
 
 
-def _evidence(tasks: TaskList, record: StoredRecord, value: Json) -> Evidence:
-    evidence = Evidence({}, {}, {})
+def _evidence(tasks: TaskList, record: StoredRecord, value: Json) -> TaskMatches:
+    evidence = TaskMatches({}, {}, {})
     short: dict[Commit, int | None] = {}
     members = value.values() if isinstance(value, dict) else ()
     texts: list[tuple[int | None, str]] = [(None, each) for each in members if isinstance(each, str)]

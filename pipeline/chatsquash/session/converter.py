@@ -70,7 +70,7 @@ from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
     from chatsquash.reading.documents import LogDocument
-    from chatsquash.session.labels import LabelMatcher
+    from chatsquash.session.label_files import LabelMatcher
     from chatsquash.session.samples import Make, Reread
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
@@ -103,7 +103,7 @@ class Converter:
         self._contents = ContentsMeasure(options, self._maker.lengths)
         self._labels: LabelMatcher | None = None
         if options.loss_labels is not None:
-            from chatsquash.session.labels import matcher  # imported here because few runs need it
+            from chatsquash.session.label_files import matcher  # imported here because few runs need it
 
             self._labels = matcher(options.loss_labels, self._privacy.name)
         self.hashed = LogHash()

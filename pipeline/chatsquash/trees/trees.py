@@ -457,9 +457,8 @@ class Trees(Struct):
         if prompt["role"] == "tool" and reply.parent:
             caller = bisect_left(requests.assistants, place) - 1
             return caller >= 0 and requests.numbers[requests.assistants[caller]] == reply.parent.content_number
-        return requests.numbers[at] == reply.new_numbers[-1] or is_reworded_prompt(
-            message, prompt, loosely=self.rewords
-        )
+        is_same = requests.numbers[at] == reply.new_numbers[-1]
+        return is_same or is_reworded_prompt(message, prompt, loosely=self.rewords)
 
     def _is_cut(self, reply: Reply, messages: list[HistoryMessage]) -> bool:
         """Return whether messages are part of a reply's path and none of them is a summary."""
