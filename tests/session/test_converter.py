@@ -377,6 +377,7 @@ MADE_ELSEWHERE = {
     "eval-commit",
     "eval-repository",
     "repeated-conversation",  # tests/session/test_documents.py has it
+    "trace-incomplete",  # tests/dataset/test_traces.py has it
     "output-growth",  # tests/session/test_output_growth.py has it
     "copies-not-compared",  # tests/session/test_lineages.py has it
     *OF_RUNS,

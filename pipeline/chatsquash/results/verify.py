@@ -160,8 +160,8 @@ def _samples_by_file(out: OutputSource) -> dict[str, int]:
 def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
     """Yield counts that are inconsistent with the reports."""
     rejected = (("rejected line",), lines[REJECTED], counts["lines"]["unreadable"])
-    logged = counts["replies"]["logged"] + counts["replies"].get("copied", 0) if REPLIES in lines else 0
-    replies = [(("reply", "replies"), lines[REPLIES], logged)] if REPLIES in lines else []
+    reply_count = counts["replies"]["logged"] + counts["replies"].get("copied", 0) if REPLIES in lines else 0
+    replies = [(("reply", "replies"), lines[REPLIES], reply_count)] if REPLIES in lines else []
     for words, actual, expected in (rejected, *replies, *_findings(out, counts)):
         if actual != expected:
             yield f"{out / RUN}: counts {pluralize(expected, *words)}, but the reports have {actual:,}"
