@@ -581,6 +581,10 @@ def test_a_long_error_is_cut_in_its_middle(command):
     ("--drop arguments-invalid", "--drop arguments-invalid has no effect without --check-arguments; add it"),
     ("--redact none --anonymize", "--redact none has no effect with --anonymize; use only one of them"),
     ("--report --no-merge --engine ray", "--report has no effect with --no-merge; use only one of them"),
+    (
+        "--report --samples tokens --preset hf",
+        "a report shows messages, which --samples tokens does not write; use --samples reply",
+    ),
     ("--quiet --progress json", "--progress json has no effect with --quiet; use only one of them"),
 )
 def test_options_without_effect_are_refused(command, here, arguments, error):

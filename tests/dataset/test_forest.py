@@ -216,6 +216,7 @@ LEAF = {**OK, "node": 1, "parent": 0, "loss": 1, "sample": {"prompt": 1, "comple
     "damaged",
     ("no row", [b"1"]),
     ("no JSON", [b"{"]),
+    ("a deeply nested message", [b'{"session":"s","node":0,"message":' + b"[" * 100_000 + b"]" * 100_000 + b"}"]),
     ("a row without a number", [{"session": "s"}]),
     ("a missing parent", [{**LEAF, "parent": 7}]),
     ("a cycle", [{**LEAF, "parent": 1}]),

@@ -51,6 +51,18 @@ def change(path, at, value):
     path.write_text(f"{json.dumps(told)}\n{rest}", "utf-8")
 
 
+def test_traces_are_not_read_as_records(tmp_path):
+    write_log(tmp_path / "logs/a.jsonl", log_line("one", assistant(), "two"))
+    convert(tmp_path / "logs", tmp_path / "out", Options(preset="hf", format="jsonl", traces=True))
+    assert report(tmp_path / "out").is_file()
+
+
+def test_a_result_with_token_ids_is_refused_with_the_reason(out):
+    change(out / "run.json", ("options", "samples"), "tokens")
+    with pytest.raises(UsageError, match="a report shows messages, which --samples tokens does not write"):
+        report(out)
+
+
 REFUSED = [
     ("run.json", ("counts",), {}),
     ("run.json", ("counts", "findings"), {"error": {}, "warning": 1}),

@@ -236,6 +236,7 @@ def test_parquet_and_json_lines_are_read_alike(here):
     ),
     ("a weight above 1", b'{"id": "a", "weight": 1.5}', "labels:1: weight '1.5' is not between 0 and 1"),
     ("another number as a label", b'{"id": "a", "label": 2}', "labels:1: label '2' is unknown"),
+    ("a number as a label that no float can be", b'{"id": "a", "label": 1' + b"0" * 400 + b"}", "labels:1: label '100"),
     ("a weight and a label", b'{"id": "a", "label": 1, "weight": 1}', "labels:1: the row has both"),
     ("not JSON", b'{"id": "a", "label": 1}\n\n{"id":', "labels:3: not valid JSON"),
     ("not an object", b"[1]", "labels:1: expected an object"),
@@ -247,6 +248,19 @@ def test_parquet_and_json_lines_are_read_alike(here):
 def test_a_file_that_cannot_be_used_is_an_error_with_the_row(content, message):
     with pytest.raises(UsageError, match="^" + message.replace("(", r"\(")):
         label_files.pack(content, "labels", Options())
+
+
+@cases(
+    "row, outcome",
+    ("an id", '{"id": "\\ud800", "label": "bad"}', "wrong-type"),
+    ("an id without a verdict", '{"id": "\\ud800"}', "no-verdict"),
+    ("a file", '{"id": "r0", "file": "\\udfff", "line": 1, "weight": 0}', "wrong-type"),
+)
+def test_names_that_no_report_can_contain_match_no_reply(here, row, outcome):
+    write_log(Path("s.jsonl"), *logs.grows())
+    labels = label_files.pack(row.encode(), "labels.jsonl", Options())
+    convert("s.jsonl", "out", Options(anonymize=False, loss="weight", loss_labels=labels))
+    assert outcomes() == [outcome]
 
 
 @cases(

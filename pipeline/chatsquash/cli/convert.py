@@ -73,10 +73,12 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     if report and not settings.merge:
         raise click.UsageError("--report has no effect with --no-merge; use only one of them")
     if report:
-        from chatsquash.pages.report import refuse
+        from chatsquash.pages.report import refuse, refuse_tokens
 
         refuse(values["output"])
     converting = build_options(values, makes_key=runs.MAKES_KEY)
+    if report:
+        refuse_tokens(converting.samples)
     with make_watch(values) as watch:
         done = runs.convert(logs, values["output"], converting, settings, watch)
     code = print_summary(done, values)

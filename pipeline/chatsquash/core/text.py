@@ -194,6 +194,11 @@ def numbered_id(session: str, number: int) -> str:
     return f"{session}#{number}"
 
 
+def is_text(value: object) -> bool:
+    """Return whether a value is a string that can be encoded."""
+    return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
+
+
 def plain_id(logged_id: str | None) -> str:
     """Return a logged id if it is one of a protocol, without addresses or other text; otherwise an empty string."""
     return logged_id if logged_id and _PLAIN_ID.fullmatch(logged_id) else ""

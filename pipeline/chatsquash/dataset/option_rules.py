@@ -10,7 +10,7 @@ from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import OptionDeclaration, refuse_unknown_choice
 from chatsquash.core.options import ERRORS, Options, list_options
-from chatsquash.core.text import hint
+from chatsquash.core.text import hint, is_text
 from chatsquash.redaction.pseudonyms import SHORTEST_KEY
 
 _DIVISIBLE, _WITH_PAIRS = ("chat", "hf", "text"), ("chat", "hf")
@@ -270,7 +270,7 @@ def _refuse_together(options: Options) -> None:
         from chatsquash.redaction import requests  # imported only if needed, since it is slow
 
         requests.check_options(options)
-    if options.unpaired_text is not None and not _is_text(options.unpaired_text):
+    if options.unpaired_text is not None and not is_text(options.unpaired_text):
         raise UsageError(f"--unpaired-text: {options.unpaired_text!r} cannot be encoded as UTF-8; use other text")
 
 
@@ -436,11 +436,6 @@ def _refuse_unknown(options: Options) -> None:
         raise UsageError(f"--metadata: {services} reject unknown members; remove the option")
     if options.loss not in ("none", "weight"):
         raise UsageError(f"--loss {options.loss}: {services} reject this member; use --loss weight")
-
-
-def _is_text(value: object) -> bool:
-    """Return whether a value is a string that can be encoded."""
-    return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def _as_in_python(pair: Pair, options: Options) -> str:

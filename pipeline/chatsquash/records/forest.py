@@ -155,7 +155,7 @@ def _row(data: bytes) -> dict[str, Any] | None:
             return None
         if isinstance(row.get("message", row.get("sample")), str):
             row |= {name: jsonio.loads(row[name]) for name in JSON_COLUMNS if name in row}
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return row
 

@@ -17,6 +17,7 @@ from xxhash import xxh3_64
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, Json
+from chatsquash.dataset.card import TRACES
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.records.datasets import is_dataset
@@ -25,7 +26,7 @@ from chatsquash.storage.commit import RUN
 from chatsquash.storage.folder import Folder, validate_name
 
 T = TypeVar("T")
-_OTHERS = ("reports/", f"{PAIRS}/")
+_OTHERS = ("reports/", f"{PAIRS}/", f"{TRACES}/")
 """Folders without records."""
 
 

@@ -16,7 +16,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.scores import BAD_LABELS, GOOD_LABELS, label_weight
-from chatsquash.core.text import error_text, numbered_id, pluralize, printable, quote
+from chatsquash.core.text import error_text, is_text, numbered_id, pluralize, printable, quote
 from chatsquash.reading.documents import LogDocument
 from chatsquash.session.session import Session
 from chatsquash.sources.compression import stem
@@ -89,12 +89,12 @@ def _row(number: int, value: Json, place: str) -> LabelRow:
     name, file, line = value.get("id"), value.get("file"), value.get("line")
     name = value.get("reply") if name is None else name
     if all(value.get(member) is None for member in _MEMBERS):
-        return LabelRow(number, name if isinstance(name, str) else None, problem="no-verdict")
+        return LabelRow(number, name if is_text(name) else None, problem="no-verdict")
     if all(value.get(member) is not None for member in _MEMBERS):
         raise UsageError(f"{place}: the row has both a weight and a label; use only one of them")
     weight = _weight(value, place)
     has_place = isinstance(file, str) and type(line) is int
-    is_plain = isinstance(name, str | None) and isinstance(file, str | None) and type(line) in (int, type(None))
+    is_plain = all(each is None or is_text(each) for each in (name, file)) and type(line) in (int, type(None))
     if weight is None or not is_plain or not (name or has_place):
         return LabelRow(number, problem="wrong-type")
     return LabelRow(number, name or None, file if has_place else None, line if has_place else None, weight)
@@ -116,7 +116,7 @@ def _weight(row: Json, place: str) -> float | None:
     if isinstance(label, bool):
         return float(label)
     if isinstance(label, int | float):
-        known = _NUMBERS.get(float(label))
+        known = _NUMBERS.get(label)  # as a float, a huge integer would be an error
     elif isinstance(label, str):
         known = _NUMERALS.get(label.strip(), label_weight(label))
     else:

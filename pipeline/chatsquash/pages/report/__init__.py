@@ -51,6 +51,12 @@ def refuse(output: str | PathLike[str]) -> None:
     refuse_foreign(Path(fspath(output)), PAGE)
 
 
+def refuse_tokens(samples: object) -> None:
+    """Raise ``UsageError`` for a result with token ids, since a report shows messages."""
+    if samples == "tokens":
+        raise UsageError("a report shows messages, which --samples tokens does not write; use --samples reply")
+
+
 def report(output: str | PathLike[str], observe: Observer | None = None) -> Path:
     """Write ``report.html`` into an output folder, readable only by its owner, and return its path.
 
@@ -67,7 +73,9 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
     refuse(output)
     out = Path(fspath(output))
     with locked_result(out) as place:
-        place.put(PAGE, page(content(ResultFolder(place.folder), observe)))
+        result = ResultFolder(place.folder)
+        refuse_tokens(result.options.get("samples"))
+        place.put(PAGE, page(content(result, observe)))
     return out / PAGE
 
 
