@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsquash.core.accounting import STEP_FACTS
+
 ROW = {
     "file": str,
     "line": int,
@@ -17,6 +19,7 @@ ROW = {
     "loss": {0, 1},
     "conversation": str,
     "parent": (str, type(None)),
+    **dict.fromkeys(STEP_FACTS, {False, True}),
 }  # fmt: skip
 """The members of a row, with their types or all their values."""
 

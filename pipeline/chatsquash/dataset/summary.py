@@ -186,9 +186,10 @@ class Summary(Struct):
         if record.flags:
             add_counts(self.flags, record.flags)
         self.trained += record.trained
-        add_replies(self.models, record.trained_replies)
+        for model, count in record.trained_replies.items():
+            add_replies(self.models, {printable(model): count})
         for model, length in record.contents.trained.items() if record.contents else ():
-            self.lengths[model] += length
+            self.lengths[printable(model)] += length
         self.true += record.inference_matches or 0
         self.comparisons += record.is_rerendered is not None
         self.different += record.is_rerendered is False
@@ -249,7 +250,7 @@ class Summary(Struct):
             **({"loss_labels": self.labels} if self.labels else {}),
             "samples": self._samples(),
             "token_samples": self._token_samples() if self.has_tokens else {},
-            "models": self._trained_by_model(),
+            "models": {model: self._of_model(model) for model in sorted({*self.models, *self.lengths})},
             "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
@@ -282,14 +283,9 @@ class Summary(Struct):
         """Return the share of a number of records."""
         return records / self.replies.written if self.replies.written else 0.0
 
-    def _trained_by_model(self) -> dict[str, dict[str, int]]:
-        """Return the replies that are trained on, their tokens and length, by the printable names of their models."""
-        counts_by_model: dict[str, Counter[str]] = {}
-        for model in {*self.models, *self.lengths}:
-            replies, with_tokens, tokens = self.models.get(model, TrainedReplies())
-            counts = {"replies": replies, "with_tokens": with_tokens, "tokens": tokens, self.unit: self.lengths[model]}
-            counts_by_model.setdefault(printable(model), Counter()).update(counts)
-        return {model: {**counts} for model, counts in sorted(counts_by_model.items())}
+    def _of_model(self, model: str) -> dict[str, int]:
+        replies, counted, tokens = self.models.get(model, TrainedReplies())
+        return {"replies": replies, "with_tokens": counted, "tokens": tokens, self.unit: self.lengths[model]}
 
     def _not_trained(self) -> dict[str, int]:
         return {why: count for why, count in sorted(self.flags.items()) if why}

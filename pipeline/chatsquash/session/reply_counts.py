@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,8 +13,10 @@ from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
 from chatsquash.session.session import LineFinding
-from chatsquash.trees.account import Placement
-from chatsquash.trees.paths import GrowingRequest, LoggedReply, P
+
+if TYPE_CHECKING:
+    from chatsquash.trees.account import Placement
+    from chatsquash.trees.paths import GrowingRequest, LoggedReply, P
 
 _DATE = lazy_compile(r"[-@:](?:latest|\d{8}|\d{4}-\d{2}-\d{2})(?:-v\d+(?::\d+)?)?\Z")
 
