@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from chatsquash.core.accounting import STEP_FACTS
 from tests.simulator.judge import Output
 
 
@@ -30,6 +31,7 @@ def agreeing(played, *, restored_loss=False):
             {
                 "file": reply.file,
                 "line": reply.line,
+                "id": None,
                 "session": reply.session,
                 "kind": reply.kind,
                 "status": "carried" if record else "lost",
@@ -39,6 +41,7 @@ def agreeing(played, *, restored_loss=False):
                 "loss": loss,
                 "conversation": reply.conversation or "",
                 "parent": None,
+                **dict.fromkeys(STEP_FACTS, False),
             }
         )
     return Output(rows, records)

@@ -19,7 +19,7 @@ ROW = {
     "loss": {0, 1},
     "conversation": str,
     "parent": (str, type(None)),
-    **dict.fromkeys(STEP_FACTS, {False, True}),
+    **{name: {False, True} for name in STEP_FACTS},
 }  # fmt: skip
 """The members of a row, with their types or all their values."""
 
