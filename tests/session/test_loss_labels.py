@@ -19,7 +19,7 @@ from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.results.verify import verify
 from chatsquash.session import label_files
-from tests.conftest import assistant, cases, user, write_log
+from tests.conftest import assistant, cases, table, user, write_log
 from tests.outputs import comparable, manifest, put, report
 from tests.trees import logs
 
@@ -98,6 +98,29 @@ def test_samples_have_no_sample_for_a_bad_reply(here):
 def test_samples_with_flags_have_the_weights():
     records = weights({"id": "r1", "weight": 0.5}, lines=logs.grows(), samples="reply")
     assert [each[-1] for each in records] == [1, 0.5]
+
+
+@cases(
+    "weight, expected",
+    ("a good reply", 1, [0, 0, 1, 1, 0, 1, 1]),
+    ("a weight in between", 0.25, [0, 0, 1, 1, 0, 1, 1]),
+    ("a bad reply", 0, [0, 0, 0, 0, 0, 1, 1]),
+)
+def test_masks_of_token_ids_only_distinguish_zero(here, weight, expected):
+    lines = logs.grows()
+    for line, prompt, ids in zip(lines, ([1, 2], [1, 2, 3, 4, 5]), ([3, 4], [6, 7]), strict=True):
+        line["response"]["prompt_token_ids"], line["response"]["choices"][0]["token_ids"] = prompt, ids
+    write_log(Path("s.jsonl"), *lines)
+    convert("s.jsonl", "out", options({"id": "r0", "weight": weight}, loss="none", preset="hf", samples="tokens"))
+    row = json.loads(Path("out/data/train-00000-of-00001.jsonl").read_bytes())
+    assert row["completion_mask"] == expected
+    assert outcomes() == ["applied"]
+
+
+def test_completions_only_distinguish_zero():
+    given = options({"id": "r0", "weight": 0.25}, loss="none", preset="hf", samples="reply")
+    (outcome,) = convert_session([json.dumps(line) for line in logs.grows()], given)
+    assert [[*json.loads(record.line)] for record in outcome.records] == [["prompt", "completion"]] * 2
 
 
 # The outcome of each row
@@ -212,10 +235,19 @@ def test_a_row_about_several_sessions_says_so(here):
     for name in ("a", "b"):
         lines = json.loads(json.dumps(logs.grows()).replace("sums", f"sums {name}").replace("s1", name))
         write_log(Path("logs") / f"{name}.jsonl", *lines)
-    convert("logs", "out", options({"id": "r1", "label": "bad"}))
+    rows = {"id": "r1", "label": "bad"}, {"id": "r0", "file": "logs/b.jsonl", "line": 1, "label": "bad"}
+    summary = convert("logs", "out", options(*rows))
     assert report("loss-labels.jsonl") == [
-        {"row": 1, "id": "r1", "weight": 0.0, "outcome": "applied", "why": None, "sessions": 2}
+        {"row": 1, "id": "r1", "weight": 0.0, "outcome": "applied", "why": None, "sessions": 2},
+        {"row": 2, "id": "r0", "weight": 0.0, "outcome": "applied", "why": None},
     ]
+    assert manifest()["counts"]["loss_labels"] == {
+        "rows": 2,
+        "applied": 2,
+        "not_applied": {},
+        "in_several_sessions": 1,
+    }
+    assert table(summary)["labels"] == "2 applied (1 in several sessions)"
 
 
 # The file

@@ -61,12 +61,14 @@ class LossLabels(Report):
     def render(self) -> Iterator[ReportLine]:
         """Return the table, and set the counts."""
         totals: Counter[str] = Counter()
+        in_several = 0
         lines = []
         for number, row in self._rows.items():
             _, outcome, why = self._outcomes.get(number, _UNKNOWN)
             outcome = row.problem or outcome
             totals[outcome] += 1
-            count = self._sessions[number]
+            count = self._sessions[number] if outcome == IN_EFFECT else 0
+            in_several += count > 1
             lines.append(
                 printable_json(
                     {
@@ -82,6 +84,8 @@ class LossLabels(Report):
             )
         others = {name: count for name, count in sorted(totals.items()) if name != IN_EFFECT}
         self.counts = {"rows": len(self._rows), "applied": totals[IN_EFFECT], "not_applied": others}
+        if in_several:
+            self.counts["in_several_sessions"] = in_several
         yield LABELS, b"".join(lines)
 
 

@@ -176,7 +176,9 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
             yield Row("messages", sum(messages.values()), ("of the assistant:", *count_parts(messages.items())))
     if labels := counts.get("loss_labels"):
         outcomes = {"applied": labels["applied"], **labels["not_applied"]}
-        yield Row("labels", labels["rows"], count_parts(outcomes.items()))
+        in_several = labels.get("in_several_sessions", 0)
+        aside = (f"({in_several:,} in several sessions)",) if in_several else ()
+        yield Row("labels", labels["rows"], (*count_parts(outcomes.items()), *aside))
     samples = counts["samples"]
     if "desirable" in samples:
         yield Row("completions", sum(samples.values()), count_parts(samples.items()) or ("none found",))
