@@ -39,7 +39,16 @@ def test_the_columns_of_the_session_table_have_the_types_that_the_page_gives():
 def test_the_columns_beside_a_record_are_those_that_the_page_lists():
     documented = [name for cells in rows("docs/dataset.md", "Metadata columns") for name in code_names(cells[0])]
     ending = [field.name for field in columns.ENDING if not field.name.endswith("_evidence")]
-    beside = [*columns.METADATA, *columns.CONVERSATION, *columns.SAMPLE, columns.TOOLS_SUPPLIED, columns.TOKENS]
+    beside = [
+        *columns.METADATA,
+        *columns.CONVERSATION,
+        *columns.SAMPLE,
+        columns.STEPS[0],
+        columns.STEPS[-1],
+        columns.FRONT_TRUNCATED,
+        columns.TOOLS_SUPPLIED,
+        columns.TOKENS,
+    ]
     assert sorted(documented) == sorted([*ending, *(field.name for field in beside)])
     assert {f"{name}_evidence" for name in ending} == {field.name for field in columns.ENDING} - set(ending)
 
@@ -57,4 +66,4 @@ def test_every_file_of_a_dataset_folder_is_in_the_table(options, tmp_path):
     }
     actual = {path.name for path in (tmp_path / "out").iterdir()}
     assert actual - documented == set()
-    assert documented - actual <= {"images", "dataset_info.json", "trainer"}
+    assert documented - actual <= {"images", "dataset_info.json", "traces", "trainer"}

@@ -284,8 +284,8 @@ class Summary(Struct):
         return records / self.replies.written if self.replies.written else 0.0
 
     def _of_model(self, model: str) -> dict[str, int]:
-        replies, counted, tokens = self.models.get(model, TrainedReplies())
-        return {"replies": replies, "with_tokens": counted, "tokens": tokens, self.unit: self.lengths[model]}
+        replies, with_tokens, tokens = self.models.get(model, TrainedReplies())
+        return {"replies": replies, "with_tokens": with_tokens, "tokens": tokens, self.unit: self.lengths[model]}
 
     def _not_trained(self) -> dict[str, int]:
         return {why: count for why, count in sorted(self.flags.items()) if why}
