@@ -149,6 +149,12 @@ def test_a_line_that_is_not_json(tmp_path):
     assert len(decode(path, skip_invalid_lines=True)[0]["messages"]) == 2
 
 
+def test_lines_that_are_nested_too_deeply_have_no_messages(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_text("[" * 100_000)
+    assert [row["messages"] for row in decode(path)] == [[]]
+
+
 def test_the_files_of_a_folder_in_order(tmp_path):
     """Folders of incomplete and failed sessions are skipped, as by teich 0.3.6; empty files have no rows."""
     for name in ("b/2.jsonl", "a.jsonl", "failures/x.jsonl", "partials/y.jsonl", "notes.txt"):

@@ -50,6 +50,13 @@ def test_parquet_and_several_sets(command, tmp_path):
     assert f"consecutive words shared with {tmp_path}/e.parquet:2\n" in ended.out
 
 
+def test_a_byte_order_mark_is_skipped(command, tmp_path):
+    evaluation = tmp_path / "eval.jsonl"
+    evaluation.write_text(json.dumps({"q": QUESTION}), encoding="utf-8-sig")
+    ended = command("check", write(tmp_path / "a.jsonl", record(QUESTION)), "--against", str(evaluation))
+    assert (ended.code, "[eval-overlap]" in ended.out) == (3, True)
+
+
 def test_what_is_no_set_is_told(command, tmp_path):
     data = write(tmp_path / "a.jsonl", record("x"))
     (tmp_path / "bad.jsonl").write_text("{")

@@ -193,7 +193,7 @@ def _with_format(path: Path) -> Options | None:
         for data in islice(file, _FIRST):
             try:
                 value = jsonio.loads(data)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             kind = value.get("type") if isinstance(value, dict) else None
             if isinstance(kind, str) and kind in _FORMATS:

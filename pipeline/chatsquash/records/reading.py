@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -21,7 +22,7 @@ def parse(data: bytes) -> Json:
     """Parse a line; raise ``NotARecordError``, or ``MemoryError`` if it would exceed the memory limit."""
     footprint.require_memory(data)
     try:
-        return jsonio.loads(data)
+        return jsonio.loads(data.removeprefix(BOM_UTF8))
     except (ValueError, RecursionError) as problem:
         raise NotARecordError(f"the line is not valid JSON ({type(problem).__name__})") from None
 

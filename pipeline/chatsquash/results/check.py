@@ -114,7 +114,7 @@ def _refuse_log(dataset: str, file: Path) -> None:
 
 def _is_record(row: DatasetRow) -> bool:
     try:
-        record(parse(row.data.removeprefix(BOM_UTF8)))
+        record(parse(row.data))
     except NotARecordError:
         return False
     return True
