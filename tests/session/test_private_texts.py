@@ -28,7 +28,7 @@ from chatsquash.session import private_texts
 HIDDEN = {
     "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
     "RejectedLine.reason", "SelectedEntry.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
-    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "Record.trained_replies", "Record.models", "Score.name", "Score.value", "Ending.scores", "ToolUse.name", "Usage.tool_names", "Ending.finish", "ReplyOutcome.id",
+    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "Record.trained_replies", "Record.models", "Score.name", "Score.value", "Ending.scores", "ToolUse.name", "Usage.tool_names", "Ending.finish",
     *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "failed_results", "last_user", "scores")),
 }  # fmt: skip
 OURS = {
@@ -39,7 +39,7 @@ OURS = {
     "Facts.prefix", "Facts.started_at", "SelectedEntry.started_at", "SelectedEntry.ended_at", "LinePlace.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
     "Redaction.digest", "PreferencePair.kind", "SessionReplies.breaks", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
-    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "ReplyOutcome.facts", "ReplyOutcome.untrained", "ReplyOutcome.labels", "Score.source", "ReplyPlace.status", "LogNames.display_path",
+    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "ReplyOutcome.facts", "ReplyOutcome.untrained", "ReplyOutcome.labels", "Score.source", "ReplyOutcome.id", "ReplyPlace.status", "LogNames.display_path",
     "LogNames.name", "LogNames.other_files", "LogNames.digest",
 }  # fmt: skip
 """Codes, hashes, times, kinds, and names that are hidden already."""
@@ -82,7 +82,7 @@ def test_what_may_come_from_a_log_is_hidden():
     replies = {"x-trained": TrainedReplies(1, 1, 1), "x-sampled": TrainedReplies(2), "": TrainedReplies(3)}
     record = Record(b"{}", usage, facts=facts, entry=chosen, ending=ending, marks=marks, contents=contents)
     record = msgspec.structs.replace(record, trained_replies=replies)
-    scored_reply = ReplyOutcome(1, "main", "lost", None, "c", None, id="x-id", scores=(Score("x-score", "x-label"),))
+    scored_reply = ReplyOutcome(1, "main", "lost", None, "c", None, id="id", scores=(Score("x-score", "x-label"),))
     outcome = Outcome(
         "x-session",
         SessionRecords([record], entry=chosen, family=Family("x-family", "p", "x-stem", None)),

@@ -58,7 +58,6 @@ def collect_texts(outcome: Outcome, log: Log) -> list[str]:
     texts.append(outcome.report.trace)
     for row in outcome.replies.rows:
         texts += [text for score in row.scores for text in (score.name, score.value) if isinstance(text, str)]
-        texts.append(row.id)
     texts.append(log.name)
     unique = dict.fromkeys(texts)
     unique.pop("", None)
@@ -183,12 +182,12 @@ def _ending(ending: Ending, hide: Hide) -> Ending:
 
 def _row(row: ReplyOutcome, hide: Hide) -> ReplyOutcome:
     if not row.scores:
-        return structs.replace(row, id=hide(row.id)) if row.id else row
+        return row
     scores = [
         score._replace(name=hide(score.name), value=hide(score.value) if isinstance(score.value, str) else score.value)
         for score in row.scores
     ]
-    return structs.replace(row, id=hide(row.id), scores=tuple(scores))
+    return structs.replace(row, scores=tuple(scores))
 
 
 def _tool(tool: ToolUse, hide: Hide) -> ToolUse:

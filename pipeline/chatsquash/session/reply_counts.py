@@ -28,12 +28,13 @@ def count_in_record(
     options: Options,
 ) -> Record:
     """Return a record with the counts of the replies that it contains; ``replies`` are those of the session."""
+    ordinals, is_flagged = placement.written_ordinals, options.flag != "none"
     contents = [
         (replies[number], position.ordinal)
         for number, position in placement.positions.items()
-        if position.ordinal in placement.written_ordinals
+        if position.ordinal in ordinals
     ]
-    trained = [reply for reply, ordinal in contents if options.flag == "none" or _is_trained(placement, ordinal)]
+    trained = [reply for reply, ordinal in contents if not is_flagged or _is_trained(placement, ordinal)]
     record = replace(record, trained_replies=count_trained(trained))
     return count_steps(record, [reply for reply, _ in contents], options)
 

@@ -138,10 +138,13 @@ def outcomes(
     return rows
 
 
+_MEMBERS_OF_REPLIES = "id", "nth", "labels", "scores", "facts"
+
+
 def _about(reply: LoggedReply) -> dict[str, Any]:
     """Return the members of an outcome that do not depend on the records."""
-    about = {"id": reply.logged_id, "nth": reply.nth, "labels": reply.labels, "scores": reply.scores}
-    return {**about, "facts": reply.facts}
+    members = reply.logged_id, reply.nth, reply.labels, reply.scores, reply.facts
+    return dict(zip(_MEMBERS_OF_REPLIES, members, strict=True))
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:
