@@ -128,6 +128,17 @@ def truncated(comment):
     return log.lines
 
 
+def test_an_agents_file_without_a_reply_has_no_row(tmp_path):
+    lines = [
+        {"sessionId": "s", "projectHash": "p", "startTime": "2026-01-13T10:00:00Z", "lastUpdated": "2026-01-13T10:00:00Z", "kind": "main"},
+        {"id": "m1", "timestamp": "2026-01-13T10:00:01Z", "type": "user", "content": [{"text": "Hi."}]},
+    ]  # fmt: skip
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    (outcome,) = convert_session(path, Options(**KTO, anonymize=False))
+    assert (outcome.account.format, [*outcome.records]) == ("gemini_cli", [])
+
+
 def test_the_user_of_a_sub_agent_is_a_model_whose_comments_do_not_count(made):
     log = Log(tools=[READ, logs.TASK])
     call = log.add(AGENT, user("Mend it."), says=calling("task", '{"prompt": "Find where add() is."}'))

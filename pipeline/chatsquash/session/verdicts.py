@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -92,6 +93,6 @@ def of_document(part: DocumentPart, snapshot: Snapshot, placement: Placement[Fil
     replies = {positions[ordinals[each.number]]: each for each in placement.path.replies if each.number in ordinals}
     verdicts = (
         (at, judge(replies.get(at), [reaction(messages[at + 1 : after], by_user=by_user)], preference(at)))
-        for at, after in zip(positions, [*positions[1:], len(messages)], strict=True)
+        for at, after in pairwise([*positions, len(messages)])
     )
     return {at: each for at, each in verdicts if each}
