@@ -279,7 +279,6 @@ class Conversion:
                 self._note(fact)
             summary.splits = self._dataset.shares()
             self._reports.close(self._dataset.final())
-        summary.models = self._statistics.by_model(has_tokenizer=self._options.tokenizer is not None)
         summary.close()
         facts = card_facts(self._options, self._statistics)
         facts = facts._replace(

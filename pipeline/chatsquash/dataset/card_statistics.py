@@ -10,7 +10,6 @@ from msgspec import Struct, field
 
 from chatsquash.core.accounting import TrainedReplies, Usage, add_replies
 from chatsquash.core.outcome import Contents, Outcome, Record
-from chatsquash.core.text import printable
 from chatsquash.session.record_filters import ToolTotals
 
 
@@ -52,15 +51,6 @@ class Statistics(Struct):
     def unit(self) -> str:
         """The unit of ``trained``."""
         return "tokens" if self.tokenizer_tokens else "characters"
-
-    def by_model(self, *, has_tokenizer: bool) -> dict[str, dict[str, int]]:
-        """Return the replies that are trained on, their tokens and length, by the printable names of their models."""
-        unit = "tokenizer_tokens" if has_tokenizer else "characters"
-        counts_by_model: dict[str, Counter[str]] = {}
-        for model in {*self.replies, *self.trained}:
-            counts = self.replies.get(model, TrainedReplies())._asdict() | {unit: self.trained[model]}
-            counts_by_model.setdefault(printable(model), Counter()).update(counts)
-        return {model: dict(counts) for model, counts in sorted(counts_by_model.items())}
 
     def add(self, outcome: Outcome, record: Record, usage: Usage) -> None:
         """Add a record of a session, and its tool usage."""

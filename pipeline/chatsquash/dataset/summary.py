@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from chatsquash.core.accounting import Account
+from chatsquash.core.accounting import Account, TrainedReplies, add_replies
 from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Record
+from chatsquash.core.text import printable
 from chatsquash.dataset.omissions import ReplyTotals, add_counts, list_omissions, option_for_more
 from chatsquash.redaction.placeholders import is_secret, words
 
@@ -71,8 +72,12 @@ class Summary(Struct):
     """Whether samples were compared with the prompt that their template renders at inference."""
     trained: int = 0
     """Logged replies trained on in samples."""
-    models: dict[str, dict[str, int]] = field(default_factory=dict)
-    """The logged replies in records that are trained on, and the length of their text, by model; set at the end."""
+    models: dict[str, TrainedReplies] = field(default_factory=dict)
+    """The logged replies in records that are trained on, by model."""
+    lengths: Counter[str] = field(default_factory=Counter)
+    """The length of the messages that are trained on, by model."""
+    unit: Literal["characters", "tokenizer_tokens"] = "characters"
+    """The unit of ``lengths``."""
     true: int = 0
     """Trained replies that follow exactly the prompt that the template renders at inference."""
     has_tokens: bool = False
@@ -181,6 +186,10 @@ class Summary(Struct):
         if record.flags:
             add_counts(self.flags, record.flags)
         self.trained += record.trained
+        for model, count in record.trained_replies.items():
+            add_replies(self.models, {printable(model): count})
+        for model, length in record.contents.trained.items() if record.contents else ():
+            self.lengths[printable(model)] += length
         self.true += record.inference_matches or 0
         self.comparisons += record.is_rerendered is not None
         self.different += record.is_rerendered is False
@@ -241,7 +250,7 @@ class Summary(Struct):
             **({"loss_labels": self.labels} if self.labels else {}),
             "samples": self._samples(),
             "token_samples": self._token_samples() if self.has_tokens else {},
-            "models": self.models,
+            "models": {model: self._of_model(model) for model in sorted({*self.models, *self.lengths})},
             "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
@@ -273,6 +282,10 @@ class Summary(Struct):
     def _share(self, records: int) -> float:
         """Return the share of a number of records."""
         return records / self.replies.written if self.replies.written else 0.0
+
+    def _of_model(self, model: str) -> dict[str, int]:
+        replies, with_tokens, tokens = self.models.get(model, TrainedReplies())
+        return {"replies": replies, "with_tokens": with_tokens, "tokens": tokens, self.unit: self.lengths[model]}
 
     def _not_trained(self) -> dict[str, int]:
         return {why: count for why, count in sorted(self.flags.items()) if why}
@@ -306,6 +319,7 @@ def summary_of(options: Options) -> Summary:
     """Return the empty summary of a run with these options."""
     return Summary(
         has_flags=options.flag != "none",
+        unit="characters" if options.tokenizer is None else "tokenizer_tokens",
         certifies=options.samples == "auto",
         judges=options.sample_columns == "kto",
         makes_pairs=options.pairs != "none",
