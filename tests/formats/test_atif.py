@@ -135,6 +135,15 @@ def test_evidence_is_written_and_comes_back():
     assert conversations.dump(again, "atif") == document
 
 
+def test_a_conversation_without_supported_content_keeps_an_empty_step():
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    document = conversations.dump(Conversation([{"role": "user", "content": [picture]}], []), "atif")
+    assert document["steps"] == [{"step_id": 1, "source": "user", "message": ""}]
+    assert problems(document) == []
+    with pytest.raises(TurnError):
+        atif.dump(Conversation([], []))
+
+
 def test_ids_that_a_trajectory_does_not_have_are_not_written():
     step = {"step_id": 1, "source": "user", "message": "a"}
     document = {"schema_version": "ATIF-v1.8", "agent": {"name": "a", "version": "1"}, "steps": [step]}

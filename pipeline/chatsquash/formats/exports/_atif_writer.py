@@ -35,13 +35,14 @@ _TYPES = {
 def dump(conversation: Conversation) -> Json:
     """Write a trajectory: a step for each turn, with the results of its calls.
 
-    Media are written only by URL or path, because the format refers to files.  Raises ``TurnError`` without any step.
+    Media are written only by URL or path, because the format refers to files. Raises ``TurnError`` without any turn.
     """
     description = conversation.native.get(FORM, {})
-    replies = _replies(conversation)
-    steps = list(_steps(turns_of(conversation), replies))
-    if not steps:
+    turns, replies = turns_of(conversation), _replies(conversation)
+    if not turns:
         raise TurnError("no turns; a trajectory has at least one step")
+    # Without any content that the format supports, an empty step remains, because a trajectory must have one.
+    steps = list(_steps(turns, replies)) or [{"source": _SOURCES.get(turns[0].role, "user"), "message": ""}]
     _copy_evidence(steps, description.get("steps", []))
     models = {each.model if each else None for each in replies}
     model = models.pop() if len(models) == 1 else None
