@@ -24,9 +24,9 @@ SAMPLES = Path(__file__).parents[2] / "sample_logs"
 
 def accepted(document):
     """A trajectory as Harbor holds it, which is as it was written."""
-    held = models.Trajectory.model_validate(document)
-    assert held.to_json_dict() == json.loads(json.dumps(document))
-    return held
+    trajectory = models.Trajectory.model_validate(document)
+    assert trajectory.to_json_dict() == json.loads(json.dumps(document))
+    return trajectory
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,8 +54,8 @@ def test_sessions_of_agents_are_accepted(name):
     lines = (SAMPLES / name).read_text("utf-8")
     objects = [json.loads(lines)] if name.endswith(".json") else [json.loads(line) for line in lines.splitlines()]
     for conversation in conversations.load_all(objects):
-        held = accepted(conversations.dump(conversation, "atif"))
-        assert [step.source for step in held.steps].count("agent") > 1
+        trajectory = accepted(conversations.dump(conversation, "atif"))
+        assert [step.source for step in trajectory.steps].count("agent") > 1
 
 
 def test_media_that_harbor_accepts_are_read():
@@ -70,8 +70,8 @@ def test_media_that_harbor_accepts_are_read():
         "agent": agent,
         "steps": [{"step_id": 1, "source": "user", "message": parts}],
     }
-    held = models.Trajectory.model_validate(document).to_json_dict()
-    (found,) = atif.conversations([held])
+    trajectory = models.Trajectory.model_validate(document).to_json_dict()
+    (found,) = atif.conversations([trajectory])
     assert [(block.kind, block.mime) for block in found.turns[0].blocks[1:]] == [
         ("image", "image/webp"),
         ("audio", "audio/mpeg"),

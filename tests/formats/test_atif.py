@@ -57,9 +57,9 @@ def of_step(step, number):
             yield "a reference cannot be resolved"
     for part in [
         part
-        for held in (step["message"], *(each.get("content") for each in results))
-        if isinstance(held, list)
-        for part in held
+        for content in (step["message"], *(each.get("content") for each in results))
+        if isinstance(content, list)
+        for part in content
     ]:
         is_text = part["type"] == "text"
         if is_text != ("text" in part) or is_text == ("source" in part) or not fits(part):
@@ -112,10 +112,10 @@ def test_golden_records_come_back_but_for_what_is_told():
             continue
         document = conversations.dump(conversation, "atif")
         assert problems(document) == [], case
-        told = conversations.losses(conversation, "atif")
-        assert losses.differences(conversation, conversations.load(document, "atif")) == told
-        content = [kind for kind in map(losses.kind, told) if ".native." not in kind]
-        equal, flagged, others = equal + (not told), flagged + bool(told and not content), others + bool(content)
+        lost = conversations.losses(conversation, "atif")
+        assert losses.differences(conversation, conversations.load(document, "atif")) == lost
+        content = [kind for kind in map(losses.kind, lost) if ".native." not in kind]
+        equal, flagged, others = equal + (not lost), flagged + bool(lost and not content), others + bool(content)
     assert (equal, flagged, others) == (336, 94, 32)
 
 

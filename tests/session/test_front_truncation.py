@@ -199,10 +199,10 @@ def test_the_rest_is_the_longest_that_fits(turns, has_system, most, preset):
     if not fitting:
         assert record is None
         return
-    held = json.loads(record.line)["messages"]
-    assert held == max(fitting, key=len)
+    remaining = json.loads(record.line)["messages"]
+    assert remaining == max(fitting, key=len)
     assert record.tokens <= most
-    assert record.front_truncated == len(whole) - len(held)
+    assert record.front_truncated == len(whole) - len(remaining)
 
 
 def tokens(messages):

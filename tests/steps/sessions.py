@@ -6,21 +6,12 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.blocks import Call, Outcome, Result, Text, Turn
 from chatsquash.core.model import Message
 from chatsquash.formats import view
 
-KINDS = (
-    "failed_call",
-    "repeated_call",
-    "loop",
-    "undone",
-    "ignored_result",
-    "asked_again",
-    "interrupted",
-    "denied",
-    "reads_future",
-)
+KINDS = tuple(kind for kind in STEP_FACTS if kind != "truncated")
 """The facts that messages show; ``truncated`` is shown by the response only."""
 
 Labels = dict[int, frozenset[str]]

@@ -268,6 +268,14 @@ def origin_of(conversation: Conversation) -> Origin:
     return conversation.origin or Origin()
 
 
+def replies_of_turns(conversation: Conversation, turns: Iterable[Turn]) -> list[OriginReply | None]:
+    """Return the evidence of each assistant turn that is written; ``None`` for all if turns were joined or divided."""
+    count = sum(turn.role == "assistant" for turn in turns)
+    replies_by_message = {each.at: each for each in origin_of(conversation).replies}
+    places = [at for at, message in enumerate(conversation.messages or ()) if message["role"] == "assistant"]
+    return [replies_by_message.get(at) for at in places] if len(places) == count else [None] * count
+
+
 def with_origin(conversation: Conversation, **members: Any) -> Conversation:
     """Return a conversation with other values for some members of its origin."""
     return structs.replace(conversation, origin=structs.replace(origin_of(conversation), **members))

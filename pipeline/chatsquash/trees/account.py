@@ -138,13 +138,15 @@ def outcomes(
     return rows
 
 
-_MEMBERS_OF_REPLIES = "id", "nth", "labels", "scores", "facts"
-
-
 def _about(reply: LoggedReply) -> dict[str, Any]:
     """Return the members of an outcome that do not depend on the records."""
-    members = reply.logged_id, reply.nth, reply.labels, reply.scores, reply.facts
-    return dict(zip(_MEMBERS_OF_REPLIES, members, strict=True))
+    return {
+        "id": reply.logged_id,
+        "nth": reply.nth,
+        "labels": reply.labels,
+        "scores": reply.scores,
+        "facts": reply.facts,
+    }
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:

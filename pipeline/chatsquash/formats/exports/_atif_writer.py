@@ -12,7 +12,7 @@ from chatsquash.core.model import Conversation, Json, OriginReply
 from chatsquash.core.times import stamp
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import KEY, call_input
-from chatsquash.formats.evidence import origin_of
+from chatsquash.formats.evidence import origin_of, replies_of_turns
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.providers.openai_chat.write import write_tools
 from chatsquash.formats.values import Object
@@ -38,7 +38,8 @@ def dump(conversation: Conversation) -> Json:
     Media are written only by URL or path, because the format refers to files. Raises ``TurnError`` without any turn.
     """
     description = conversation.native.get(FORM, {})
-    turns, replies = turns_of(conversation), _replies(conversation)
+    turns = turns_of(conversation)
+    replies = replies_of_turns(conversation, turns)
     if not turns:
         raise TurnError("no turns; a trajectory has at least one step")
     # Without any content that the format supports, an empty step remains, because a trajectory must have one.
@@ -74,14 +75,6 @@ def _agent(conversation: Conversation, description: Object, model: str | None) -
         **({"model_name": model} if model else {}),
         **({"tool_definitions": definitions} if definitions else {}),
     }
-
-
-def _replies(conversation: Conversation) -> list[OriginReply | None]:
-    """Return what is known about each assistant turn; nothing is known if turns were joined or divided."""
-    count = sum(turn.role == "assistant" for turn in turns_of(conversation))
-    known = {each.at: each for each in origin_of(conversation).replies}
-    places = [at for at, message in enumerate(conversation.messages or ()) if message["role"] == "assistant"]
-    return [known.get(at) for at in places] if len(places) == count else [None] * count
 
 
 def _copy_evidence(steps: list[Object], flags: list[Object]) -> None:

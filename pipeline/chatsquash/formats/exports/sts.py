@@ -23,6 +23,7 @@ from chatsquash.formats.evidence import (
     load_conversation,
     moment,
     origin_of,
+    replies_of_turns,
 )
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -163,7 +164,7 @@ def _header(conversation: Conversation, messages: list[Object]) -> Object:
 def _messages(conversation: Conversation) -> Iterator[Object]:
     """Yield the message of each turn and each result, with the time and the model of replies."""
     turns = turns_of(conversation)
-    replies = _replies(conversation, sum(turn.role == "assistant" for turn in turns))
+    replies = iter(replies_of_turns(conversation, turns))
     for turn in turns:
         if turn.role == "tool":
             yield from (_result(block) for block in turn.blocks if type(block) is Result)
@@ -171,13 +172,6 @@ def _messages(conversation: Conversation) -> Iterator[Object]:
             yield {**_reply(turn), **_evidence(next(replies))}
         elif turn.role in SPEAKERS and (content := text_of(turn.blocks)):
             yield {"role": SPEAKERS[turn.role], "content": content, **instructions_mark(turn)}
-
-
-def _replies(conversation: Conversation, count: int) -> Iterator[OriginReply | None]:
-    """Yield what is known about each reply; nothing is known if replies were joined or divided."""
-    known = {each.at: each for each in origin_of(conversation).replies}
-    places = [at for at, message in enumerate(conversation.messages or ()) if message["role"] == "assistant"]
-    yield from (known.get(at) for at in places) if len(places) == count else [None] * count
 
 
 def _evidence(reply: OriginReply | None) -> Object:
