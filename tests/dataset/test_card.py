@@ -8,6 +8,7 @@ from chatsquash.core.accounting import ToolUse, TrainedReplies, Usage
 from chatsquash.dataset.card import CardFacts, card
 from chatsquash.dataset.card_statistics import Statistics
 from chatsquash.dataset.model_terms import FAMILIES, UNKNOWN, terms_of
+from chatsquash.dataset.summary import ModelTotals
 from tests.conftest import cases, log_line, write_log
 
 EVIL = "x`|<script>\n\u202e" + "y" * 100
@@ -57,10 +58,9 @@ def test_findings_are_listed_by_code():
 
 def test_names_from_logs_are_no_markup():
     statistics = Statistics()
-    statistics.models[EVIL], statistics.trained[EVIL] = 2, 30
-    statistics.replies[EVIL] = TrainedReplies(3, 2, 40)
     statistics.tools.add(using(ToolUse(EVIL, 2, 3, 4)))
-    page = card(told(statistics=statistics))
+    models = {EVIL: ModelTotals(records=2, length=30, replies=TrainedReplies(3, 2, 40))}
+    page = card(told(statistics=statistics, models=models))
     shown = "`x'¦<script>\\n\\u202e" + "y" * 67 + "`"
     assert section(page, "Models")[2:] == [
         f"| {shown} | 2 | 3 | 40 (2 replies) | 30 | 100.0% |",

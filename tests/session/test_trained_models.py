@@ -462,9 +462,9 @@ def test_the_card_run_json_and_stats_have_the_tokens_of_each_model(here):
     convert("logs", "out", Options(preset="hf", format="jsonl"))
     models = manifest("out")["counts"]["models"]
     assert models == {
-        "": {"replies": 1, "with_tokens": 0, "tokens": 0, "characters": 2},
-        "a": {"replies": 2, "with_tokens": 2, "tokens": 50, "characters": 4},
-        "b": {"replies": 2, "with_tokens": 1, "tokens": 7, "characters": 4},
+        "": {"records": 1, "replies": 1, "with_tokens": 0, "tokens": 0, "characters": 2},
+        "a": {"records": 1, "replies": 2, "with_tokens": 2, "tokens": 50, "characters": 4},
+        "b": {"records": 2, "replies": 2, "with_tokens": 1, "tokens": 7, "characters": 4},
     }
     rows = [line for line in Path("out/README.md").read_text("utf-8").splitlines() if line.startswith(("| `a`", "| `b`", "| not named"))]  # fmt: skip
     assert [line.split(" | ")[1:5] for line in rows[:3]] == [
@@ -473,7 +473,7 @@ def test_the_card_run_json_and_stats_have_the_tokens_of_each_model(here):
     convert("logs", "more", Options(preset="hf", format="jsonl"))
     totals = stats(["out", "more"])
     assert as_json(totals)["table"]["models"]["a"] == {
-        "replies": 4, "with_tokens": 4, "tokens": 100, "tokenizer_tokens": 0, "characters": 8,
+        "records": 2, "replies": 4, "with_tokens": 4, "tokens": 100, "tokenizer_tokens": 0, "characters": 8,
     }  # fmt: skip
     text = str(totals).splitlines()
     start = next(at for at, line in enumerate(text) if line.startswith("model"))

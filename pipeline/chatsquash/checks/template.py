@@ -3,8 +3,7 @@
 The rules only report the results of a trial; ``chatsquash.templates.worker`` renders the record and examines the text.
 """
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple

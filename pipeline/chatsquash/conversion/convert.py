@@ -282,7 +282,9 @@ class Conversion:
         summary.close()
         facts = card_facts(self._options, self._statistics)
         facts = facts._replace(
-            counts=summary.counts(), options=non_default_options(self.options_json, type(self._options))
+            counts=summary.counts(),
+            models=summary.models,
+            options=non_default_options(self.options_json, type(self._options)),
         )
         if self._dataset:
             self._dataset.describe(facts)

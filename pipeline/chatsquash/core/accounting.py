@@ -1,7 +1,7 @@
 """Outcomes of the lines, logged replies, tool calls and tokens of a session."""
 
 # No ``from __future__ import annotations``: tuples compile annotations that are texts, which takes 1 % of a small run.
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from operator import add
 from typing import Literal, NamedTuple
 
@@ -126,18 +126,6 @@ class TrainedReplies(NamedTuple):
     """Those with a logged number of tokens."""
     tokens: int = 0
     """The sum of these numbers."""
-
-    def plus(self, other: "TrainedReplies") -> "TrainedReplies":
-        """Add two counts."""
-        replies, with_tokens, tokens = other
-        return TrainedReplies(self[0] + replies, self[1] + with_tokens, self[2] + tokens)
-
-
-def add_replies(totals: dict[str, TrainedReplies], counts: Mapping[str, TrainedReplies]) -> None:
-    """Add counts of trained replies by model to totals."""
-    for model, count in counts.items():
-        known = totals.get(model)
-        totals[model] = count if known is None else known.plus(count)
 
 
 class Coverage(Struct, frozen=True, array_like=True):

@@ -1,7 +1,6 @@
 """Scores that people and programs gave to logged replies, and the conditions under which they are a verdict."""
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Iterable
 from math import isfinite
 from typing import Any, NamedTuple

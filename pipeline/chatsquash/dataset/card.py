@@ -17,6 +17,7 @@ from chatsquash.dataset.model_terms import terms, terms_of
 
 if TYPE_CHECKING:
     from chatsquash.dataset.shards import Shards
+    from chatsquash.dataset.summary import ModelTotals
 
 CARD = "README.md"
 TRACES = "traces"
@@ -62,6 +63,8 @@ class CardFacts(NamedTuple):
     """Whether each record is a sample: one or more replies with their context."""
     counts: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """The counts of the run, as in ``run.json``."""
+    models: dict[str, ModelTotals] = {}  # noqa: RUF012
+    """What is trained on, by model; the model is ``""`` if it is not logged."""
     options: dict[str, object] = {}  # noqa: RUF012
     """The options with values other than their defaults."""
     files: list[str] = []  # noqa: RUF012
@@ -166,7 +169,7 @@ def _page(facts: CardFacts) -> Iterator[str]:
     yield from _section("Contents", _contents(statistics, facts.records))
     yield from _section("Record sizes", _size_table(statistics, facts.records))
     yield from _section("Models", _models(facts))
-    yield from _section("Model terms", _terms(statistics))
+    yield from _section("Model terms", _terms(facts))
     sources = sorted(statistics.sources.items(), key=lambda item: (-item[1], item[0]))
     rows: list[tuple[str, ...]] = [(_code(name), f"{count:,}") for name, count in sources]
     yield from _section("Sources", _table(("log format", "records"), rows))
@@ -199,21 +202,20 @@ def _contents(statistics: Statistics, records: int) -> Iterator[str]:
 
 
 def _models(facts: CardFacts) -> Iterator[str]:
-    statistics = facts.statistics
     unit = facts.statistics.unit
-    total = statistics.trained.total()
-    models = sorted(statistics.models, key=lambda name: (-statistics.trained[name], name))
-    replies = {name: statistics.replies.get(name, TrainedReplies()) for name in models}
+    models = sorted(facts.models.items(), key=lambda item: (-item[1].length, item[0]))
+    total = sum(each.length for _, each in models)
     rows: list[tuple[str, ...]] = [
         (
             _code(name) if name else "not named in the log",
-            f"{statistics.models[name]:,}",
-            f"{replies[name].replies:,}",
-            _logged_tokens(replies[name]),
-            f"{statistics.trained[name]:,}",
-            f"{statistics.trained[name] / total if total else 0:.1%}",
+            f"{each.records:,}",
+            f"{each.replies.replies:,}",
+            _logged_tokens(each.replies),
+            f"{each.length:,}",
+            f"{each.length / total if total else 0:.1%}",
         )
-        for name in models
+        for name, each in models
+        if each.records
     ]
     if not rows:
         yield "No message is marked for training."
@@ -232,8 +234,8 @@ def _logged_tokens(replies: TrainedReplies) -> str:
     return f"{replies.tokens:,}" + (f" ({some})" if replies.with_tokens < replies.replies else "")
 
 
-def _terms(statistics: Statistics) -> Iterator[str]:
-    names = sorted(name for name in statistics.models if name)
+def _terms(facts: CardFacts) -> Iterator[str]:
+    names = sorted(name for name, each in facts.models.items() if name and each.records)
     rows = [
         (each.family, _names(name for name in names if each in terms_of(name)), each.note, each.source)
         for each in terms(names)

@@ -8,7 +8,7 @@ from itertools import compress
 
 from msgspec import Struct, field
 
-from chatsquash.core.accounting import TrainedReplies, Usage, add_replies
+from chatsquash.core.accounting import Usage
 from chatsquash.core.outcome import Contents, Outcome, Record
 from chatsquash.session.record_filters import ToolTotals
 
@@ -35,12 +35,6 @@ class Statistics(Struct):
     """Records with a feature, by its name in ``FEATURES``."""
     unmeasured: int = 0
     """Records too large to be parsed again."""
-    models: Counter[str] = field(default_factory=Counter)
-    """Records by the model that wrote their trained messages; ``""`` if the log does not contain the model."""
-    trained: Counter[str] = field(default_factory=Counter)
-    """The length of the messages trained on, by model."""
-    replies: dict[str, TrainedReplies] = field(default_factory=dict)
-    """The logged replies trained on, by model."""
     sources: Counter[str] = field(default_factory=Counter)
     """Records by log format."""
     days: list[str] = field(default_factory=list)
@@ -49,7 +43,7 @@ class Statistics(Struct):
 
     @property
     def unit(self) -> str:
-        """The unit of ``trained``."""
+        """The unit of the length of the messages trained on."""
         return "tokens" if self.tokenizer_tokens else "characters"
 
     def add(self, outcome: Outcome, record: Record, usage: Usage) -> None:
@@ -64,7 +58,6 @@ class Statistics(Struct):
             self.tokenizer_tokens.append(record.tokens)
         if facts and facts.prompt_tokens is not None and facts.completion_tokens is not None:
             self.tokens.append(facts.prompt_tokens + facts.completion_tokens)
-        add_replies(self.replies, record.trained_replies)
         if truncated is not False:
             self.records_with[TRUNCATED if truncated else UNKNOWN_END] += 1
         if record.contents is None:
@@ -78,9 +71,6 @@ class Statistics(Struct):
         features = contents.defines_tools, contents.calls, contents.images, contents.reasons, contents.redacted
         for name in compress(FEATURES, features):
             self.records_with[name] += 1
-        for model, length in contents.trained.items():
-            self.models[model] += 1
-            self.trained[model] += length
 
 
 FEATURES = ("tool definitions", "tool calls", "images", "reasoning", "redacted text")

@@ -1,7 +1,6 @@
 """The selection of sessions and records to write, their names in reports, and a session as the API returns it."""
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple

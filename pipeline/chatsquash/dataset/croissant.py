@@ -6,12 +6,14 @@ because only the publisher knows them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from chatsquash.core.model import Json
 from chatsquash.core.text import escape, pluralize
 from chatsquash.core.version import __version__
+from chatsquash.dataset.card import CardFacts
 from chatsquash.dataset.card_statistics import TRUNCATED, UNKNOWN_END, Statistics
 from chatsquash.dataset.store import StagedFile
 
@@ -45,11 +47,9 @@ _ENCODINGS = {
 }
 
 
-def croissant(
-    files: Iterable[StagedFile], statistics: Statistics, counts: Mapping[str, Any], *, anonymized: bool
-) -> dict[str, Json]:
-    """Return the metadata of a dataset, given its files and the counts of ``run.json``."""
-    records = pluralize(len(statistics.turns), "record")
+def croissant(files: Iterable[StagedFile], facts: CardFacts) -> dict[str, Json]:
+    """Return the metadata of a dataset, given its files and the facts of its card."""
+    records = pluralize(facts.records, "record")
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -57,7 +57,7 @@ def croissant(
         "description": f"{records}, converted by chatsquash {__version__} from session logs.",
         "conformsTo": [*_CONFORMS],
         "distribution": [_file(each) for each in files],
-        **dict(_responsible(statistics, counts, anonymized=anonymized)),
+        **dict(_responsible(facts)),
     }
 
 
@@ -73,7 +73,8 @@ def _file(file: StagedFile) -> Json:
     }
 
 
-def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymized: bool) -> Iterator[tuple[str, Json]]:
+def _responsible(facts: CardFacts) -> Iterator[tuple[str, Json]]:
+    statistics, counts = facts.statistics, facts.counts
     sources = _parts(dict(statistics.sources.most_common()))
     yield "rai:dataCollection", f"Sessions between people or agents and language models, by log format: {sources}."
     yield "rai:dataCollectionType", ["Software Collection"]
@@ -82,9 +83,10 @@ def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymize
     if missing := [*_missing(counts)]:
         yield "rai:dataCollectionMissingData", " ".join(missing)
     yield "rai:dataPreprocessingProtocol", [*_preprocessing(counts)]
-    yield "rai:personalSensitiveInformation", [*_private(counts, anonymized=anonymized)]
-    if statistics.trained:
-        models = {escape(name) or "unnamed": length for name, length in statistics.trained.most_common()}
+    yield "rai:personalSensitiveInformation", [*_private(counts, anonymized=facts.anonymized)]
+    lengths = Counter({escape(name) or "unnamed": each.length for name, each in facts.models.items() if each.records})
+    if lengths:
+        models = dict(lengths.most_common())
         yield "rai:dataBiases", [f"Models that wrote the messages to train on, by {statistics.unit}: {_parts(models)}."]
     yield "rai:dataLimitations", [*_limits(statistics)]
     yield "rai:dataUseCases", ["Fine-tuning of language models on conversations."]

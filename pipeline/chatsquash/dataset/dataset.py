@@ -149,5 +149,5 @@ class Dataset:
         facts = facts._replace(splits=splits, pairs=pairs)
         self._out.write(CARD, card(facts).encode())
         files = [each for each in self._out.staged_files() if each.name.startswith((f"{FOLDER}/", f"{PAIRS}/"))]
-        content = croissant(files, facts.statistics, facts.counts, anonymized=facts.anonymized)
+        content = croissant(files, facts)
         self._out.write(CROISSANT, printable_json(content, indent=True) + b"\n")

@@ -80,10 +80,13 @@ class StoredLine(Struct, array_like=True):
 
 def encode(line: StoredLine) -> bytes:
     """Encode a line as JSON, without a line feed."""
-    outcome = line.session.outcome if line.session else None
-    has_fraction = outcome is not None and any(row.scores for row in outcome.replies.rows)
-    for record in outcome.output.records if outcome else ():
-        has_fraction = has_fraction or record.ending.reward is not None
+    has_fraction = False
+    if line.session:
+        outcome = line.session.outcome
+        for record in outcome.output.records:
+            has_fraction = has_fraction or record.ending.reward is not None
+        for reply in outcome.replies.rows:
+            has_fraction = has_fraction or bool(reply.scores)
     return printable_struct(line, has_fraction=has_fraction)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import add
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from chatsquash.core.accounting import Account, TrainedReplies, add_replies
+from chatsquash.core.accounting import Account, TrainedReplies
 from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
@@ -21,6 +22,29 @@ if TYPE_CHECKING:
     from chatsquash.core.overview import Overview
 
 _BY_ID: tuple[Severity, str] = ("info", "grouped-by-id")
+
+
+class ModelTotals(Struct):
+    """The messages and replies of a model that are trained on."""
+
+    records: int = 0
+    """Records with such messages."""
+    length: int = 0
+    """The length of these messages."""
+    replies: TrainedReplies = TrainedReplies()
+
+    def add_record(self, length: int) -> None:
+        """Add a record with messages of some length."""
+        self.records += 1
+        self.length += length
+
+    def add_replies(self, replies: TrainedReplies) -> None:
+        """Add logged replies."""
+        self.replies = TrainedReplies._make(map(add, self.replies, replies))
+
+    def counts(self, unit: str) -> dict[str, int]:
+        """Return the numbers as in ``run.json``."""
+        return {"records": self.records, **self.replies._asdict(), unit: self.length}
 
 
 class Summary(Struct):
@@ -72,12 +96,10 @@ class Summary(Struct):
     """Whether samples were compared with the prompt that their template renders at inference."""
     trained: int = 0
     """Logged replies trained on in samples."""
-    models: dict[str, TrainedReplies] = field(default_factory=dict)
-    """The logged replies in records that are trained on, by model."""
-    lengths: Counter[str] = field(default_factory=Counter)
-    """The length of the messages that are trained on, by model."""
+    models: dict[str, ModelTotals] = field(default_factory=dict)
+    """What is trained on, by model; the model is ``""`` if it is not logged."""
     unit: Literal["characters", "tokenizer_tokens"] = "characters"
-    """The unit of ``lengths``."""
+    """The unit of the lengths in ``models``."""
     true: int = 0
     """Trained replies that follow exactly the prompt that the template renders at inference."""
     has_tokens: bool = False
@@ -186,10 +208,11 @@ class Summary(Struct):
         if record.flags:
             add_counts(self.flags, record.flags)
         self.trained += record.trained
-        for model, count in record.trained_replies.items():
-            add_replies(self.models, {printable(model): count})
-        for model, length in record.contents.trained.items() if record.contents else ():
-            self.lengths[printable(model)] += length
+        for model, replies in record.trained_replies.items():
+            self._totals(model).add_replies(replies)
+        if record.contents:
+            for model, length in record.contents.trained.items():
+                self._totals(model).add_record(length)
         self.true += record.inference_matches or 0
         self.comparisons += record.is_rerendered is not None
         self.different += record.is_rerendered is False
@@ -250,7 +273,7 @@ class Summary(Struct):
             **({"loss_labels": self.labels} if self.labels else {}),
             "samples": self._samples(),
             "token_samples": self._token_samples() if self.has_tokens else {},
-            "models": {model: self._of_model(model) for model in sorted({*self.models, *self.lengths})},
+            "models": {model: self.models[model].counts(self.unit) for model in sorted(self.models)},
             "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
@@ -283,9 +306,11 @@ class Summary(Struct):
         """Return the share of a number of records."""
         return records / self.replies.written if self.replies.written else 0.0
 
-    def _of_model(self, model: str) -> dict[str, int]:
-        replies, with_tokens, tokens = self.models.get(model, TrainedReplies())
-        return {"replies": replies, "with_tokens": with_tokens, "tokens": tokens, self.unit: self.lengths[model]}
+    def _totals(self, model: str) -> ModelTotals:
+        totals = self.models.get(model)
+        if totals is None:
+            totals = self.models.setdefault(printable(model), ModelTotals())
+        return totals
 
     def _not_trained(self) -> dict[str, int]:
         return {why: count for why, count in sorted(self.flags.items()) if why}

@@ -1,7 +1,6 @@
 """The interfaces of formats: ``Format`` and ``DocumentFormat``, whose members a format's module or package declares."""
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 

@@ -264,7 +264,8 @@ class _ShapeReader(Struct):
         original, loader, line = line, self.loader, self._unwrap(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
-            self._reject_other_endpoint(exchange, original)
+            if exchange.reply.message is None:
+                self._reject_other_endpoint(exchange, original)
             self.bounds.check(request, exchange.reply)
             if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
                 _raise_other(original, other)
@@ -305,8 +306,6 @@ class _ShapeReader(Struct):
 
     def _reject_other_endpoint(self, exchange: Exchange, line: Line) -> None:
         """Raise ``LineError`` for a call that has turns, but the response of an endpoint without conversations."""
-        if exchange.reply.message is not None:
-            return
         has_response = bytes(exchange.line.response) not in (NOTHING, b"null")
         if has_response and other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
             raise LineError("bad-entry", "call to another endpoint")

@@ -1,7 +1,6 @@
 """The types of a record as written and as read."""
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from hashlib import sha256
 from typing import Any, NamedTuple
 

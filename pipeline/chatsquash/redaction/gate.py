@@ -8,8 +8,7 @@ neither parsed nor searched.
 The gate never decides that there is a secret: the record is then searched completely.
 """
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Iterable, Iterator, Sequence
 from json import JSONDecoder
 from typing import NamedTuple
@@ -93,7 +92,7 @@ class _Neighbours(NamedTuple):
     end: int
 
     @classmethod
-    def around(cls, line: bytes, at: int, before: bytes) -> _Neighbours:
+    def around(cls, line: bytes, at: int, before: bytes) -> "_Neighbours":
         """Return the neighbours of an offset."""
         if line.startswith(_TOOLS):
             return cls(line, before, 1, len(line))

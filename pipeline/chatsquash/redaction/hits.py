@@ -1,7 +1,6 @@
 """Results of a search for private data."""
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -52,8 +52,10 @@ class ToolCount:
 
 @dataclass(slots=True)
 class ModelCount:
-    """The replies of a model that are trained on, as counted by the run that wrote a dataset."""
+    """What is trained on of a model, as counted by the run that wrote a dataset."""
 
+    records: int = 0
+    """Records with messages that are trained on."""
     replies: int = 0
     """Logged replies."""
     with_tokens: int = 0

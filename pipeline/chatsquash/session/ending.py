@@ -383,8 +383,8 @@ def detect_ending(
     finish, evidence, truncated, why = _finish_reason(reply)
     reward, reward_evidence = (origin.reward, origin.reward_evidence) if origin else (None, None)
     exits, last_user, failed = last_exit(view, source), judge_last_message(view), failed_results(view)
-    values = *exits, reward, reward_evidence, finish, evidence, truncated, why, *failed
-    return Ending(*values, *_score_values(scores, origin), *last_user)
+    score_values = _score_values(scores, origin) if scores or origin else (None, None)
+    return Ending(*exits, reward, reward_evidence, finish, evidence, truncated, why, *failed, *score_values, *last_user)
 
 
 def _score_values(scores: tuple[Score, ...], origin: Origin | None) -> tuple[str | None, str | None]:

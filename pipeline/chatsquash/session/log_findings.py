@@ -300,7 +300,7 @@ def convert_grown(
     if isinstance(record, Rejection):
         return [], record.why, findings, SessionCoverage(coverage.without_record("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
-    requests = (request for request in session.growth.growing_requests if request.message is not None)
+    requests = [request for request in session.growth.growing_requests if request.message is not None]
     record = replace(record, trained_replies=count_trained(requests))
     return [record], None, findings, SessionCoverage(coverage, [], loss_findings(coverage, line))
 

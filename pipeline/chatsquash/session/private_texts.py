@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import structs
@@ -170,7 +170,7 @@ def _hide_models(counts: dict[str, TrainedReplies], hide: Hide) -> dict[str, Tra
     hidden: dict[str, TrainedReplies] = {}
     for model, count in counts.items():
         name = hide(model) if model else ""
-        hidden[name] = hidden.get(name, TrainedReplies()).plus(count)
+        hidden[name] = TrainedReplies._make(map(add, hidden.get(name, TrainedReplies()), count))
     return hidden
 
 

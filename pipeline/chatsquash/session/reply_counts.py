@@ -75,7 +75,8 @@ def model_findings(records: Sequence[Record], line: int | None, options: Options
     """
     if options.loss_model:
         return _unknown_models(records, line)
-    return [] if options.only_model else _mixed_models(records, line)
+    is_usual = len(records) == 1 and len(records[0].trained_replies) < 2
+    return [] if is_usual or options.only_model else _mixed_models(records, line)
 
 
 def _unknown_models(records: Iterable[Record], line: int | None) -> list[LineFinding]:
@@ -91,8 +92,6 @@ def _unknown_models(records: Iterable[Record], line: int | None) -> list[LineFin
 
 
 def _mixed_models(records: Sequence[Record], line: int | None) -> list[LineFinding]:
-    if len(records) == 1 and len(records[0].trained_replies) < 2:  # most sessions
-        return []
     conversations: dict[str, dict[str, int]] = {}
     lines: dict[str, int | None] = {}
     for record in records:
