@@ -59,6 +59,8 @@ def outcomes(out: str = "out") -> list[Any]:
     ("an unknown id changes nothing", [{"id": "r7", "label": "bad"}], [1, 1]),
     ("equal rows count once", [{"id": "r0", "label": "bad"}, {"id": "r0", "weight": 0}], [0, 1]),
     ("contradicting rows change nothing", [{"id": "r0", "label": "bad"}, {"id": "r0", "label": "good"}], [1, 1]),
+    ("also after equal ones", [{"id": "r0", "weight": each} for each in (0, 0, 0.5, 0)], [1, 1]),
+    ("also with a place", [{"id": "r0", "weight": 0}, {"id": "r0", "file": "s.jsonl", "line": 1, "weight": 1}], [1, 1]),
 )
 def test_rows_set_the_weights_of_replies(here, rows, expected):
     write_log(Path("s.jsonl"), *logs.grows())
@@ -149,6 +151,9 @@ ROWS: list[Any] = [
     {"id": 7, "label": "bad"},
     {"id": "last", "weight": [1]},
     {"label": "bad"},
+    *({"id": "same", "weight": each} for each in (0, 0.5, 0, 1)),
+    *({"id": "last", "weight": 0} for _ in range(2)),
+    *({"id": "none", "label": "bad"} for _ in range(2)),
 ]
 EXPECTED = [
     "applied",
@@ -159,6 +164,9 @@ EXPECTED = [
     "unknown",
     "no-verdict",
     *["wrong-type"] * 3,
+    *["ambiguous"] * 4,
+    *["duplicate"] * 2,
+    *["unknown"] * 2,
 ]
 
 
@@ -175,6 +183,17 @@ def test_each_row_has_exactly_one_outcome(here):
     }
     assert counts["rows"] == counts["applied"] + sum(counts["not_applied"].values())
     assert "labels" in str(summary)
+
+
+@cases(
+    "rows",
+    ("rows with one id", [{"id": "same", "weight": 0}] * 2_000),
+    ("different weights", [{"id": "same", "weight": each / 2_000} for each in range(2_000)]),
+    ("one id at many places", [{"id": "same", "file": "s.jsonl", "line": each, "weight": 0} for each in range(2_000)]),
+)
+def test_many_rows_about_many_replies_are_not_compared_with_each_of_them(rows):
+    (outcome,) = convert_session([json.dumps(line) for line in several()], options(*rows))
+    assert all(len(each.labels) <= 2 for each in outcome.replies.rows)
 
 
 def test_every_row_of_the_report_of_replies_is_a_row_of_labels(here):

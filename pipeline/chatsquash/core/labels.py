@@ -30,6 +30,8 @@ class LabelRow(NamedTuple):
     """0 for a reply that must not be trained on, at most 1; ``None`` if the row has no verdict."""
     problem: str = ""
     """The reason why the row cannot be applied, a key of ``WHY``."""
+    repeats: int = 0
+    """The number of the earlier row with the same id and place from which the outcome of this row follows, or 0."""
 
 
 WHY = {
@@ -45,34 +47,51 @@ WHY = {
 """The reasons why rows are not applied, by code."""
 
 
+_Key = tuple[str | None, str | None, int | None]
+"""The id, file and line in a row."""
+
+
 class Labels(Struct):
     """The rows of a file, by the ids and places of replies."""
 
     rows: list[LabelRow] = field(default_factory=list)
-    by_id: dict[str, list[LabelRow]] = field(default_factory=dict)
-    by_place: dict[tuple[str, int], list[LabelRow]] = field(default_factory=dict)
-    """The rows without an id, by file and line."""
+    by_key: dict[_Key, list[LabelRow]] = field(default_factory=dict)
+    """At most two rows for each key, see ``mark_repeats``."""
 
     def add(self, row: LabelRow) -> None:
         """Add a row."""
         self.rows.append(row)
-        if row.problem:
-            return
-        if row.id is not None:
-            self.by_id.setdefault(row.id, []).append(row)
-        elif row.file is not None and row.line is not None:
-            self.by_place.setdefault((row.file, row.line), []).append(row)
+        if not row.problem and not row.repeats:
+            self.by_key.setdefault(_key(row), []).append(row)
 
     def about(self, ids: Iterable[str], places: Iterable[tuple[str, int]]) -> Iterator[LabelRow]:
         """Yield the rows about a reply with these ids and places; a row with an id and a place must match in both."""
-        known = {*places}
-        for each in ids:
-            for row in self.by_id.get(each, ()):
-                is_elsewhere = row.file is not None and row.line is not None and (row.file, row.line) not in known
-                if not is_elsewhere:
-                    yield row
-        for place in known if self.by_place else ():
-            yield from self.by_place.get(place, ())
+        names, known = [*ids], {*places}
+        for name in names:
+            yield from self.by_key.get((name, None, None), ())
+        for name in (*names, None):
+            for file, line in known:
+                yield from self.by_key.get((name, file, line), ())
+
+
+def _key(row: LabelRow) -> _Key:
+    return row.id, row.file, row.line
+
+
+def mark_repeats(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
+    """Yield rows; those that cannot change what two earlier ones with the same id and place say are marked.
+
+    Only the first row, and the first one that contradicts it, are compared with replies. Many rows with one id would
+    otherwise be compared with each of many replies that have this id.
+    """
+    first: dict[_Key, list[LabelRow]] = {}
+    for row in rows:
+        same = first.setdefault(_key(row), []) if not row.problem else []
+        if same and (len(same) > 1 or same[0].weight == row.weight):
+            yield row._replace(repeats=same[0].number)
+            continue
+        same.append(row)
+        yield row
 
 
 class _Rows(Struct, array_like=True):

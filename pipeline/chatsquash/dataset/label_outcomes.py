@@ -14,6 +14,8 @@ from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.trees.loss import LABEL
 
 IN_EFFECT, UNKNOWN, _NOT_TRAINED = "applied", "unknown", "not-trained"
+_SHARED = {UNKNOWN, "ambiguous", "contradiction"}
+"""The outcomes of a row that rows with the same id and place also have; others are duplicates."""
 _RANK = {IN_EFFECT: 0, _NOT_TRAINED: 1, "lost": 2}
 """The outcomes of a row in several sessions, of which the first is reported; all others come last."""
 
@@ -64,7 +66,9 @@ class LossLabels(Report):
         in_several = 0
         lines = []
         for number, row in self._rows.items():
-            _, outcome, why = self._outcomes.get(number, _UNKNOWN)
+            _, outcome, why = self._outcomes.get(row.repeats or number, _UNKNOWN)
+            if row.repeats and outcome not in _SHARED:
+                outcome, why = "duplicate", None
             outcome = row.problem or outcome
             totals[outcome] += 1
             count = self._sessions[number] if outcome == IN_EFFECT else 0
@@ -78,6 +82,7 @@ class LossLabels(Report):
                         "outcome": outcome,
                         "why": why,
                         **({"sessions": count} if count > 1 else {}),
+                        **({"repeats": row.repeats} if row.repeats else {}),
                     }
                 )
                 + b"\n"

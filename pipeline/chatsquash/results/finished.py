@@ -70,6 +70,7 @@ class _LabelLine(Struct):
     id: str | None
     weight: float | None
     outcome: str
+    repeats: int = 0
 
 
 class _Run(Struct):
@@ -138,7 +139,7 @@ class FinishedResult:
         """Yield the rows of ``--loss-labels``, which are the same in all results with the same options."""
         for row in self._result.objects(LABELS, _LabelLine) if LABELS in self._result.outputs else ():
             problem = row.outcome if row.outcome in ("no-verdict", "wrong-type") else ""
-            yield LabelRow(row.row, row.id, weight=row.weight, problem=problem)
+            yield LabelRow(row.row, row.id, weight=row.weight, problem=problem, repeats=row.repeats)
 
     def rejected_lines(self) -> Iterator[bytes]:
         """Yield the copies of malformed lines, in order."""

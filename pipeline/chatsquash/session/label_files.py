@@ -58,7 +58,7 @@ def pack(data: bytes, place: str, options: Options) -> bytes:
     result = [_row(number, value, f"{place}:{number}") for number, value in rows]
     if not result:
         raise UsageError(f"{place}: no row has a weight or label; each row needs an id and a weight or label")
-    return labels.pack(result)
+    return labels.pack([*labels.mark_repeats(result)])
 
 
 def _lines(data: bytes, place: str) -> Iterator[tuple[int, Json]]:
@@ -111,7 +111,7 @@ def _weight(row: Json, place: str) -> float | None:
             return None
         if not 0 <= weight <= 1:
             raise UsageError(f"{place}: weight {quote(weight)} is not between 0 and 1")
-        return float(weight)
+        return abs(float(weight))  # -0.0 is 0
     label = row["label"]
     if isinstance(label, bool):
         return float(label)
