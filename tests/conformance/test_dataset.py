@@ -317,6 +317,15 @@ def test_labels_and_outcomes_load_as_they_are(tmp_path, shape, samples, packing)
     assert found[0]["last_user"] == "thanks" if shape == "prompt" else found[0]["label"] is True
 
 
+@pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "parquet"])
+def test_the_rows_of_a_forest_load(tmp_path, packing):
+    write_log(tmp_path / "logs/a.jsonl", *MIXED)
+    convert(tmp_path / "logs", tmp_path / "out", Options(preset="hf", samples="forest", format=packing))
+    rows = load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"), split="train")
+    assert rows["node"] == [*range(len(rows))]
+    assert len(rows) > sum(row["sample"] is not None for row in rows) > 0
+
+
 def test_session_traces_are_a_config_that_datasets_takes_for_traces_of_agents(here):
     """Reading the features needs no decoder of traces, as reading the rows does."""
     write_log(here / "logs" / "a.jsonl", log_line("hi", session_id="a"))

@@ -199,6 +199,36 @@ def test_flatten_refuses_other_outputs_and_existing_files(tmp_path):
     assert not verify(tmp_path / "reply").problems
 
 
+@cases(
+    "name, text",
+    ("a number of messages", b'"prompt":2,', b'"prompt":1,'),
+    ("the first row", b'{"session":"s1","node":0', b'{"session":"s1","knot":0'),
+)
+def test_flatten_refuses_a_changed_forest(tmp_path, name, text):
+    """Its samples could be other ones, although each row is as expected."""
+    write_log(tmp_path / "a.jsonl", *trees.grows())
+    convert(tmp_path / "a.jsonl", tmp_path / "forest", Options(**PLAIN, preset="hf"))
+    (file,) = (tmp_path / "forest/data").iterdir()
+    content = file.read_bytes()
+    assert name in content
+    file.write_bytes(content.replace(name, text))
+    with pytest.raises(UsageError, match="the file was changed since it was written, so convert again"):
+        flatten(str(tmp_path / "forest"), str(tmp_path / "flat"))
+    assert not (tmp_path / "flat").exists()
+
+
+@cases("format", "jsonl", "parquet")
+def test_the_card_counts_the_rows_that_a_loader_reads(tmp_path, format):
+    """``load_dataset`` raises if the number of examples is another one (datasets 5.2, ``verify_splits``)."""
+    convert(ROOT / "sample_logs/2026-01-12", tmp_path / "out", Options(**PLAIN, preset="hf", format=format))
+    name = f"train-00000-of-00001.{format}"
+    count = pl.read_parquet(tmp_path / "out/data" / name).height if format == "parquet" else len(rows(tmp_path / "out"))
+    text = (tmp_path / "out/README.md").read_text("utf-8")
+    assert f"num_examples: {count}\n" in text
+    assert format == "parquet" or f"num_bytes: {len(data(tmp_path / 'out')[name])}\n" in text
+    assert "Each row of the files is a message" in text
+
+
 # Rows
 
 OK = {

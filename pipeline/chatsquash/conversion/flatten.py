@@ -15,8 +15,9 @@ from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.columns import fields
 from chatsquash.dataset.shards import FOLDER, opener
 from chatsquash.records import places
-from chatsquash.results.output import ResultFolder, is_output
+from chatsquash.results.output import OutputSource, ResultFolder, is_output, manifest
 from chatsquash.results.redact.places import refuse_existing
+from chatsquash.results.verify import differences
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.staging import StagedFiles
 
@@ -48,7 +49,16 @@ def flatten(forest: str, output: str, *, force: bool = False) -> Flattening:
         if options.samples != "forest":
             raise UsageError(f"{forest}: the output was not written with --samples forest")
         names = sorted(name for name in result.record_files if name.startswith(f"{FOLDER}/"))
+        _refuse_changed(OutputSource(folder, Path(forest)), names)
         return _write(folder, names, replace(options, samples="reply"), StagedFiles(Path(output), force=force))
+
+
+def _refuse_changed(forest: OutputSource, names: list[str]) -> None:
+    """Raise ``UsageError`` for a changed file, since its samples could be other ones without being damaged."""
+    for entry in manifest(forest)["outputs"]:
+        problem = next(differences(forest, entry), None) if entry["path"] in names else None
+        if problem:
+            raise UsageError(f"{problem}; the file was changed since it was written, so convert again")
 
 
 def _write(folder: Folder, names: list[str], options: Options, staging: StagedFiles) -> Flattening:

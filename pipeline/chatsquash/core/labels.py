@@ -67,11 +67,10 @@ class Labels(Struct):
     def about(self, ids: Iterable[str], places: Iterable[tuple[str, int]]) -> Iterator[LabelRow]:
         """Yield the rows about a reply with these ids and places; a row with an id and a place must match in both."""
         names, known = [*ids], {*places}
-        for name in names:
-            yield from self.by_key.get((name, None, None), ())
-        for name in (*names, None):
-            for file, line in known:
-                yield from self.by_key.get((name, file, line), ())
+        keys: list[_Key] = [(name, None, None) for name in names]
+        keys += [(name, file, line) for name in (*names, None) for file, line in known]
+        for key in keys:
+            yield from self.by_key.get(key, ())
 
 
 def _key(row: LabelRow) -> _Key:

@@ -61,6 +61,8 @@ class CardFacts(NamedTuple):
     """The member that marks the messages trained on, or ``none``."""
     are_samples: bool
     """Whether each record is a sample: one or more replies with their context."""
+    is_forest: bool = False
+    """Whether the rows of the files are the messages of the samples."""
     counts: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """The counts of the run, as in ``run.json``."""
     models: dict[str, ModelTotals] = {}  # noqa: RUF012
@@ -92,6 +94,7 @@ def card_facts(options: Options, statistics: Statistics) -> CardFacts:
         anonymized=options.anonymize,
         flag=options.flag,
         are_samples=options.samples != "session",
+        is_forest=options.samples == "forest",
         has_traces=options.traces,
     )
 
@@ -150,7 +153,7 @@ def _info(columns: list[Field], splits: dict[str, Shards], facts: CardFacts) -> 
     if splits:
         yield "splits:"
         for name, shards in splits.items():
-            yield from (f"- name: {name}", f"  num_bytes: {shards.text}", f"  num_examples: {shards.records}")
+            yield from (f"- name: {name}", f"  num_bytes: {shards.text}", f"  num_examples: {shards.rows}")
 
 
 def _page(facts: CardFacts) -> Iterator[str]:
@@ -159,6 +162,8 @@ def _page(facts: CardFacts) -> Iterator[str]:
     what = "one or more logged replies with their context" if facts.are_samples else "a complete conversation"
     where = f" in {pluralize(len(facts.files), 'file')}" if facts.files else ""
     yield f"{pluralize(facts.records, 'record')}{where}, each {what}, converted by chatsquash from session logs."
+    if facts.is_forest:
+        yield from ("", "Each row of the files is a message; `chatsquash flatten` writes the records.")
     if facts.splits:
         yield from _section("Files", _files(facts))
     if facts.pairs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -30,10 +30,10 @@ class Origin(Struct):
 
 
 class ForestFile:
-    """A file whose samples are divided into rows."""
+    """A file whose samples are divided into rows; ``count`` is called with the size of each row."""
 
-    def __init__(self, file: Shard, origin: Origin, flag: str) -> None:
-        self._file, self._origin, self._flag = file, origin, flag
+    def __init__(self, file: Shard, origin: Origin, flag: str, count: Callable[[int], None]) -> None:
+        self._file, self._origin, self._flag, self._count = file, origin, flag, count
         self._forest = Forest()
 
     def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes]) -> None:
@@ -41,6 +41,7 @@ class ForestFile:
         line = with_metadata(record, extra)
         for row in self._forest.add(line, self._origin.session, self._origin.source, self._flag):
             self._file.add(row, {}, images)
+            self._count(len(row) + 1)
 
     def finish(self) -> None:
         """Write the remaining data."""

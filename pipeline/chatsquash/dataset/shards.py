@@ -51,12 +51,13 @@ class Shards:
         self._out, self._split, self._folder = out, split, folder
         self._suffix = options.format or "jsonl"
         self._open = opener(out, options, pair_fields(options) if folder == PAIRS else fields(options))
-        self._has_offsets = self._suffix != "parquet" and origin is None
+        self._is_forest = origin is not None
+        self._has_offsets = self._suffix != "parquet" and not self._is_forest
         if origin is not None:
             from chatsquash.dataset.forest_file import ForestFile  # few runs need it
 
             open_file = self._open
-            self._open = lambda name: ForestFile(open_file(name), origin, options.flag)
+            self._open = lambda name: ForestFile(open_file(name), origin, options.flag, self._count_row)
         self._capacity = options.shard_size or SIZE
         self._shard: Shard | None = None
         self._size = 0
@@ -65,8 +66,10 @@ class Shards:
         # A random placeholder for the number of files; no log can contain it.
         self._unknown = os.urandom(16).hex()
         self.records = 0
+        self.rows = 0
+        """The number of rows in the files: records, or the messages of a forest."""
         self.text = 0
-        """Bytes of all records, including images in the same files."""
+        """Bytes of all rows, including images in the same files."""
 
     def add(self, record: bytes, extra: dict[str, Any], images: Mapping[str, bytes]) -> Place:
         """Write a record to the last file, or to a new one if that is full.
@@ -87,7 +90,8 @@ class Shards:
         self._size += size
         self._rows += 1
         self.records += 1
-        self.text += size
+        if not self._is_forest:
+            self._count_row(size)
         return Place(self._file_name(self._count - 1, self._unknown), self._rows, offset)
 
     def close(self) -> list[str]:
@@ -105,6 +109,10 @@ class Shards:
     def pattern(self) -> str:
         """Return the glob pattern that matches exactly the files of this split."""
         return f"{self._folder}/{self._split}-*-of-{self._count:05}.{self._suffix}"
+
+    def _count_row(self, size: int) -> None:
+        self.rows += 1
+        self.text += size
 
     def _finish(self) -> None:
         if self._shard is not None:
