@@ -17,6 +17,8 @@ from tests.conftest import cases
 from tests.formats.kinds import KINDS, ODD
 from tests.formats.odd import CONVERSATIONS
 from tests.formats.test_atif import SCHEMA
+from tests.translate.test_subagents import GOLDEN, translated
+from tests.translate.test_subagents import NAMES as WITH_SUBAGENTS
 
 models = pytest.importorskip("harbor.models.trajectories")
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -94,3 +96,9 @@ def stripped(value):
         return value
     texts = ("title", "description")
     return {key: stripped(each) for key, each in value.items() if not (key in texts and isinstance(each, str))}
+
+
+@cases("name", *WITH_SUBAGENTS)
+def test_trajectories_with_subagents_are_accepted(name, tmp_path):
+    documents = list(map(accepted, translated(GOLDEN / name, tmp_path)))
+    assert any(each.subagent_trajectories for each in documents)

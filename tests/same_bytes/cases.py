@@ -19,7 +19,7 @@ EARLIER = "earlier:"
 """In front of the arguments, where the base runs them for both sides; the output of this step is not compared."""
 
 FORMS = ("anthropic", "clippy", "gemini", "model_messages", "ollama", "openai_chat", "openai_responses")
-FORMS += ("oumi", "oumi_history", "portable", "pydantic_ai", "vercel_ai")
+FORMS += ("oumi", "oumi_history", "portable", "pydantic_ai", "vercel_ai", "sts", "atif")
 COMMANDS = ("check", "convert", "explain", "formats", "inspect", "list", "merge", "push", "redact", "report", "shards")
 COMMANDS += ("show", "sources", "stats", "translate", "verify", "view")
 LOGS = ("samples", "golden", "generated")

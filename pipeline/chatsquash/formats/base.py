@@ -311,6 +311,10 @@ class DocumentFormat(AnyFormat, frozen=True, eq=False, kw_only=True):
     """Load all branches of a history in file order."""
     dump_all: Callable[[list[Conversation]], Json] | None = None
     """Write the branches of a history as one document."""
+    nest: Callable[[list[tuple[int, Conversation, Json]]], Json] | None = None
+    """Embed the documents of sub-agents, as ``dump`` wrote them, in that of the conversation that started them.
+    Each has its depth; the conversation is first, followed by its sub-agents in depth-first order.
+    """
     defined_tools: Callable[[Json], list[Tool]] | None = None
     """Load the tool definitions in a document that ``dump`` wrote, if the format writes them."""
     LINES: bool = False

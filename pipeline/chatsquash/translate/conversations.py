@@ -206,6 +206,17 @@ def supports_branches(format: str) -> bool:  # noqa: A002
     return isinstance(form, DocumentFormat) and form.dump_all is not None
 
 
+def nest(family: list[tuple[int, Conversation, Json]], format: str) -> Json:  # noqa: A002
+    """Embed the documents of sub-agents in that of the first conversation; see ``DocumentFormat.nest``."""
+    return _writer(format).nest(family)
+
+
+def supports_subagents(format: str) -> bool:  # noqa: A002
+    """Return whether a document of a format may contain sub-agents."""
+    form = _writer(format)
+    return isinstance(form, DocumentFormat) and form.nest is not None
+
+
 def writes_lines(format: str) -> bool:  # noqa: A002
     """Return whether a document of a format is a file of JSON lines."""
     form = _writer(format)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from chatsquash import formats
@@ -22,6 +22,7 @@ from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations, logs
+from chatsquash.translate.families import FamilyMember, families
 from chatsquash.translate.sources import NumberedLine, Piece
 
 _PIECE = 1 << 24
@@ -41,13 +42,18 @@ class Source(NamedTuple):
     """Members of the request that only configure the response, such as ``model``."""
     bad_lines: tuple[str, ...] = ()
     """Unreadable lines of its file or session: location and reason."""
+    depth: int = 0
+    """Its depth in a family of sub-agents, whose members follow each other."""
 
 
 class Reader:
     """Reads the conversations of pieces."""
 
-    def __init__(self, from_format: str | None = None, *, every_branch: bool = False) -> None:
+    def __init__(
+        self, from_format: str | None = None, *, every_branch: bool = False, with_families: bool = False
+    ) -> None:
         self._from_format, self._every_branch = from_format, every_branch
+        self._families = families if with_families else _one_by_one
         self.ignored: Counter[str] = Counter()
         """Input that was not read and belongs to no conversation, by description."""
         self.bad_lines: list[str] = []
@@ -92,10 +98,9 @@ class Reader:
                 self.bad_lines.append(f"{piece.display_path}: unit {number:,}: {problem} [bad-entry]")
                 self.ignored["units that cannot be read"] += 1
                 continue
-            for conversation in batch:
-                if conversation.turns:
-                    group += 1
-                    yield self._source(conversation, division.format, None, group)
+            for conversation, depth in self._families([each for each in batch if each.turns]):
+                group += 1
+                yield self._source(conversation, division.format, None, group)._replace(depth=depth)
         if not group:
             raise UsageError(f"{division.format}: no conversation found")
 
@@ -133,9 +138,9 @@ class Reader:
                 yield Source(None, exchange.conversation, group + line.number, exchange.ignored, exchange.options)
             elif not batch:
                 self.ignored[f"empty conversations in {piece.name}"] += 1
-            for conversation in batch:
+            for conversation, depth in self._families(batch):
                 group += not conversation.branch
-                yield self._source(conversation, form, value, group + line.number, tools)
+                yield self._source(conversation, form, value, group + line.number, tools)._replace(depth=depth)
 
     def _report_line(self, piece: Piece, line: NumberedLine, problem: Exception) -> None:
         is_entry = isinstance(problem, UsageError)
@@ -171,8 +176,11 @@ class Reader:
             raise UsageError(f"{form}: no conversation found")
         if len(batch) > len(pairs):
             self.ignored[f"empty conversations in {piece.name}"] += len(batch) - len(pairs)
-        for number, (conversation, request) in enumerate(pairs, 1):
+        members = self._families([conversation for conversation, _ in pairs])
+        # Requests contain one conversation each, so their order does not change.
+        for number, ((conversation, depth), (_, request)) in enumerate(zip(members, pairs, strict=True), 1):
             source = self._source(conversation, form, request, 0 if conversation.branch else number)
+            source = source._replace(depth=depth)
             yield _with_bad_lines(source, bad_lines, piece.display_path) if bad_lines and number == 1 else source
 
     def _source(
@@ -196,6 +204,10 @@ class Reader:
         for number, each in enumerate(filter(None, sessions), 1):
             source = Source(each.session or log.name, each.conversation, number, each.ignored, each.options)
             yield _with_bad_lines(source, each.rejected, log.display_path)
+
+
+def _one_by_one(conversations: Sequence[Conversation]) -> list[FamilyMember]:
+    return list(map(FamilyMember, conversations))
 
 
 def _value(line: NumberedLine) -> Json:

@@ -13,7 +13,7 @@ from chatsquash.checks import private
 from chatsquash.core import footprint, jsonio, platform
 from chatsquash.core.chat import strings
 from chatsquash.core.errors import ChatsquashError, UsageError
-from chatsquash.core.model import Json
+from chatsquash.core.model import Conversation, Json
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -121,13 +121,16 @@ class Translator:
     def __init__(self, task: Task) -> None:
         self._task = task
         self._joins_branches = conversations.supports_branches(task.to)
+        self._joins_subagents = conversations.supports_subagents(task.to)
         self._is_lines = conversations.writes_lines(task.to)
         self._redaction = _Redaction(task.private) if task.private else None
 
     def __call__(self, piece: Piece) -> PieceResult:
         """Translate a piece; its errors are in the result, not raised."""
         done = PieceResult(piece=replace(piece, data=None, lines=None))
-        reader = Reader(self._task.from_format, every_branch=self._task.every_branch)
+        reader = Reader(
+            self._task.from_format, every_branch=self._task.every_branch, with_families=self._joins_subagents
+        )
         try:
             for sources in self._group(reader.read(piece)):
                 self._write(sources, done)
@@ -141,7 +144,10 @@ class Translator:
         return self._redaction.hide(done, is_whole=piece.lines is None) if self._redaction else done
 
     def _group(self, sources: Iterable[Source]) -> Iterator[list[Source]]:
-        """Yield conversations one by one, but branches of a history together if one document can contain them."""
+        """Yield conversations one by one, but branches or sub-agents together if one document can contain them."""
+        if self._joins_subagents:
+            yield from _group_families(sources)
+            return
         if not self._joins_branches:
             yield from ([source] for source in sources)
             return
@@ -153,6 +159,9 @@ class Translator:
 
     def _write(self, sources: list[Source], done: PieceResult) -> None:
         to, branches = self._task.to, [source.conversation for source in sources]
+        if len(sources) > 1 and self._joins_subagents:
+            self._finish(sources[0], self._nest(sources, done), done)
+            return
         if self._joins_branches and branches[0].branch:
             document = _check_memory(conversations.dump_all(branches, to))
         elif self._task.sendable:
@@ -174,7 +183,22 @@ class Translator:
         for source, found_losses in zip(sources, measure(branches, document, to), strict=True):
             self._check_lossless(source, found_losses, done)
             _count(source, found_losses, done)
-        name = sources[0].name
+        self._finish(sources[0], document, done)
+
+    def _nest(self, sources: list[Source], done: PieceResult) -> Json:
+        """Return the document of a conversation and its sub-agents; each is measured by its own document."""
+        to, family = self._task.to, list[tuple[int, Conversation, Json]]()
+        for source in sources:
+            document = _check_memory(conversations.dump(source.conversation, to))
+            (found_losses,) = conversations.losses_of_dump([source.conversation], document, to)
+            self._check_lossless(source, found_losses, done)
+            _count(source, found_losses, done)
+            family.append((source.depth, source.conversation, document))
+        return conversations.nest(family, to)
+
+    def _finish(self, source: Source, document: Json, done: PieceResult) -> None:
+        """Redact a document and add it to the result under the name of its source."""
+        name = source.name
         if self._redaction:
             try:
                 document, name = self._redaction.redact(document, name, done.replacements)
@@ -207,6 +231,18 @@ class Translator:
         paths = [*losses_found, *losses_found.kept_for_chatsquash]
         what = f"{self._task.to} does not support {paths[0]}" if paths else f"ignored: {missing[0]}"
         done.refusal = f"{source.name or done.piece.name}: {what}" + (f" and {count - 1:,} more" if count > 1 else "")
+
+
+def _group_families(sources: Iterable[Source]) -> Iterator[list[Source]]:
+    """Yield each conversation with its sub-agents."""
+    family: list[Source] = []
+    for source in sources:
+        if family and not source.depth:
+            yield family
+            family = []
+        family.append(source)
+    if family:
+        yield family
 
 
 class _Redaction:

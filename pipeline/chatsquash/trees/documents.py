@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain
 
 from msgspec import Struct, field
@@ -149,7 +150,7 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
     owners = assign_replies(tree for _, tree in sorted(trees, key=lambda each: _compactions(each[0], names, depths)))
     for path in members:
         path.owners = owners
-    calls = {call_id: path for path in members for call_id in path.calls}
+    calls = _CallIndex(members)
     for root, tree in trees:
         _set_parent(root, tree, calls, names)
     _set_sessions(members)
@@ -250,11 +251,30 @@ def _compactions(path: FilePath, names: _NameIndex, known: dict[int, int]) -> in
     return count
 
 
-def _set_parent(root: FilePath, tree: list[FilePath], calls: dict[str, FilePath], names: _NameIndex) -> None:
+class _CallIndex:
+    """Looks up conversations by the ids of calls in their own replies."""
+
+    def __init__(self, members: list[FilePath]) -> None:
+        self._members = members
+        self._callers = {call_id: path for path in members for call_id in path.calls}
+
+    @cached_property
+    def _pairs(self) -> set[tuple[str, int]]:
+        return {(call_id, path.number) for path in self._members for call_id in path.calls}
+
+    def find(self, call_id: str | None, named: FilePath | None) -> FilePath | None:
+        """Return the conversation with a call: the named one if it has the call, because agents may reuse ids."""
+        caller = self._callers.get(call_id) if call_id else None
+        if call_id and caller and named and caller is not named and (call_id, named.number) in self._pairs:
+            return named
+        return caller
+
+
+def _set_parent(root: FilePath, tree: list[FilePath], calls: _CallIndex, names: _NameIndex) -> None:
     """Set the parent of a trunk: the conversation with its call, or else the one given in the file."""
     origin = root.origin
-    caller = calls.get(origin.call) if origin.call else None
-    parent = caller or (names.find(origin.parent) if origin.kind != "branch" else None)
+    named = names.find(origin.parent) if origin.kind != "branch" else None
+    parent = calls.find(origin.call, named) or named
     tree[0].parent = None if any(parent is path for path in tree) else parent
 
 

@@ -13,14 +13,13 @@ from chatsquash.core.times import stamp
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import KEY, call_input
 from chatsquash.formats.evidence import origin_of, replies_of_turns
+from chatsquash.formats.exports._atif_members import REFERENCE, are_references, restore
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.providers.openai_chat.write import write_tools
 from chatsquash.formats.values import Object
 from chatsquash.formats.writing import instructions_mark, native
 
 VERSION = "ATIF-v1.8"
-_RESOLVABLE = ("trajectory_id", "trajectory_path")
-_REFERENCE = (*_RESOLVABLE, "session_id")
 _SOURCES = {"system": "system", "developer": "system", "user": "user", "assistant": "agent"}
 _TYPES = {
     "image": {"jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"},
@@ -44,14 +43,14 @@ def dump(conversation: Conversation) -> Json:
         raise TurnError("no turns; a trajectory has at least one step")
     # Without any content that the format supports, an empty step remains, because a trajectory must have one.
     steps = list(_steps(turns, replies)) or [{"source": _SOURCES.get(turns[0].role, "user"), "message": ""}]
-    _copy_evidence(steps, description.get("steps", []))
     models = {each.model if each else None for each in replies}
     model = models.pop() if len(models) == 1 else None
     if model:
         steps = [{key: value for key, value in step.items() if key != "model_name"} for step in steps]
-    steps_with_ids = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
     agent = _agent(conversation, description.get("agent", {}), model)
-    return {"schema_version": VERSION, **_ids(conversation), "agent": agent, "steps": steps_with_ids}
+    document = {"schema_version": VERSION, **_ids(conversation), "agent": agent, "steps": steps}
+    document = restore(document, description)
+    return document | {"steps": [{"step_id": number, **step} for number, step in enumerate(steps, 1)]}
 
 
 def _ids(conversation: Conversation) -> Object:
@@ -61,8 +60,8 @@ def _ids(conversation: Conversation) -> Object:
     if own:
         ids["trajectory_id"] = own
     if origin.kind != "main":
-        parent = {"parent": origin.parent} if origin.parent else {}
-        ids["extra"] = {KEY: {"kind": origin.kind, **parent}}
+        links = {"parent": origin.parent, "call": origin.call}
+        ids["extra"] = {KEY: {"kind": origin.kind, **{name: value for name, value in links.items() if value}}}
     return ids
 
 
@@ -75,15 +74,6 @@ def _agent(conversation: Conversation, description: Object, model: str | None) -
         **({"model_name": model} if model else {}),
         **({"tool_definitions": definitions} if definitions else {}),
     }
-
-
-def _copy_evidence(steps: list[Object], flags: list[Object]) -> None:
-    """Add the members of the steps that a trajectory had when it was read."""
-    if len(flags) == len(steps):
-        for step, members in zip(steps, flags, strict=True):
-            if members.get("llm_call_count") == 0 and step.keys() & {"reasoning_content", "metrics"}:
-                continue  # which the format does not allow without a model
-            step.update(members)
 
 
 # Steps
@@ -117,16 +107,8 @@ def _observe(step: Object, block: Result) -> None:
 
 def _references(block: Result) -> Object:
     """Return the references of a result to trajectories of sub-agents, unless one could not be resolved."""
-    references = native(block, "atif").get("subagent_trajectory_ref")
-    are_valid = isinstance(references, list) and references and all(map(_is_reference, references))
-    return {"subagent_trajectory_ref": references} if are_valid else {}
-
-
-def _is_reference(value: Json) -> bool:
-    if not isinstance(value, dict) or not value.keys() <= {*_REFERENCE, "extra"}:
-        return False
-    has_texts = all(isinstance(value.get(name), str | None) for name in _REFERENCE)
-    return has_texts and isinstance(value.get("extra"), dict | None) and bool(set(_RESOLVABLE) & value.keys())
+    references = native(block, "atif").get(REFERENCE)
+    return {REFERENCE: references} if are_references(references) else {}
 
 
 def _reply(turn: Turn, known: OriginReply | None) -> Object:

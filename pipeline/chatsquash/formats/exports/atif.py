@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from sys import float_info
-from typing import NamedTuple, TypeVar, get_args
+from glob import escape
+from typing import TypeVar, get_args
 
 from msgspec import structs
 
 from chatsquash.core.blocks import FORM, Media, Native, Result, Turn
 from chatsquash.core.chat import PRIVATE, Private
-from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin, Tool
 from chatsquash.core.scores import read_scores
+from chatsquash.core.times import Moment
 from chatsquash.core.token_ids import ID_SIZE, NUMBER_SIZE, TokenIds, pack_ids, pack_numbers
 from chatsquash.formats import evidence
 from chatsquash.formats.base import TurnError, expect_list, expect_object
@@ -26,6 +26,16 @@ from chatsquash.formats.evidence import (
     moment,
     with_origin,
 )
+from chatsquash.formats.exports._atif_members import (
+    FINAL_METRICS,
+    METRICS,
+    REFERENCE,
+    describe,
+    describe_step,
+    is_finite,
+    is_reference_only,
+)
+from chatsquash.formats.exports._atif_subagents import PlacedTrajectory, nest, own_id, trajectories_in
 from chatsquash.formats.exports._atif_writer import dump
 from chatsquash.formats.parts import audio, data_url, image
 from chatsquash.formats.providers import openai_chat
@@ -33,7 +43,7 @@ from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, compact, count, members, objects, string
 from chatsquash.formats.writing import are_instructions
 
-__all__ = ["HAS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "fits"]
+__all__ = ["HAS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "fits", "nest"]
 
 NAME = "atif"
 HAS_TOOLS = True
@@ -42,14 +52,17 @@ MEMBERS = ("schema_version",)
 T = TypeVar("T")
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _LINKS = ("subagent_trajectories", "continued_trajectory_ref")
-_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKS)
+_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", "final_metrics", *_LINKS)
+_AGENT = ("name", "version", "model_name", "tool_definitions")
 _CONTENT = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
-_STEP = (*_CONTENT, "model_name", "metrics", "is_copied_context", "llm_call_count")
-_METRICS, _TOKENS = ("prompt_tokens", "completion_tokens"), ("prompt_token_ids", "completion_token_ids", "logprobs")
+_STEP = (*_CONTENT, "model_name", "reasoning_effort", "metrics", "is_copied_context", "llm_call_count")
+_METRICS, _TOKENS = set(METRICS) - {"extra"}, ("prompt_token_ids", "completion_token_ids", "logprobs")
 _FAILED = ("is_error", "tool_result_is_error")
 _KINDS = frozenset(get_args(ConversationKind)) - {"main"}
 _REWARDED: tuple[tuple[str, ...], ...] = ((), ("rewards",), ("extra",), ("final_metrics",), ("final_metrics", "extra"))
 """The objects that may contain a reward."""
+_OUTER_SESSION = "parent_session_id"
+"""The member of an agent's ``extra`` with the session of the parent, in files that Terminus 2 writes for sub-agents."""
 _TRIAL, _RESULT = "agent/trajectory.json", "result.json"
 """The files that Harbor writes for a trial, relative to its folder."""
 
@@ -71,6 +84,16 @@ def owner(path: str) -> str | None:
     return f"{folder}/{_TRIAL}" if name == _RESULT else None
 
 
+def home(path: str, origin: Origin) -> str | None:
+    """Return a glob for the trajectory of the session that started a sub-agent, which is in the same folder."""
+    if not origin.session_id or not origin.parent or origin.session_id == origin.parent:
+        return None
+    folder, slash, _ = path.rpartition("/")
+    _, is_continued, number = origin.parent.rpartition("-cont-")
+    name = f"trajectory.cont-{number}.json" if is_continued and number.isdecimal() else "trajectory.json"
+    return f"{escape(folder)}{slash}{name}*"
+
+
 def session(path: str, origin: Origin) -> str | None:
     """Return the name of a Harbor trial's folder, which is the name of the trial."""
     del origin
@@ -87,11 +110,11 @@ def conversations(
     """
     unread, converted, before = Unread(), list[Conversation](), ""
     for place, (number, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
-        for each in _nested(value, f"entry {place}", number, before):
+        for each in trajectories_in(value, f"entry {place}", number, before):
             if conversation := _conversation(each, unread, with_token_ids=with_token_ids):
                 converted.append(conversation)
         # The next trajectory in the file continues a trajectory with this reference.
-        before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
+        before = own_id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
     reward_members = _reward(at(meta, "verifier_result"), _RESULT)
     converted = [
         with_origin(each, **reward_members) if evidence.origin_of(each).kind != "subagent" else each
@@ -100,73 +123,33 @@ def conversations(
     return [with_origin(each, unread=unread.counts_for(number)) for number, each in enumerate(converted)]
 
 
-def _id(trajectory: Json) -> str:
-    """Return the id of a trajectory that does not belong to a sub-agent."""
-    return string(trajectory, "trajectory_id") or string(trajectory, "session_id")
-
-
-class _PlacedTrajectory(NamedTuple):
-    """A trajectory with its place and links."""
-
-    place: str
-    line: int
-    trajectory: Object
-    id: str
-    kind: ConversationKind
-    parent: str
-    session: str
-
-
-def _nested(value: Json, place: str, line: int, before: str) -> list[_PlacedTrajectory]:
-    """Return a trajectory and its nested trajectories; ``before`` is the id of the trajectory that it continues."""
-    nested: list[_PlacedTrajectory] = []
-    session = string(value, "session_id")
-    waiting = [
-        _PlacedTrajectory(place, line, value, _id(value) or place, "compacted" if before else "main", before, session)
-    ]
-    while waiting:
-        each = waiting.pop(0)
-        inner = expect_object(each.trajectory, f"{each.place} is").get("subagent_trajectories") or []
-        nested.append(each)
-        expect_list(inner, f"{each.place}: subagent_trajectories is")
-        # A stack instead of recursion, because trajectories may be deeply nested.
-        waiting[:0] = [_subagent(each, number, agent) for number, agent in enumerate(inner)]
-    return nested
-
-
-def _subagent(outer: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTrajectory:
-    place, session = f"{outer.place}, subagent_trajectories[{number}]", string(agent, "session_id") or outer.session
-    own = string(agent, "trajectory_id") or f"{outer.id}/{number + 1}"
-    return _PlacedTrajectory(place, outer.line, agent, own, "subagent", outer.id, session)
-
-
-def _conversation(each: _PlacedTrajectory, unread: Unread, *, with_token_ids: bool) -> Conversation | None:
+def _conversation(each: PlacedTrajectory, unread: Unread, *, with_token_ids: bool) -> Conversation | None:
     """Convert a trajectory; return ``None`` if all its steps are copied context."""
     place, trajectory = each.place, each.trajectory
     steps = expect_list(trajectory.get("steps"), f"{place}: steps is")
     unread.count_members("trajectory", trajectory, *_TRAJECTORY)
     # All members of ``extra`` of agents are counted, even members that are read, such as a reward.
     unread.count_members("trajectory.extra", trajectory.get("extra"), KEY)
-    unread.count_members("agent", trajectory.get("agent"), "model_name", "tool_definitions")
+    unread.count_members("final_metrics", trajectory.get("final_metrics"), *FINAL_METRICS)
+    unread.count_members("agent", trajectory.get("agent"), *_AGENT)
     turns: list[LoggedTurn] = []
-    flags: list[Object] = []
+    descriptions: list[Object] = []
     for number, step in enumerate(steps):
         where = f"{place}, steps[{number}]"
         expect_object(step, f"{where} is")
         unread.count_members("step", step, *_STEP)
-        read = (*_METRICS, *(_TOKENS if with_token_ids else ()))
-        unread.count_members("step.metrics", step.get("metrics"), *read)
-        known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
+        unread.count_members("step.metrics", step.get("metrics"), *_METRICS, *(_TOKENS if with_token_ids else ()))
+        time = moment(step.get("timestamp"))
+        known = _evidence(step, each.line, time, string(trajectory.get("agent"), "model_name"))
         known = known._replace(token_ids=_token_ids(step)) if with_token_ids and known.is_sampled else known
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
-        flags.append(_flags(step))
+        descriptions.append(describe_step(step, time))
     if all(step.get("is_copied_context") is True for step in steps):
         return None  # all steps were produced elsewhere
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
     converted = load_conversation(openai_chat, turns, tools, **_links(each), **_reward(trajectory, "trajectory"))
     # Like session ids, these members describe the trajectory and are not content that other formats lose.
-    own = string(trajectory, "trajectory_id")
-    native: Native = {FORM: {"agent": _agent(trajectory.get("agent")), "steps": flags, "id": own}}
+    native: Native = {FORM: describe(trajectory, descriptions)}
     media_types = dict(_media_types(steps))
     if not media_types:
         return structs.replace(converted, native=native)
@@ -198,28 +181,16 @@ def _with_types(part: T, types: dict[str, str]) -> T:
     return part
 
 
-def _flags(step: Object) -> Object:
-    """Return the members of a step with its provenance."""
-    is_copy, calls = step.get("is_copied_context"), step.get("llm_call_count")
-    flags: Object = {"is_copied_context": is_copy} if isinstance(is_copy, bool) else {}
-    return {**flags, "llm_call_count": calls} if type(calls) is int and calls >= 0 else flags
-
-
-def _agent(agent: Json) -> Object:
-    """Return the members of an agent that are not part of a conversation."""
-    texts = {name: text for name in ("name", "version") if (text := string(agent, name))}
-    extra = at(agent, "extra")
-    return {**texts, "extra": extra} if isinstance(extra, dict) and extra else texts
-
-
-def _links(each: _PlacedTrajectory) -> Object:
-    """Return the ids and the kind of a trajectory; they are in ``extra`` if it was written to a separate file."""
-    own = at(each.trajectory, "extra", KEY)
-    kind = string(own, "kind") if each.kind == "main" else ""
-    links = {"id": each.id, "session_id": each.session or None}
-    if kind in _KINDS:
-        return {**links, "kind": kind, "parent": string(own, "parent") or None}
-    return {**links, "kind": each.kind, "parent": each.parent or None}
+def _links(each: PlacedTrajectory) -> Object:
+    """Return the ids and the kind of a trajectory; they may be in ``extra`` if chatsquash wrote it."""
+    links: Object = {"id": each.id, "session_id": each.session or None, "began": each.began}
+    own, kind, parent = at(each.trajectory, "extra", KEY), each.kind, each.parent
+    if kind == "main" and string(own, "kind") in _KINDS:
+        kind, parent = own["kind"], string(own, "parent")
+    elif kind == "main" and (outer := string(at(each.trajectory, "agent", "extra"), _OUTER_SESSION)):
+        kind, parent = "subagent", outer
+    call_id = each.call or string(own, "call")
+    return {**links, "kind": kind, "parent": parent or None, "call": call_id or None}
 
 
 def defined_tools(document: Json) -> list[Tool]:
@@ -233,22 +204,22 @@ def _reward(holder: Json, name: str) -> Object:
     scores: Object = {"scores": read_scores(rewards, f"rewards of the {name}", is_shared=True)} if rewards else {}
     for path in _REWARDED:
         value = at(holder, *path, "reward")
-        if type(value) in (int, float, Rounded) and abs(value) <= float_info.max:  # an integer may exceed a float
+        if is_finite(value):
             source = f"{'.'.join((*path, 'reward'))} of the {name}"
             return {"reward": float(value), "reward_evidence": source, **scores}
     return scores
 
 
-def _evidence(step: Object, line: int, model: str) -> Evidence:
+def _evidence(step: Object, line: int, time: Moment | None, model: str) -> Evidence:
     """Return the evidence for a step; for copied context, which was produced elsewhere, only the line."""
     if step.get("is_copied_context") is True:
         return Evidence(line)
-    metrics, at_time = step.get("metrics"), moment(step.get("timestamp"))
+    metrics = step.get("metrics")
     # Agents may write steps without calling a model.
     if step.get("source") != "agent" or step.get("llm_call_count") == 0:
-        return Evidence(line, at_time)
+        return Evidence(line, time)
     tokens = count(at(metrics, "prompt_tokens")), count(at(metrics, "completion_tokens"))
-    return Evidence(line, at_time, True, string(step, "model_name") or model or None, *tokens)
+    return Evidence(line, time, True, string(step, "model_name") or model or None, *tokens)
 
 
 def _token_ids(step: Object) -> TokenIds | None:
@@ -278,7 +249,8 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
         message["reasoning_content"] = step["reasoning_content"]
     yield {**message, "tool_calls": calls} if calls else message
     for result in objects(at(step, "observation", "results")):
-        yield _result(result, has_calls=bool(calls))
+        if calls or not is_reference_only(result):
+            yield _result(result, has_calls=bool(calls))
 
 
 def _result(result: Object, *, has_calls: bool) -> Object:
@@ -286,8 +258,8 @@ def _result(result: Object, *, has_calls: bool) -> Object:
     call_id, content = string(result, "source_call_id"), _content(result.get("content"))
     if not call_id and not has_calls:
         return {"role": "user", "content": content}
-    referred = result.get("subagent_trajectory_ref")
-    native: Object = {"native": {NAME: {"subagent_trajectory_ref": referred}}} if referred else {}
+    references = result.get(REFERENCE)
+    native: Object = {"native": {NAME: {REFERENCE: references}}} if references else {}
     if any(at(result, "extra", name) is True for name in _FAILED):
         native["outcome"] = "failed"
     return {"role": "tool", "tool_call_id": call_id, "content": content, PRIVATE: Private(native)}
