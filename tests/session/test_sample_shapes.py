@@ -236,7 +236,47 @@ def test_the_replies_after_a_prompt_are_counted_and_those_in_it_are_carried(made
     ]
     assert manifest()["counts"]["findings"] == {"warning": {"reply-truncated": 1}}
     made(turns(), **PROMPTS, replace=True)
-    assert manifest()["counts"]["replies"]["lost"] == {"prompts-only": 3}
+    assert manifest()["counts"]["replies"]["lost"] == {"prompts-only": 2, "not-first": 1}
+
+
+def asked_three_times():
+    """Two replies that begin turns with a verdict on each, and a last reply without one."""
+    return commented("Thanks, it works.", "No, that is wrong.")
+
+
+FEWER = {
+    ("first", "prompt-completion"): ["carried", "not-first", "not-first"],
+    ("first", "messages"): ["carried", "not-first", "not-first"],
+    ("first", "kto"): ["carried", "not-first", "no-verdict"],
+    ("first", "prompt"): ["prompts-only", "not-first", "not-first"],
+    ("last", "prompt-completion"): ["carried", "carried", "carried"],
+    ("last", "messages"): ["carried", "carried", "carried"],
+    ("last", "kto"): ["not-last", "not-last", "no-verdict"],
+    ("last", "prompt"): ["carried", "carried", "prompts-only"],
+}
+"""What becomes of each reply, with --samples and --sample-shape."""
+
+
+def claude_code():
+    _, line, reply = branching()
+    texts = ("Thanks, it works.", "No, that is wrong.", "Go on.")
+    found = [line("1", None, 0, user("Mend it."))]
+    for at in range(3):
+        found.append(line(f"a{at}", f"u{at - 1}" if at else "1", 2 * at + 1, reply(f"Reply {at}.", f"m{at}")))
+        if at < 2:
+            found.append(line(f"u{at}", f"a{at}", 2 * at + 2, user(texts[at])))
+    return found
+
+
+@pytest.mark.parametrize("lines", [asked_three_times, claude_code], ids=["a gateway", "a file of an agent"])
+@pytest.mark.parametrize("samples, shape", FEWER, ids=" ".join)
+def test_a_reply_without_a_sample_has_the_reason(made, samples, shape, lines):
+    """Also the sums of run.json balance, which verify compares with the report."""
+    options = {**KTO, "samples": samples, "sample_shape": shape, "trace_replies": True}
+    made(lines(), **options)
+    assert [each["why"] or each["status"] for each in report("replies.jsonl")] == FEWER[samples, shape]
+    assert verify(Path("out")).problems == []
+    assert not findings("replies-lost")
 
 
 def test_a_prompt_uses_no_calls_of_its_reply():

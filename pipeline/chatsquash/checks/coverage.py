@@ -42,9 +42,11 @@ _WORDS = {
     "context-cleared": ("with cleared context", "with cleared context"),
     "no-verdict": ("without a verdict", "without a verdict"),
     "prompts-only": ("after a prompt", "after prompts"),
+    "not-first": ("after the first", "after the first"),
+    "not-last": ("before the last", "before the last"),
 }
-BY_SHAPE = ("no-verdict", "prompts-only")
-"""Reasons for replies that the requested shape of samples excludes."""
+BY_REQUEST = ("no-verdict", "prompts-only", "not-first", "not-last")
+"""Reasons for replies that the requested kind of samples excludes."""
 NEVER = (
     "retry",
     "duplicate",
@@ -63,7 +65,7 @@ NEVER = (
     "private-text",
     "context-missing",
     "context-cleared",
-    *BY_SHAPE,
+    *BY_REQUEST,
 )
 """Reasons because of which a reply is missing from the records with any option."""
 _MAX_MODELS = 3

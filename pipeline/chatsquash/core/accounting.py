@@ -24,6 +24,8 @@ WHY = {
     "duplicate": "its record duplicates another record, or the same words were sampled again",
     "no-verdict": "it has no evidence of a preference, which --sample-shape kto requires",
     "prompts-only": "--sample-shape prompt writes only the messages before it",
+    "not-first": "--samples first writes only the first reply of its conversation",
+    "not-last": "--samples last writes only the last reply of its conversation",
     "refused": "its record could not be written; see the findings",
     "no-token-ids": "the log has no token ids of the reply and its prompt",
     "private-text": "its token ids contain text that --no-anonymize would write",

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks import reading
-from chatsquash.checks.coverage import BY_SHAPE, NEVER
+from chatsquash.checks.coverage import BY_REQUEST, NEVER
 from chatsquash.core import chat, jsonio, mcp
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.lazy import lazy_compile
@@ -222,7 +222,7 @@ def loss_findings(
     """
     unfiltered = unfiltered or coverage
     findings: list[LineFinding] = []
-    excluded = unfiltered.lost.keys() & set(BY_SHAPE)
+    excluded = unfiltered.lost.keys() & set(BY_REQUEST)
     if unfiltered.lost.keys() - {"refused", *excluded}:
         findings.append(
             (line, checks.replies_lost(coverage.total, coverage.in_records, coverage.lost, options_to_keep or {}))

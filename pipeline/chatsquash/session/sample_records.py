@@ -14,7 +14,6 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.core.record_options import Samples
 from chatsquash.records.reading import RESULTS
 from chatsquash.records.samples import CONTEXT
 from chatsquash.session.agents import DocumentPart
@@ -66,6 +65,9 @@ SampledSession = tuple[list[Record], Violation | None, list[LineFinding], Sessio
 
 NO_VERDICT, PROMPTS_ONLY = "no-verdict", "prompts-only"
 """Reasons why a reply has no sample in some shapes, keys of ``core.accounting.WHY``."""
+NOT_FIRST, NOT_LAST = "not-first", "not-last"
+"""Reasons why a reply has no sample with ``--samples first`` and ``last``, keys of ``core.accounting.WHY``."""
+_POSITIONS = (NOT_FIRST, NOT_LAST)
 
 
 class Selection(Struct, frozen=True):
@@ -79,9 +81,7 @@ class Selection(Struct, frozen=True):
     ids: dict[int, str]
     """The ids of all conversations by the ``id()`` of their path."""
     exclusion_reasons: list[str]
-    """The reason why each reply is not trained on, by reply number; empty if it is."""
-    samples: Samples
-    """Which of these replies have a sample."""
+    """The reason why each reply has no sample, by reply number; empty if it has one."""
 
     def is_unknown(self, number: int) -> bool:
         """Return whether a reply is excluded because its model is unknown."""
@@ -92,13 +92,17 @@ class Selection(Struct, frozen=True):
         """The numbers of the last replies of the selected paths."""
         return {replies[-1].number for _, replies in self.selected}
 
+    @property
+    def firsts(self) -> set[int]:
+        """The number of the first reply with a sample in each selected path."""
+        usable = (
+            [each.number for each in replies if not self.exclusion_reasons[each.number]] for _, replies in self.selected
+        )
+        return {numbers[0] for numbers in usable if numbers}
+
     def with_sample(self, numbers: Collection[int]) -> set[int]:
         """Return the numbers of those replies that have a sample."""
-        trained = {number for number in numbers if not self.exclusion_reasons[number]}
-        if self.samples == "first":
-            usable = ([each.number for each in replies if each.number in trained] for _, replies in self.selected)
-            return {numbers[0] for numbers in usable if numbers}
-        return trained & self.lasts if self.samples == "last" else trained
+        return {number for number in numbers if not self.exclusion_reasons[number]}
 
     def require(self, numbers: Collection[int], reason: str) -> int:
         """Exclude all replies but these for a reason; return how many have no other reason."""
@@ -199,11 +203,11 @@ def select_replies(session: Session, name: str, options: Options) -> Selection:
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
         reasons[reply.number] = reasons[reply.number] or SIDE
     reasons = with_labels(reasons, trees.replies)
-    return Selection(trees, paths, selected, conversation_ids(paths, name), reasons, options.samples)
+    return Selection(trees, paths, selected, conversation_ids(paths, name), reasons)
 
 
 def _restrict(selection: Selection, sampling: Sampling, session: Session) -> None:
-    """Exclude the replies that the shape of samples does not allow, and set the labels of the others."""
+    """Exclude the replies that the options of samples do not allow, and set the labels of the others."""
     shape = sampling.request.options.shape
     if shape == "kto":
         from chatsquash.session import verdicts  # imported here because few runs need it
@@ -217,6 +221,11 @@ def _restrict(selection: Selection, sampling: Sampling, session: Session) -> Non
         replies = selection.trees.replies
         selection.exclusion_reasons[:] = ["retry" if each.is_retried else "" for each in replies]
         selection.require({each.number for each in replies if _begins_turn(each)}, PROMPTS_ONLY)
+    samples = sampling.request.options.samples
+    if samples == "first":
+        selection.require(selection.firsts, NOT_FIRST)
+    elif samples == "last":
+        selection.require(selection.lasts, NOT_LAST)
 
 
 def _begins_turn(reply: Reply) -> bool:
@@ -270,7 +279,10 @@ def _rows(
         placements.append(replace(placement, why="refused"))
     rows = reply_outcomes(selection.trees, selection.paths, placements, selection.ids)
     reasons = selection.exclusion_reasons
-    whys = {number: PROMPTS_ONLY if is_prompts else reasons[number] for number in remaining}
+    usual = PROMPTS_ONLY if is_prompts else ""
+    whys = {
+        number: reasons[number] if reasons[number] in _POSITIONS else usual or reasons[number] for number in remaining
+    }
     exclusion_reasons = {selection.trees.replies[number].line: why for number, why in whys.items() if why}
     rows = [
         replace(row, why=exclusion_reasons[row.line]) if row.line in exclusion_reasons and row.status == "lost" else row
@@ -397,14 +409,20 @@ def _add_replies(
         sampling.weights = {at: mark.weight for at, mark in marks.items()}
     if options.shape != "prompt":
         sampling.unknown_models = sum(mark.why == OTHER_MODEL and not mark.model for mark in marks.values())
-    usable = [at for at, why in reasons.items() if not why]
-    if options.samples == "first":
-        usable = usable[:1]
-    for at in usable:
-        if options.samples != "last" or at == placement.assistants[-1]:
-            sampling.add(at, conversation, truncate_snapshot(snapshot, messages[: at + 1]))
+    reasons |= _at_other_positions([at for at, why in reasons.items() if not why], placement, options)
+    for at in (at for at, why in reasons.items() if not why):
+        sampling.add(at, conversation, truncate_snapshot(snapshot, messages[: at + 1]))
     usual = PROMPTS_ONLY if options.shape == "prompt" else ""
     return {at: why or usual for at, why in reasons.items() if why or usual}
+
+
+def _at_other_positions(usable: list[int], placement: Placement[FilePath], options: Options) -> dict[int, str]:
+    """Return why some of the usable replies have no sample: only the first or last one is requested."""
+    if options.samples == "first":
+        return dict.fromkeys(usable[1:], NOT_FIRST)
+    if options.samples == "last":
+        return dict.fromkeys((at for at in usable if at != placement.assistants[-1]), NOT_LAST)
+    return {}
 
 
 def _no_prompt(why: str, new_messages: list[Message]) -> str:
