@@ -43,7 +43,7 @@ SEVERITIES = {
         wrong-content empty-reply bad-line bad-entry empty-session role-sequence no-messages tool-not-object tool-parameters-type tool-properties
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-with-markup
-        tool-result-tags unreadable-log bad-record unreadable-by-trainer unknown-format no-assistant-turn arguments-unparsable
+        tool-result-tags unreadable-log bad-record bad-tokens unreadable-by-trainer unknown-format no-assistant-turn arguments-unparsable
         integer-too-large lone-surrogate unpaired-call media-dropped unsupported-shape lost-worker cut-short
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools

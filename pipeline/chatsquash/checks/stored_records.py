@@ -13,6 +13,16 @@ def bad_record(reason: str) -> Fact:
 
 
 @rule("error")
+def bad_tokens(reason: str) -> Fact:
+    """Reported when a trainer would misread a sample of token ids.
+
+    `labels`, `completion_mask` and `logprobs` are as long as `input_ids`. Labels equal the ids where the mask is 1, and
+    are -100 elsewhere.
+    """
+    return Fact(f"not a sample of token ids: {escape(reason)}; convert again with --samples tokens")
+
+
+@rule("error")
 def unreadable_by_trainer(trainer: str, preset: str, why: str) -> Fact:
     """Reported when `chatsquash check --for` reads a record that the trainer does not accept."""
     return Fact(f"{trainer} cannot read the record ({why}): convert with --preset {preset}")

@@ -84,9 +84,9 @@ def record_fields(options: Options) -> list[Field]:
 
 def _token_columns() -> list[Field]:
     """Return the columns of samples of token ids."""
-    from chatsquash.records.token_rows import MEMBERS  # imported here because few runs need it
+    from chatsquash.records.line import TOKEN_MEMBERS  # imported here because few runs need it
 
-    kinds = zip(MEMBERS, ("int32", "int32", "int8", "float"), strict=True)
+    kinds = zip(TOKEN_MEMBERS, ("int32", "int32", "int8", "float"), strict=True)
     return [Field(name, "list", (Field(_ITEM, kind),)) for name, kind in kinds]
 
 

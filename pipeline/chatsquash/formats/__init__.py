@@ -224,6 +224,27 @@ def _is_sharegpt(obj: Object) -> bool:
     return any({"from", "value"} <= turn.keys() for turn in turns)
 
 
+def _is_forest(obj: Object) -> bool:
+    return obj.keys() >= {"session", "node", "source"} and bool(obj.keys() & {"message", "sample"})
+
+
+def _has_prompt(obj: Object) -> bool:
+    return isinstance(obj.get("prompt"), list) and not obj.keys() & {"messages", "model", "request", "response"}
+
+
+_SAMPLES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
+    ("a dataset of token ids", lambda obj: "input_ids" in obj and not obj.keys() & {"messages", "model"}),
+    ("a forest of samples", _is_forest),
+    ("a dataset of prompts", _has_prompt),
+)
+"""Datasets that chatsquash writes and that contain no lists of messages with replies."""
+
+
+def describe_samples(obj: Json) -> str | None:
+    """Describe a row of a dataset of samples without a list of messages; return ``None`` for any other value."""
+    return next((words for words, test in _SAMPLES if test(obj)), None) if isinstance(obj, dict) else None
+
+
 _TELEMETRY = frozenset(("resourceMetrics", "resourceSpans", "resourceLogs"))
 
 
@@ -235,6 +256,7 @@ _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ),
     ("a ShareGPT dataset", _is_sharegpt),
     ("a preference dataset", _has("chosen", "rejected")),
+    *_SAMPLES,
     ("an instruction dataset", _has("instruction", "output")),
     ("a dataset of messages", _is_dataset),
     ("a response with embeddings", lambda obj: any("embedding" in item for item in objects(obj.get("data")))),

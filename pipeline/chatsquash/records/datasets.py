@@ -13,7 +13,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import error_text
 from chatsquash.core.urls import refuse_remote
 from chatsquash.records import forest
-from chatsquash.records.line import IDS_MEMBER
+from chatsquash.records.line import IDS_MEMBER, TOKEN_MEMBERS
 from chatsquash.sources.compression import KINDS, ExpandedFile, uncompressed
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
@@ -88,6 +88,12 @@ def flat(file_rows: Iterator[DatasetRow]) -> Iterator[DatasetRow]:
     yield from file_rows
 
 
+def is_forest(file: Path) -> bool:
+    """Return whether a file contains the rows of a forest; raise the same errors as ``rows``."""
+    first = next(complete_rows(str(file)), None)
+    return first is not None and forest.is_row_text(first.data)
+
+
 def complete_rows(path: str) -> Iterator[DatasetRow]:
     """Yield the rows of a file with all columns, whether or not they are records; raise the same errors as ``rows``."""
     file = Path(path)
@@ -151,8 +157,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
         frame = pl.scan_parquet(file or path, glob=False)
         if columns is not None:
             names = frame.collect_schema().names()
-            if has_only_tokens(names) and IDS_MEMBER not in columns:
-                raise UsageError(f"{path}: the rows have token ids instead of messages")
+            columns = (*columns, *TOKEN_MEMBERS) if has_only_tokens(names) else columns
             columns = forest.COLUMNS if set(forest.COLUMNS) <= set(names) else columns
             frame = frame.select([name for name in names if name in columns])
         total = frame.select(pl.len()).collect().item()

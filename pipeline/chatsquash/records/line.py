@@ -9,6 +9,8 @@ from chatsquash.core.model import Json, Mark, Violation
 
 IDS_MEMBER = "input_ids"
 """The member of a row of token ids, which has no messages."""
+TOKEN_MEMBERS = (IDS_MEMBER, "labels", "completion_mask", "logprobs")
+"""The members of such a row."""
 
 
 class RecordLine(NamedTuple):

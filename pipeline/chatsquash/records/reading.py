@@ -82,7 +82,7 @@ def record(value: Json) -> StoredRecord:
             return stored_record
     messages: Json = _messages(value)
     if messages is None and IDS_MEMBER in value:
-        raise NotARecordError("it has token ids instead of messages")
+        raise NotARecordError("it has token ids instead of messages; use stats, check or verify")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
     for at, message in enumerate(messages):

@@ -11,12 +11,10 @@ from xxhash import xxh3_128_digest
 from chatsquash.core import jsonio
 from chatsquash.core.outcome import Record
 from chatsquash.core.token_ids import unpack_ids, unpack_numbers
-from chatsquash.records.line import IDS_MEMBER
+from chatsquash.records.line import TOKEN_MEMBERS
 
 IGNORED = -100
 """The label of a token without loss in PyTorch and all trainers."""
-MEMBERS = (IDS_MEMBER, "labels", "completion_mask", "logprobs")
-"""The members of a row."""
 
 
 class TrainedSpan(NamedTuple):
@@ -42,7 +40,7 @@ def token_row(sequence: bytes, spans: Iterable[TrainedSpan]) -> bytes:
             logprobs[start:stop] = unpack_numbers(numbers)
         else:
             logprobs = None
-    return jsonio.dumps(dict(zip(MEMBERS, (ids, labels, mask, logprobs), strict=True)))
+    return jsonio.dumps(dict(zip(TOKEN_MEMBERS, (ids, labels, mask, logprobs), strict=True)))
 
 
 def with_row(record: Record) -> Record:

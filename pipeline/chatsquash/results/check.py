@@ -25,9 +25,10 @@ from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
 from chatsquash.formats import documents
 from chatsquash.reading.identify import identify
-from chatsquash.records.datasets import PARQUET, UNBOUNDED, DatasetRow, files, rows, session
+from chatsquash.records.datasets import PARQUET, UNBOUNDED, DatasetRow, files, is_forest, rows, session
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import RowParser, native, parse, record
+from chatsquash.records.stored_tokens import is_token_row, read_tokens
 from chatsquash.redaction.addresses import addresses, may_have_address
 from chatsquash.redaction.hits import Value
 from chatsquash.redaction.privacy import remove_beginnings
@@ -91,6 +92,8 @@ def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
         for row, row_value in _rows(file, checks):
             is_empty = False
             parsed_row, mask = _parse(row.data.removeprefix(BOM_UTF8), parser), _Mask(checks.private)
+            if is_token_row(parsed_row.value):
+                _refuse_text_checks(row, checks)
             violations = [*_private(parsed_row, row_value, mask)] if mask.redactor else []
             violations += _row(parsed_row, checks, without_tools=row.number in without_definitions)
             if violations:
@@ -114,7 +117,9 @@ def _refuse_log(dataset: str, file: Path) -> None:
 
 def _is_record(row: DatasetRow) -> bool:
     try:
-        record(parse(row.data))
+        value = parse(row.data)
+        if not is_token_row(value):
+            record(value)
     except NotARecordError:
         return False
     return True
@@ -154,7 +159,7 @@ class _RecordLine(Struct, frozen=True):
 def _rows(file: Path, checks: Checks) -> Iterator[tuple[DatasetRow, Json]]:
     """Yield the rows of a file; if redaction is checked, Parquet rows come with all their columns."""
     records = rows(str(file), _SESSION)
-    if checks.private and file.suffix.lower() == PARQUET:
+    if checks.private and file.suffix.lower() == PARQUET and not is_forest(file):
         yield from zip(records, (row.value for row in tables.rows(file)), strict=True)
     else:
         yield from ((row, None) for row in records)
@@ -233,7 +238,7 @@ def _row(row: _ParsedRow, checks: Checks, *, without_tools: bool) -> Iterator[Vi
             raise row.problem
         row_record = record(value)
     except NotARecordError as problem:
-        yield stored_records.bad_record(str(problem))
+        yield from _tokens(value) if is_token_row(value) else (stored_records.bad_record(str(problem)),)
         return
     yield from checks.shape(value) if checks.shape else ()
     extra = checks.further(row_record) if checks.further else ()
@@ -262,6 +267,26 @@ def _row(row: _ParsedRow, checks: Checks, *, without_tools: bool) -> Iterator[Vi
     yield from _remaining_addresses(value) if checks.addresses else ()
     if rounded:
         yield reading.number_changed(rounded, len(rounded))
+
+
+def _tokens(value: dict[str, Any]) -> Iterator[Violation]:
+    try:
+        read_tokens(value)
+    except NotARecordError as problem:
+        yield stored_records.bad_tokens(str(problem))
+
+
+def _refuse_text_checks(row: DatasetRow, checks: Checks) -> None:
+    """Raise ``UsageError`` if checks of texts are requested for token ids."""
+    options = {
+        "--template and --for": checks.further or checks.shape,
+        "--against": checks.overlap,
+        "--check-arguments": checks.arguments,
+        "--anonymize": checks.addresses,
+        "--redact": checks.private,
+    }
+    if names := [name for name, is_requested in options.items() if is_requested]:
+        raise UsageError(f"{row.file}:{row.number}: token ids have no text for {', '.join(names)}; remove the option")
 
 
 def _encode(value: dict[str, Json]) -> tuple[bytes, list[str]]:

@@ -21,6 +21,7 @@ from chatsquash.core.text import error_text, printable
 from chatsquash.records.datasets import PARQUET, UNBOUNDED, complete_rows, files
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import message_texts, parse
+from chatsquash.records.stored_tokens import is_token_row
 from chatsquash.results.benchmark_matches import find_tasks
 from chatsquash.results.benchmark_tasks import TaskList
 from chatsquash.sources.compression import uncompressed
@@ -69,7 +70,9 @@ class Evaluation:
             self._firsts.append(self.rows)
             pending: list[tuple[int, str]] = []
             size = 0
-            for _, value in evaluation_rows(file):
+            for number, value in evaluation_rows(file):
+                if is_token_row(value):
+                    raise UsageError(f"--against {file}:{number}: token ids have no words to compare; use texts")
                 self.tasks.add(value)
                 texts = [leaf for leaf in leaves(value) if isinstance(leaf, str)]
                 pending += [(self.rows, text) for text in texts]

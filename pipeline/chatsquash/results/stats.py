@@ -24,6 +24,7 @@ from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, files, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import RowParser, message_texts, native, record
+from chatsquash.records.stored_tokens import StoredTokens, is_token_row, read_tokens
 from chatsquash.results import output as outputs
 from chatsquash.results.frame import table_lines
 from chatsquash.results.stats_table import Long, ModelCount, SessionStats, Spread, Stats, ToolCount
@@ -33,6 +34,8 @@ from chatsquash.storage.folder import Folder
 
 MEASURES = ("messages", "assistant messages", "tool calls", "characters", "characters of tools", "tokens")
 """Measures of every record; tokens only with a tokenizer."""
+TOKEN_MEASURES = ("token ids", "trained ids")
+"""Measures of samples of token ids."""
 MAX_LONGEST = 5
 _BATCH = 4096
 _SPLIT = re.compile(r"([^/\\]+?)-\d{5}-of-\d{5}\.")
@@ -78,9 +81,11 @@ class _Counting:
         self._batch: list[tuple[int | None, ...]] = []
         self._places: list[tuple[str, int]] = []
         self._digests = Index()
-        self._sums = dict.fromkeys(self._measures, 0)
-        self._maxima = dict.fromkeys(self._measures, 0)
-        self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._measures}
+        self._token_batch: list[StoredTokens] = []
+        all_measures = (*self._measures, *TOKEN_MEASURES)
+        self._sums = dict.fromkeys(all_measures, 0)
+        self._maxima = dict.fromkeys(all_measures, 0)
+        self._counts: dict[str, Counter[int]] = {name: Counter() for name in all_measures}
 
     def table(self, dataset: str) -> None:
         """Count the session table of a dataset, if it has one."""
@@ -120,13 +125,32 @@ class _Counting:
     def add(self, row: DatasetRow) -> None:
         """Count a row."""
         try:
-            row_record = record(self._parser.parse(row.data.removeprefix(BOM_UTF8)))
+            value = self._parser.parse(row.data.removeprefix(BOM_UTF8))
+            if is_token_row(value):
+                self._add_tokens(row, read_tokens(value))
+            else:
+                self._add_record(row, record(value))
         except NotARecordError:
             self.stats.unreadable += 1
             return
-        native_record = native(row_record)
         split = _SPLIT.match(row.file.name)
         self.stats.splits[split[1] if split else ""] += 1
+        if self._digests.put(xxh3_64_intdigest(row.data.strip()) or 1, 0) is not None:  # 0 cannot be a key
+            self.stats.duplicates += 1
+        if len(self._batch) + len(self._token_batch) >= _BATCH:
+            self._fold()
+
+    def _add_tokens(self, row: DatasetRow, tokens: StoredTokens) -> None:
+        """Count a sample of token ids."""
+        if self._tokens:
+            raise UsageError(
+                f"{row.file}:{row.number}: its token ids are counted as they are; remove --tokenizer and --template"
+            )
+        self._token_batch.append(tokens)
+
+    def _add_record(self, row: DatasetRow, row_record: StoredRecord) -> None:
+        """Count a record."""
+        native_record = native(row_record)
         measures = _measure(native_record.messages)
         length = (measures if native_record is row_record else _measure(row_record.messages)).length
         for role in measures.roles:
@@ -142,10 +166,6 @@ class _Counting:
             )
         )
         self._places.append((str(row.file), row.number))
-        if self._digests.put(xxh3_64_intdigest(row.data.strip()) or 1, 0) is not None:  # 0 cannot be a key
-            self.stats.duplicates += 1
-        if len(self._batch) == _BATCH:
-            self._fold()
 
     def _count(self, record: StoredRecord) -> int | None:
         """Return the tokens of a record, or ``None`` if the template cannot render it."""
@@ -161,7 +181,7 @@ class _Counting:
     def finish(self) -> Stats:
         """Return the statistics."""
         self._fold()
-        self.stats.spreads = {name: self._spread(name) for name in self._measures if self._counts[name]}
+        self.stats.spreads = {name: self._spread(name) for name, counts in self._counts.items() if counts}
         return self.stats
 
     def _count_tools(self, definitions: Json, calls: list[str]) -> int:
@@ -179,8 +199,12 @@ class _Counting:
 
     def _fold(self) -> None:
         """Add the batch to the sums, the counts of rounded values and the longest records."""
-        self.stats.records += len(self._batch)
-        columns = dict(zip(self._measures, zip(*self._batch, strict=True), strict=False))
+        self.stats.records += len(self._batch) + len(self._token_batch)
+        self.stats.token_samples += len(self._token_batch)
+        columns: dict[str, tuple[int | None, ...]] = dict(
+            zip(self._measures, zip(*self._batch, strict=True), strict=False)
+        )
+        columns |= zip(TOKEN_MEASURES, zip(*self._token_batch, strict=True), strict=False)
         for name, column in columns.items():
             counts = self._counts[name]
             for value, count in Counter(column).items():
@@ -193,7 +217,7 @@ class _Counting:
         rows = [Long(lengths[at] or 0, self._batch[at][0] or 0, *self._places[at]) for at in longest]
         candidates = sorted([*self.stats.longest, *rows], key=lambda each: (-each.characters, each.file, each.record))
         self.stats.longest = candidates[:MAX_LONGEST]
-        self._batch, self._places = [], []
+        self._batch, self._places, self._token_batch = [], [], []
 
     def _spread(self, name: str) -> Spread:
         count, total = self._counts[name].total(), self._sums[name]

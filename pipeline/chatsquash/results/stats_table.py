@@ -102,6 +102,8 @@ class Stats:
     """Records that the template cannot render, so their tokens are not counted."""
     duplicates: int = 0
     """Records that repeat an earlier one exactly."""
+    token_samples: int = 0
+    """Records that are samples of token ids, without messages."""
     with_tools: int = 0
     """Records that define tools."""
     with_calls: int = 0
@@ -219,6 +221,8 @@ def _rows(stats: Stats) -> Iterator[Row]:
         yield Row("duplicates", stats.duplicates, ("repeat an earlier record",))
     if stats.splits.keys() - {""}:
         yield _row("splits", _splits(stats))
+    if stats.token_samples:
+        yield Row("tokens", stats.token_samples, ("samples of token ids",))
     if stats.roles:
         yield _row("messages", dict(stats.roles.most_common()))
     if stats.with_tools or stats.with_calls:

@@ -143,6 +143,8 @@ def recognise(objects: list[Json]) -> str:
     seen = [bodies.recognise(each) for each in objects[:50]]
     recognition = formats.recognise_file(seen)
     if recognition.name is None:
+        if samples := next(filter(None, map(formats.describe_samples, objects[:1])), None):
+            raise UsageError(f"{samples}, not conversations; convert the logs with --sample-shape messages")
         raise UsageError(f"{recognition.why}; supported documents: {', '.join(documents.names())}; choose with --from")
     return recognition.name
 
