@@ -27,6 +27,15 @@ _OWN_MEMBERS = {_FLAG, _EVERYWHERE, _TRAINED, _RECORD}
 """Members of ``sample`` that a sample does not have."""
 
 
+class StoredSample(NamedTuple):
+    """A sample of a stored forest, with the arguments of ``Forest.add``."""
+
+    line: bytes
+    session: str
+    source: str
+    flag: str
+
+
 class _Parts(NamedTuple):
     """The parts of a sample."""
 
@@ -161,7 +170,12 @@ def _row(data: bytes) -> dict[str, Any] | None:
 
 
 def flatten(rows: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    """Yield the samples of a forest as JSON, in order.
+    """Yield the samples of a forest as JSON, in order; like ``stored_samples``."""
+    return (sample.line for sample in stored_samples(rows))
+
+
+def stored_samples(rows: Iterable[tuple[str, bytes]]) -> Iterator[StoredSample]:
+    """Yield the samples of a forest in order.
 
     Args:
         rows: The lines, each with its place for errors.
@@ -180,9 +194,16 @@ def flatten(rows: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
         nodes[row["node"]] = row
         if row.get("sample") is not None:
             try:
-                yield jsonio.dumps(_sample(row, nodes))
+                yield _stored(row, nodes)
             except (LookupError, TypeError, ValueError, StopIteration, AttributeError):
                 raise UsageError(f"{place}: rows of the sample are missing or damaged; convert again") from None
+
+
+def _stored(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> StoredSample:
+    session, source = (each if isinstance(each, str) else "" for each in (row.get("session"), row.get("source")))
+    flag = row["sample"].get(_FLAG)
+    is_flagged = isinstance(flag, str) and flag in FLAGS
+    return StoredSample(jsonio.dumps(_sample(row, nodes)), session, source, flag if is_flagged else "none")
 
 
 def _sample(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> Json:

@@ -13,6 +13,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.text import escape
 from chatsquash.core.urls import refuse_remote
+from chatsquash.dataset.card import TRACES
 from chatsquash.dataset.groups import sanitise
 from chatsquash.records.datasets import PARQUET, is_dataset
 from chatsquash.sources.compression import suffixes
@@ -29,6 +30,8 @@ class FilePlacement(NamedTuple):
 
     source: Path
     name: str
+    is_trace: bool = False
+    """Whether it is in the folder of session traces of an output, whose lines are not records."""
 
 
 class Places(NamedTuple):
@@ -84,7 +87,7 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
         files = list(_datasets_below(path, others))
         if not files:
             raise UsageError(f"{place}: no *.parquet, and no plain or compressed *.jsonl or *.ndjson, in this folder")
-        yield from (FilePlacement(path / name, name) for name in files)
+        yield from files
     elif glob.has_magic(place) and not os.path.lexists(place):
         paths = [Path(each) for each in sorted(glob.glob(place, recursive=True))]
         fitting = [each for each in paths if each.is_file() and is_dataset(each)]
@@ -105,18 +108,20 @@ def _fixed_folder(pattern: str) -> Path:
     return Path(*parts[:magic])
 
 
-def _datasets_below(folder: Path, others: Counter[str]) -> Iterator[str]:
+def _datasets_below(folder: Path, others: Counter[str]) -> Iterator[FilePlacement]:
     """Yield the datasets in a folder tree, without hidden files and without the reports of an output."""
+    traces = set[Path]()
     for place, folders, names in os.walk(folder):
         inside = Path(place)
         is_result = (inside / OURS).is_dir() or (inside / RUN).is_file()
         folders[:] = sorted(
             each for each in folders if not each.startswith(".") and not (is_result and each == _REPORTS)
         )
+        traces |= {inside / TRACES} if is_result else {inside} if inside.parent in traces else set()
         for name in sorted(each for each in names if not each.startswith(".")):
             path = inside / name
             if is_dataset(path) and path.is_file():
-                yield path.relative_to(folder).as_posix()
+                yield FilePlacement(path, path.relative_to(folder).as_posix(), inside in traces)
             else:
                 others[path.suffix.lower() or "files without a suffix"] += 1
 

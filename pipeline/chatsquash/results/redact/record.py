@@ -146,10 +146,14 @@ class RedactionSummary:
     left_out: int = 0
     """Records that could not be searched, and lines that are not records."""
     files: int = 0
+    """Files with records."""
+    traces: int = 0
+    """Session traces, whose lines are not records."""
     secrets: int = 0
-    """Replaced secrets, with repetitions."""
+    """Replaced secrets, with repetitions, also in traces."""
     with_secrets: int = 0
     """Records with secrets."""
+    traces_with_secrets: set[str] = field(default_factory=set)
     addresses: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     """Replaced values by kind, including secrets."""
@@ -166,12 +170,15 @@ class RedactionSummary:
         """Whether all records were written."""
         return not self.left_out
 
-    def add(self, done: RedactedRecord, placeholders: Placeholders, place: str) -> None:
-        """Count a record and its replacements."""
-        self.written += 1
+    def add(self, done: RedactedRecord, placeholders: Placeholders, place: str, trace: str = "") -> None:
+        """Count a record and its replacements; or those of a line of a trace with this name."""
         self.addresses += done.addresses
         self.secrets += done.secrets
-        self.with_secrets += bool(done.secrets)
+        if trace:
+            self.traces_with_secrets.update([trace] if done.secrets else [])
+        else:
+            self.written += 1
+            self.with_secrets += bool(done.secrets)
         self.values.update(done.counts)
         for value, count in done.counts.items():
             self.kinds[value.kind] += count
@@ -198,7 +205,10 @@ class RedactionSummary:
 
     def _rows(self) -> Iterator[Row]:
         if self.secrets:
-            yield Row("secrets", self.secrets, (f"in {pluralize(self.with_secrets, 'record')},", "all replaced"))
+            traces = pluralize(len(self.traces_with_secrets), "trace")
+            where = f"in {pluralize(self.with_secrets, 'record')}"
+            where += f" and {traces}," if self.traces_with_secrets else ","
+            yield Row("secrets", self.secrets, (where, "all replaced"))
         elif self.looks_for_secrets:
             yield Row("secrets", None, ("none found",))
         if self.addresses:
@@ -206,5 +216,7 @@ class RedactionSummary:
         if self.kinds:
             kinds = sorted((words(kind), count) for kind, count in self.kinds.items())
             yield Row("replaced", sum(self.kinds.values()), count_parts(kinds))
+        if self.traces:
+            yield Row("traces", self.traces, ("also redacted",))
         if self.others:
             yield Row("not read", sum(self.others.values()), count_parts(frequent_kinds(self.others)))

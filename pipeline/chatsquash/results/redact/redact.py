@@ -20,7 +20,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import printable
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.dataset.shards import packer_of
-from chatsquash.records.datasets import PARQUET, complete_rows, session
+from chatsquash.records.datasets import PARQUET, complete_rows, flat, is_forest, session
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.redaction import lists
@@ -30,7 +30,7 @@ from chatsquash.redaction.placeholders import Placeholders
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.redaction.texts import Texts
-from chatsquash.results.redact import tables
+from chatsquash.results.redact import forests, tables
 from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_existing, rename
 from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, has_duplicate_members, redact_record
 from chatsquash.results.redact.tables import Cells, ParquetTable, Row
@@ -125,7 +125,11 @@ class _Run:
         self._hide = privacy.text
         self._session_and_path_of = cache(self._session_and_path)
         place = str(where.folder / where.files[0].name) if where.is_file else str(where.folder)
-        self.done = RedactionSummary(place, "secrets" in options.redacts, files=len(where.files), others=where.others)
+        self.done = RedactionSummary(place, "secrets" in options.redacts, others=where.others)
+        self.done.traces = sum(each.is_trace for each in where.files)
+        self.done.files = len(where.files) - self.done.traces
+        self._trace = ""
+        """The trace that is written, if any; its lines are not records."""
         sources = [each.source for each in where.files]
         self._known = SessionValues(privacy.redactor, privacy.placeholders, sources) if privacy.redactor else None
 
@@ -158,6 +162,10 @@ class _Run:
         return [*(each.name for each in files), REDACTIONS]
 
     def _file(self, placement: FilePlacement, file: BinaryIO, folder: Path) -> None:
+        self._trace = placement.name if placement.is_trace else ""
+        if is_forest(placement.source):
+            forests.rewrite(placement, file, self._hide, self._line)
+            return
         if placement.source.suffix.lower() == PARQUET:
             table = ParquetTable(placement.source, self._hide)
             table.write(file, folder, lambda row: self._row(placement.source, table, row))
@@ -212,7 +220,7 @@ class _Run:
             return None
 
     def _count(self, source: Path, number: int, done: RedactedRecord) -> None:
-        self.done.add(done, self._privacy.placeholders, f"{self._session_and_path_of(source)[1]}:{number}")
+        self.done.add(done, self._privacy.placeholders, f"{self._session_and_path_of(source)[1]}:{number}", self._trace)
         if done.unflagged:
             self._report(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
 
@@ -282,10 +290,10 @@ def _repeated_sessions(files: Iterable[Path]) -> set[str]:
 
 
 def _sessions(file: Path) -> Iterator[str]:
-    if file.suffix.lower() == PARQUET:
+    if file.suffix.lower() == PARQUET and not is_forest(file):
         yield from (each for each in tables.column(file, SESSION) if isinstance(each, str))
         return
-    for row in complete_rows(str(file)):
+    for row in flat(complete_rows(str(file))):
         if SESSION.encode() in row.data:
             try:
                 session_id = _SESSION_DECODER.decode(row.data).session_id
@@ -296,10 +304,10 @@ def _sessions(file: Path) -> Iterator[str]:
 
 
 def _values(file: Path) -> Iterator[Any]:
-    if file.suffix.lower() == PARQUET:
+    if file.suffix.lower() == PARQUET and not is_forest(file):
         yield from (row.value for row in tables.rows(file))
         return
-    for row in complete_rows(str(file)):
+    for row in flat(complete_rows(str(file))):
         if SESSION.encode() in row.data:
             try:
                 yield parse(row.data)
