@@ -58,6 +58,7 @@ ROWS = [
     (stored_records.address_not_redacted(2, None), "address-not-redacted", "warning", "2 e-mail addresses"),
     (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' is in 2 messages: check whether"),
     (stored_records.bad_record("the line is a list"), "bad-record", "error", "not a record: the line is a list"),
+    (stored_records.bad_tokens("input_ids is a string"), "bad-tokens", "error", "not a sample of token ids: input_ids is a string"),
     (
         stored_records.unreadable_by_trainer("verl", "text", "'/tools' violates 'type'"),
         "unreadable-by-trainer",
