@@ -55,6 +55,7 @@ def test_a_byte_order_mark_is_skipped(command, tmp_path):
     evaluation.write_text(json.dumps({"q": QUESTION}), encoding="utf-8-sig")
     ended = command("check", write(tmp_path / "a.jsonl", record(QUESTION)), "--against", str(evaluation))
     assert (ended.code, "[eval-overlap]" in ended.out) == (3, True)
+    assert "1 row of evaluation sets" in ended.err
 
 
 def test_what_is_no_set_is_told(command, tmp_path):

@@ -421,6 +421,12 @@ def test_the_summary_and_the_card_count_what_is_trained_on(here):
     assert verify(Path("out")).problems == []
 
 
+def test_the_summary_says_if_nothing_is_trained_on(here):
+    """As after a typing error in the name of a model."""
+    summary = convert("logs", "out", given(preset="hf", loss_model=("examle*",)))
+    assert table(summary)["messages"].startswith("21 of the assistant: none trained on, ")
+
+
 def test_without_the_option_nothing_is_counted(here):
     summary = convert("logs", "out", given(preset="hf", loss="none"))
     assert manifest()["counts"]["loss"] == {}

@@ -173,7 +173,8 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
     if loss := counts["loss"]:
         messages = {"trained on": loss["trained"], **loss["not_trained"]}
         if any(messages.values()):
-            yield Row("messages", sum(messages.values()), ("of the assistant:", *count_parts(messages.items())))
+            none = () if loss["trained"] else ("none trained on,",)
+            yield Row("messages", sum(messages.values()), ("of the assistant:", *none, *count_parts(messages.items())))
     if labels := counts.get("loss_labels"):
         outcomes = {"applied": labels["applied"], **labels["not_applied"]}
         in_several = labels.get("in_several_sessions", 0)

@@ -134,7 +134,7 @@ class TaskList:
         text = ", ".join(counts)
         if self.unusable:
             names = ", ".join(sorted(self.unusable))
-            text += f"; {self.unusable.total():,} values cannot be used ({names})"
+            text += f"; {pluralize(self.unusable.total(), 'value')} cannot be used ({names})"
         return text
 
 

@@ -17,7 +17,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Json, Violation
-from chatsquash.core.text import error_text, printable
+from chatsquash.core.text import error_text, pluralize, printable
 from chatsquash.records.datasets import PARQUET, UNBOUNDED, complete_rows, files
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import message_texts, parse
@@ -134,7 +134,7 @@ class Evaluation:
         """Return a line about the evaluation sets for the user."""
         short = f", {self.short:,} too short to compare" if self.short else ""
         tasks = f"; {self.tasks.summary()}" if self.tasks or self.tasks.unusable else ""
-        return f"{self.rows:,} rows of evaluation sets{short}{tasks}"
+        return f"{pluralize(self.rows, 'row')} of evaluation sets{short}{tasks}"
 
 
 class _BloomFilter:
