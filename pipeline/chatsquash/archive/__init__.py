@@ -1,0 +1,1 @@
+"""The archive of logs: chunks, packs, snapshots and the commands on them."""

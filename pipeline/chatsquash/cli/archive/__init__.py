@@ -1,0 +1,58 @@
+"""``chatsquash archive``: copy logs into an archive; its subcommands are the modules of this package."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from chatsquash.cli.click_options import argument, option
+from chatsquash.cli.command import Command
+
+SUBCOMMANDS: dict[str, str] = {}
+"""The subcommands with their descriptions. The module of a subcommand has its name."""
+_WIDEST = 8
+
+
+class _Archive(Command):
+    """A command with subcommands; any other first argument is a log."""
+
+    @property
+    def commands(self) -> dict[str, click.Command]:
+        """All subcommands, which only documentation needs."""
+        return {name: subcommand(name) for name in SUBCOMMANDS}
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Create the context of the subcommand if the first argument is one."""
+        if args and args[0] in SUBCOMMANDS:
+            return subcommand(args[0]).make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options and the subcommands for ``--help``."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Subcommands"):
+            formatter.write_dl([(name.ljust(_WIDEST), text) for name, text in SUBCOMMANDS.items()])
+
+
+def subcommand(name: str) -> click.Command:
+    """Return a subcommand, importing its module."""
+    command: click.Command = getattr(import_module(f"chatsquash.cli.archive.{name}"), name)
+    command.short_help = SUBCOMMANDS[name]
+    return command
+
+
+@click.command(cls=_Archive, epilog="Example: chatsquash archive --agent all --to ~/archive")
+@argument("logs", nargs=-1)
+@option("--agent", "agents", multiple=True, metavar="NAME|all", help="Also copy the files of this agent (repeatable).")
+@option("--to", "store", required=True, metavar="STORE", help="Archive: a folder or a URL (s3://, gs://, az://).")
+def archive(logs: tuple[str, ...], *, agents: tuple[str, ...], store: str) -> None:
+    """Copy session files and gateway logs into an archive before their owners delete them.
+
+    LOGS are files and folders. They are only read; links are not followed. A folder named like a subcommand is written
+    as ./NAME.
+    """
+    raise click.UsageError(f"{store}: nothing to copy") if not (logs or agents) else NotImplementedError
