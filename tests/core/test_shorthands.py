@@ -46,6 +46,7 @@ def test_an_option_that_the_user_gives_wins_and_is_named():
     ({"preset": "mistral", "samples": "reply"}, "--restore reasoning: --preset mistral does not support reasoning"),
     ({"reasoning": "drop"}, "--restore reasoning: --reasoning drop removes it"),
     ({"preset": "hf", "samples": "reply"}, "--loss weight: prompt and completion already mark what to train on"),
+    ({"preset": "hf", "samples": "tokens"}, "--restore reasoning: token ids are written as logged"),
 )
 def test_what_records_cannot_express_is_left_out_and_named(options, without):
     assert complete(**options).lines[-1] == f"--complete does not set {without}"

@@ -14,7 +14,7 @@ import yaml
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.dataset import is_public
-from chatsquash.dataset.trainers import TRAINERS, parse, resolve
+from chatsquash.dataset.trainers import TRAINERS, parse, resolve, settings
 from chatsquash.results.verify import verify
 from tests.conftest import cases
 
@@ -136,12 +136,33 @@ def test_a_folder_is_named_by_its_absolute_path_since_trainers_run_elsewhere(wri
     ("samples without a mask", "nemo", {"samples": "reply"}, "trainer='nemo': NeMo Automodel trains on all assistant turns; remove"),
     ("another flag", "axolotl", {"loss": "weight"}, "trainer='axolotl': axolotl does not read loss='weight'; choose loss='training'"),
     ("another shape", "trl", {"samples": "reply", "sample_shape": "messages"}, "trainer='trl': TRL does not read sample_shape='messages'"),
+    ("an exclusion without a mask", "nemo", {"loss_skip": "loop"}, "trainer='nemo': NeMo Automodel trains on all assistant turns of a record, also on"),
+    ("an exclusion by flags", "trl", {"preset": "hf", "loss": "weight", "loss_model": ("m",)}, "trainer='trl': TRL trains on all assistant turns of a record, also on"),
     ("a trainer that is none", "x", {}, "trainer='x': unknown trainer; expected one of trl, axolotl"),
 )  # fmt: skip
 def test_what_a_trainer_cannot_read_is_refused(tmp_path, trainer, options, said):
     with pytest.raises(UsageError) as caught:
         convert(LOGS, tmp_path / "out", Options(trainer=trainer, **options))
     assert str(caught.value).startswith(said)
+
+
+@cases(
+    "trainer, expected",
+    ("trl", {"samples": "reply", "sample_shape": "prompt-completion"}),
+    ("llama-factory", {"samples": "reply", "sample_shape": "messages", "preset": "sharegpt", "bridge_results": "join"}),
+    ("axolotl", {"loss": "training"}),
+    ("openai", {"loss": "weight", "preset": "openai"}),
+)
+@cases("exclusion", {"loss_skip": "loop"}, {"loss_skip_failed": True}, {"loss_model": ("m",)}, {"loss_labels": b"x"})
+def test_a_trainer_never_trains_on_excluded_replies(trainer, expected, exclusion):
+    """They are marked for a trainer that reads marks; for others, each sample trains on one reply."""
+    values = {name: getattr(Options(), name) for name in Options.__dataclass_fields__}
+    made = settings(trainer, {**values, **exclusion}, ())
+    assert made == {
+        "preset": "hf",
+        "format": "jsonl" if trainer in ("llama-factory", "openai") else "parquet",
+        **expected,
+    }
 
 
 def test_names_are_known_however_they_are_spelled():

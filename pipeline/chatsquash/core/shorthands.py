@@ -92,7 +92,10 @@ def _unsupported(options: Options) -> Iterator[tuple[str, str]]:
         yield "restore", f"--preset {options.preset} does not support reasoning"
     elif options.reasoning == "drop":
         yield "restore", "--reasoning drop removes it"
-    if options.samples != "session" and options.shape == "prompt-completion":
+    if options.samples == "tokens":
+        yield "loss", "labels already mark what to train on"
+        yield "restore", "token ids are written as logged"
+    elif options.samples != "session" and options.shape == "prompt-completion":
         yield "loss", "prompt and completion already mark what to train on"
 
 

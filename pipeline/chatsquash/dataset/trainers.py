@@ -80,6 +80,8 @@ TRAINERS = {
     "openai": _HOSTED,
 }
 """The trainers, by the names for ``--for``."""
+_EXCLUSIONS = ("loss_model", "loss_skip", "loss_skip_failed", "loss_skip_side", "loss_labels")
+"""Options that exclude replies from training but keep them as context."""
 
 
 def names() -> tuple[str, ...]:
@@ -133,7 +135,8 @@ def settings(text: str, values: Mapping[str, Any], explicit: Collection[str]) ->
     """Return the options that ``--for`` sets in addition to explicit ones.
 
     If several conversations of a session are written, a reply can be in several records. To train on it only once,
-    it is marked with the field that the trainer supports, or each sample trains on one reply.
+    it is marked with the field that the trainer supports, or each sample trains on one reply. So are replies if other
+    options exclude some of them.
 
     Args:
         text: The value of ``--for``.
@@ -143,15 +146,22 @@ def settings(text: str, values: Mapping[str, Any], explicit: Collection[str]) ->
     trainer = TRAINERS[parse(text)[0]]
     result = {"preset": trainer.presets[0], "format": trainer.formats[0], **trainer.settings}
     is_divided = values["conversations"] == "all"
+    needs_marks = is_divided or any(values[each] for each in _EXCLUSIONS)
     has_samples = values["samples"] != "session"
-    if is_divided and not has_samples and trainer.flag == "none" and trainer.sample_shape and "samples" not in explicit:
+    if (
+        needs_marks
+        and not has_samples
+        and trainer.flag == "none"
+        and trainer.sample_shape
+        and "samples" not in explicit
+    ):
         result["samples"] = "reply"
         has_samples = True
     if has_samples and trainer.sample_shape:
         result["sample_shape"] = trainer.sample_shape
-    if trainer.flag != "none" and (is_divided or has_samples or trainer.needs_flag):
+    if trainer.flag != "none" and (needs_marks or has_samples or trainer.needs_flag):
         result["loss"] = trainer.flag
-    elif is_divided and not trainer.sample_shape:
+    elif needs_marks and not trainer.sample_shape:
         result["loss"] = "weight"  # marks repeated replies; a warning reports that the trainer ignores it
     elif values["loss"] != "none":
         result["loss"] = "none"
@@ -210,6 +220,10 @@ def _mask_problems(trainer: Trainer, options: Options) -> Iterator[str]:
             yield f"does not read --sample-shape {options.shape}; choose {trainer.sample_shape}"
         elif options.samples == "auto" and trainer.flag == "none":
             yield "trains on only one reply per sample; choose --samples reply"
+    elif trainer.flag == "none" and (exclusion := next((each for each in _EXCLUSIONS if getattr(options, each)), None)):
+        advice = "add --samples reply" if trainer.sample_shape else "remove it"
+        name = f"--{exclusion.replace('_', '-')}"
+        yield f"trains on all assistant turns of a record, also on those that {name} excludes; {advice}"
     if options.flag not in ("none", trainer.flag) and trainer.flag != "none":
         yield f"does not read --loss {options.flag}; choose --loss {trainer.flag}"
 

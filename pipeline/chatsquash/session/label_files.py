@@ -69,7 +69,9 @@ def _lines(data: bytes, place: str) -> Iterator[tuple[int, Json]]:
         try:
             value = jsonio.loads(line)
         except (ValueError, RecursionError) as problem:
-            raise UsageError(f"{place}:{number}: not valid JSON ({error_text(problem)})") from None
+            raise UsageError(
+                f"{place}:{number}: not valid JSON ({error_text(problem)}); use JSON Lines or Parquet"
+            ) from None
         if not isinstance(value, dict):
             raise UsageError(f"{place}:{number}: expected an object with an id and a weight or label")
         yield number, value
