@@ -12,8 +12,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 def sources(*, as_json: bool) -> None:
     """List the sessions of agents on this machine, with the command that converts them.
 
-    Only names, sizes and times of files are read, and the settings of Claude Code that determine when it deletes
-    sessions.
+    Only names, sizes and times of files are read, and the settings with which agents delete sessions.
     """
     from chatsquash.inspect import agents
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Message, Origin, Response, Tool, WrongType
+from chatsquash.formats.retention import UNKNOWN, Retention
 from chatsquash.formats.values import Object, compact, kind
 
 T = TypeVar("T")
@@ -307,6 +308,8 @@ class DocumentFormat(AnyFormat, frozen=True, eq=False, kw_only=True):
     """Globs for the files that an agent stores, as read by ``sources.agent_files``."""
     IN_PROJECTS: tuple[str, ...] = ()
     """The paths of an agent's session files, relative to a project folder."""
+    RETENTION: Retention = UNKNOWN
+    """Whether and when the agent deletes its own sessions."""
     every: Callable[[list[Json]], list[Conversation]] | None = None
     """Load all branches of a history in file order."""
     dump_all: Callable[[list[Conversation]], Json] | None = None

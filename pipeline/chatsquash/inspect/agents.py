@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -13,17 +12,9 @@ from msgspec import Struct
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import align_columns, hint, pluralize
 from chatsquash.formats import documents
+from chatsquash.inspect.retention import DAYS_SOON, deletions, is_soon, read_periods
 from chatsquash.sources.agent_files import AgentFile, expand_pattern, files
 from chatsquash.sources.compression import uncompressed
-
-_CLAUDE = "claude_code"
-_SETTINGS = "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"
-_PERIOD = "cleanupPeriodDays"
-_DAYS = 30
-"""Days after which Claude Code deletes an unused session, unless its settings specify another period."""
-_SOON = 7
-_DAY = 86_400
-_LONGEST = 1 << 20
 
 
 class AgentFiles(Struct, frozen=True):
@@ -110,7 +101,7 @@ def as_text() -> str:
         )
     rows = [("agent", "files", "MB", "first", "last", "command"), *map(_row, agents_here)]
     lines = [line.rstrip() for line in align_columns(rows)]
-    notes = [line for each in agents_here if each.name == _CLAUDE and (line := _deletion_notice(each, time.time()))]
+    notes = [line for each in agents_here if (line := _deletion_notice(each, time.time()))]
     return "\n".join([*lines, *notes])
 
 
@@ -155,30 +146,24 @@ def _day(seconds: float) -> str:
 
 
 def _deletion_notice(agent: AgentFiles, now: float) -> str:
-    """Return which files Claude Code's own clean-up deletes next."""
-    days = _period()
-    files_of_agent = [*agent.files, *agent.copies]
-    ages = [(now - each.changed) / _DAY for each in files_of_agent]
-    due = [each for each, age in zip(files_of_agent, ages, strict=True) if age >= days]
-    soon = [each for each, age in zip(files_of_agent, ages, strict=True) if days - _SOON <= age < days]
-    notice = f"Claude Code deletes files {days:g} days after their last change ({_PERIOD} in its settings): "
+    """Return which files an agent deletes next, or an empty string if it keeps them."""
+    retention = documents.get_format(agent.name).RETENTION
+    periods = read_periods(retention)
+    period = periods.general
+    if period.days is None:
+        return ""
+    coming = deletions([*agent.files, *agent.copies], periods, now)
+    due = [each.file for each in coming if each.time <= now]
+    soon = [each.file for each in coming if now < each.time and is_soon(each, now)]
+    origin = period.source or "default"
+    notice = f"{retention.program} deletes files {period.days:g} days after their last change ({origin}): "
     parts = []
     if due:
         parts.append(f"{pluralize(len(due), 'file')} ({_megabytes(due)} MB) when it next starts")
     if soon:
-        parts.append(f"{pluralize(len(soon), 'file')} ({_megabytes(soon)} MB) within {_SOON} days")
-    return notice + (" and ".join(parts) if parts else f"none within {_SOON} days")
+        parts.append(f"{pluralize(len(soon), 'file')} ({_megabytes(soon)} MB) within {DAYS_SOON} days")
+    return notice + (" and ".join(parts) if parts else f"none within {DAYS_SOON} days")
 
 
 def _megabytes(files: list[AgentFile]) -> str:
     return f"{sum(each.size for each in files) / 1e6:,.1f}"
-
-
-def _period() -> float:
-    try:
-        with Path(expand_pattern(_SETTINGS)).open("rb") as file:
-            settings = json.loads(file.read(_LONGEST))
-    except (OSError, ValueError, RecursionError):
-        return _DAYS
-    days = settings.get(_PERIOD) if isinstance(settings, dict) else None
-    return days if isinstance(days, int | float) and 0 <= days < 1e6 else _DAYS

@@ -12,6 +12,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import assistant_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, count
 
@@ -21,6 +22,7 @@ MEMBERS = ("aider",)
 LOCATIONS = ()
 SUFFIXES = (".md",)
 IN_PROJECTS = (".aider.chat.history.md",)
+RETENTION = never("aider", "aider-chat 0.86.2 on PyPI")
 
 _START = "# aider chat started at "
 _BEGINS = re.compile(rb"\s*+(?:# aider chat started at|TO LLM) \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")

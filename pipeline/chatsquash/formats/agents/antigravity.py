@@ -12,6 +12,7 @@ from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.retention import unknown
 from chatsquash.formats.threads import ThreadEntry, load_paths, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, members, objects, string
 
@@ -22,6 +23,7 @@ LOCATIONS = (
     "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript_full.jsonl",
     "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript.jsonl",
 )
+RETENTION = unknown("Antigravity", "its source is not available")
 
 _STEP = ("step_index", "source", "type", "status", "created_at", "content", "thinking", "tool_calls", "model")
 _REPLY = "PLANNER_RESPONSE"

@@ -10,6 +10,7 @@ from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment, session_folder
 from chatsquash.formats.providers import anthropic
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import load_eras, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, count, objects, string, texts, total
 
@@ -23,6 +24,11 @@ LOCATIONS = (
     f"<config>/Code/User/globalStorage/rooveterinaryinc.roo-cline/{_TASKS}",
     f"<config>/Code/User/globalStorage/kilocode.kilo-code/{_TASKS}",
     f"~/.cline/data/{_TASKS}",
+)
+RETENTION = never(
+    "Cline",
+    "cline/cline at 21cb8d25, RooCodeInc/Roo-Code at cb836567",
+    "Kilo Code's extension deletes tasks if its auto-purge is enabled",
 )
 
 _TASK, _DETAILS = "<task>", "<environment_details>"

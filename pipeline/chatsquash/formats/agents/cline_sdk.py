@@ -11,6 +11,7 @@ from chatsquash.formats import view
 from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, Unread, load_turns, moment, origin
 from chatsquash.formats.providers import anthropic
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.truncation import as_truncated
 from chatsquash.formats.values import Object, as_list, at, count, string, total, without
@@ -19,6 +20,7 @@ NAME = "cline_sdk"
 HAS_TOOLS = False
 MEMBERS = ("messages",)
 LOCATIONS = ("~/.cline/data/sessions/*/*.messages.json",)
+RETENTION = never("Cline", "cline 3.0.65 on npm")
 
 _SUFFIX = ".messages.json"
 _FILE = ("version", "updated_at", "agent", "sessionId", "messages", "system_prompt")

@@ -10,6 +10,7 @@ from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.calls import assistant_message, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import EntryBudget, load_eras, text, with_unread
 from chatsquash.formats.truncation import mark_without_usage, models_with_usage, reaches
 from chatsquash.formats.values import Object, as_list, at, compact, count, members, objects, string, texts
@@ -19,6 +20,7 @@ HAS_TOOLS = True
 """True, although only the tools that were called are stored."""
 MEMBERS = ("history",)
 LOCATIONS = ("${CONTINUE_GLOBAL_DIR:-~/.continue}/sessions/*-*.json",)
+RETENTION = never("Continue", "@continuedev/cli 1.5.47 on npm")
 
 _SESSION = ("sessionId", "title", "workspaceDirectory", "history", "mode", "chatModelTitle", "usage")
 _ITEM = (

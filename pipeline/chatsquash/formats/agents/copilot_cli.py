@@ -9,6 +9,7 @@ from chatsquash.core.model import Conversation, ConversationKind, Json, Origin, 
 from chatsquash.formats.calls import assistant_message, spell_arguments, spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, members, objects, string
 
@@ -20,6 +21,7 @@ LOCATIONS = (
     "${COPILOT_HOME:-~/.copilot}/session-state/*.jsonl",
     "${COPILOT_HOME:-~/.copilot}/history-session-state/*.jsonl",
 )
+RETENTION = never("Copilot CLI", "@github/copilot 1.0.60 on npm", "later versions have no readable source")
 
 _RESULT = ("toolCallId", "success", "result", "error", "toolName", "model")
 TYPES = ("session.start", "user.message", "assistant.message", "tool.execution_complete")

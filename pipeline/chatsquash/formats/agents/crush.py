@@ -11,6 +11,7 @@ from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
 from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
 from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment, span
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, at, kind, members, objects, string
@@ -20,6 +21,7 @@ HAS_TOOLS = False
 MEMBERS = ("meta",)
 IN_PROJECTS = (".crush/crush.db", ".opencode/opencode.db")
 LOCATIONS = ("~/.crush/crush.db", "~/*/.crush/crush.db", "~/*/.opencode/opencode.db")
+RETENTION = never("Crush", "charmbracelet/crush at 37f36e93")
 
 _ROLES = ("user", "assistant", "system", "tool")
 _HEADER = ("uuid", "id", "created", "modified", "parent_session_id", "summary_message_id")

@@ -7,6 +7,7 @@ from glob import escape
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment
 from chatsquash.formats.providers import anthropic
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, load_paths, paths, text, with_unread
 from chatsquash.formats.values import Object, at, string
 
@@ -14,6 +15,7 @@ NAME = "droid"
 HAS_TOOLS = False
 MEMBERS = ("owner",)
 LOCATIONS = ("~/.factory/sessions/**/*.jsonl",)
+RETENTION = never("Factory Droid", "@factory/cli-linux-x64 0.225.2 on npm")
 
 _BEGIN = ("type", "id", "title", "sessionTitle", "owner", "cwd", "version")
 _LINE = ("type", "id", "parentId", "timestamp", "message")

@@ -27,6 +27,7 @@ from chatsquash.formats.evidence import (
     with_origin,
 )
 from chatsquash.formats.providers import anthropic
+from chatsquash.formats.retention import never
 from chatsquash.formats.values import Object, as_list, at, compact, count, kind, objects, string, without
 
 NAME = "goose"
@@ -36,6 +37,7 @@ LOCATIONS = (
     "${GOOSE_PATH_ROOT:-<data>/goose}/**/sessions.db",
     "${GOOSE_PATH_ROOT:-<data>/goose}/**/sessions/*.jsonl",
 )
+RETENTION = never("goose", "aaif-goose/goose, issue 10961 of 2026-08-05")
 
 _TURNS = ("conversation", "messages")
 _SESSION_MEMBERS = (*_TURNS, "message_count", "description")

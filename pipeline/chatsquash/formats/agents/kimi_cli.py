@@ -24,6 +24,7 @@ from chatsquash.formats.evidence import (
     session_folder,
 )
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.truncation import as_truncated
 from chatsquash.formats.values import Object, as_list, at, objects, string, texts
@@ -35,6 +36,7 @@ LOCATIONS = (
     "${KIMI_SHARE_DIR:-~/.kimi}/sessions/*/*/context.jsonl",
     "${KIMI_SHARE_DIR:-~/.kimi}/sessions/*/*/subagents/*/context.jsonl",
 )
+RETENTION = never("Kimi CLI", "kimi-cli 1.52.0 on PyPI")
 
 _ROLES = ("system", "user", "assistant", "tool")
 _OWN = ("_system_prompt", "_checkpoint", "_usage")

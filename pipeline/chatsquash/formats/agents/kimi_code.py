@@ -8,6 +8,7 @@ from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats.calls import spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import EntryBudget, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, compact, count, objects, string, total
 
@@ -15,6 +16,7 @@ NAME = "kimi_code"
 HAS_TOOLS = False
 MEMBERS = ("protocol_version", "event", "message")
 LOCATIONS = ("${KIMI_CODE_HOME:-~/.kimi-code}/sessions/*/*/agents/*/wire.jsonl",)
+RETENTION = never("Kimi Code", "@moonshot-ai/kimi-code 2.1.0 on npm")
 
 _WIRE = "wire.jsonl"
 _EVENT, _MESSAGE = "context.append_loop_event", "context.append_message"

@@ -6,12 +6,14 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat, openai_responses
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, objects, without
 
 NAME = "mini_swe_agent"
 HAS_TOOLS = False
 MEMBERS = ("trajectory_format",)
+RETENTION = never("mini-swe-agent", "mini-swe-agent 2.4.6 on PyPI")
 
 _FILE = ("info", "messages", "trajectory_format", "instance_id")
 _EXTRA = ("timestamp", "response", "actions", "returncode", "raw_output", "cost", "model_response")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents import pi
+from chatsquash.formats.retention import Period, Retention, Settings
 from chatsquash.formats.values import objects
 
 NAME = "openclaw"
@@ -14,6 +15,28 @@ LOCATIONS = (
     "~/.openclaw/agents/*/sessions/*.jsonl",
     "~/.clawdbot/agents/*/sessions/*.jsonl",
     "~/.moltbot/agents/*/sessions/*.jsonl",
+)
+
+
+def _period(settings: Settings) -> Period:
+    """Return the size from which the oldest sessions are deleted, per agent; 10 GB by default."""
+    mode = settings("session", "maintenance", "mode")
+    size = settings("session", "maintenance", "maxDiskBytes")
+    if mode and mode.value == "warn":
+        return Period(source=mode.path)
+    if size is None:
+        return Period(size="10gb")
+    is_disabled = size.value in (False, 0, "0")
+    return Period(size="" if is_disabled else str(size.value)[:20], source=size.path)
+
+
+RETENTION = Retention(
+    "OpenClaw",
+    "openclaw 2026.9.6 on npm",
+    remark="the oldest archived sessions of an agent are deleted above this size",
+    period=_period,
+    settings=("~/.openclaw/openclaw.json",),
+    allows_comments=True,
 )
 
 

@@ -10,6 +10,7 @@ from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment, span
 from chatsquash.formats.exports import sts
 from chatsquash.formats.providers import anthropic
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import (
     ThreadEntry,
     entries_with_turns_after,
@@ -44,6 +45,7 @@ LOCATIONS = (
     "${PI_CODING_AGENT_SESSION_DIR:-~/.pi/agent/sessions}/**/*.jsonl",
     "~/.omp/agent/sessions/**/*.jsonl",
 )
+RETENTION = never("Pi", "@mariozechner/pi-coding-agent 0.73.1 on npm")
 
 _HEADER = ("type", "version", "id", "timestamp", "parentSession", "cwd")
 _OPENCLAW = ("openclaw", "model-snapshot")

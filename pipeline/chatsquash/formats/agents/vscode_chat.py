@@ -7,6 +7,7 @@ from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import load_eras, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, count, kind, members, objects, string
 
@@ -17,6 +18,7 @@ LOCATIONS = (
     "<config>/Code/User/workspaceStorage/*/chatSessions/*.json*",
     "<config>/Code/User/globalStorage/emptyWindowChatSessions/*.json*",
 )
+RETENTION = never("VS Code", "microsoft/vscode at 047238f9", "sessions that its list no longer shows stay on the disk")
 
 _SESSION = ("version", "sessionId", "creationDate", "lastMessageDate", "requests", "requesterUsername")
 _REQUEST = ("requestId", "message", "response", "result", "modelId", "timestamp", "isCanceled", "responseId")

@@ -13,6 +13,7 @@ from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.claude_code import stream
 from chatsquash.formats.agents.claude_code.conversation import FileReplies, conversation, in_force
 from chatsquash.formats.agents.claude_code.paths import is_side_request, originals, paths, places
+from chatsquash.formats.agents.claude_code.retention import RETENTION as RETENTION
 from chatsquash.formats.agents.claude_code.rows import FileContents, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent

@@ -15,6 +15,7 @@ from chatsquash.formats.agents.codex.rollout import Meta, Rollout
 from chatsquash.formats.agents.codex.rollout_history import RolloutHistory
 from chatsquash.formats.evidence import Evidence, entries, origin
 from chatsquash.formats.providers import openai_responses
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
@@ -27,6 +28,7 @@ LOCATIONS = (
     "${CODEX_HOME:-~/.codex}/sessions/**/*.jsonl*",
     "${CODEX_HOME:-~/.codex}/archived_sessions/**/*.jsonl*",
 )
+RETENTION = never("Codex", "@openai/codex 0.171.0 on npm")
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _CERTAIN = ("session_meta", "response_item")

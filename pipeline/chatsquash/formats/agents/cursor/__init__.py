@@ -12,6 +12,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.retention import unknown
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, as_list, at, compact, kind, string
 
@@ -26,6 +27,7 @@ LOCATIONS = (
     f"{_ROOT}/projects/*/agent-transcripts/**/*.jsonl",
     "<config>/Cursor/User/globalStorage/state.vscdb",
 )
+RETENTION = unknown("Cursor", "its source is not available")
 
 
 def fits(values: list[Json]) -> str | None:

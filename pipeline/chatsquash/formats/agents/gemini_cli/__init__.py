@@ -13,6 +13,7 @@ from chatsquash.formats.agents.gemini_cli.history import (
     parts_of,
     response,
 )
+from chatsquash.formats.agents.gemini_cli.retention import RETENTION as RETENTION
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import (
     Evidence,
@@ -33,7 +34,7 @@ from chatsquash.formats.values import at as member
 NAME = "gemini_cli"
 HAS_TOOLS = False
 MEMBERS = ("$set", "$rewindTo", "projectHash", "id", "history")
-LOCATIONS = ("~/.gemini/tmp/*/chats/**/*.json*",)
+LOCATIONS = ("${GEMINI_CLI_HOME:-~}/.gemini/tmp/*/chats/**/*.json*",)
 
 _UPDATES = ("$set", "$rewindTo")
 

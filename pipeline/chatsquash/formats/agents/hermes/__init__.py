@@ -7,6 +7,7 @@ from chatsquash.formats.agents.hermes import messages, sessions
 from chatsquash.formats.agents.hermes.database import families as families
 from chatsquash.formats.agents.hermes.database import from_rows as from_rows
 from chatsquash.formats.agents.hermes.database import tables as tables
+from chatsquash.formats.agents.hermes.retention import RETENTION as RETENTION
 from chatsquash.formats.evidence import LoggedTurn, Unread, entries, load_conversation
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import with_unread

@@ -16,6 +16,7 @@ from chatsquash.formats import values
 from chatsquash.formats.agents.inspect_ai.sample import conversations_of
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, line_numbers
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, members
 from chatsquash.storage import decoders
@@ -23,6 +24,7 @@ from chatsquash.storage import decoders
 NAME = "inspect_ai"
 HAS_TOOLS = True
 MEMBERS = ("samples", "sample")
+RETENTION = never("Inspect", "inspect-ai 0.3.285 on PyPI")
 SUFFIXES = (".eval",)
 
 _LOG = ("version", "status", "eval", "samples")

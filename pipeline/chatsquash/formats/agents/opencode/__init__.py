@@ -13,6 +13,7 @@ from chatsquash.formats.agents.opencode.session import SessionReader
 from chatsquash.formats.base import expect_object
 from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
 from chatsquash.formats.evidence import Unread, entries, moment
+from chatsquash.formats.retention import never
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "opencode"
@@ -24,6 +25,7 @@ LOCATIONS = (
     "${OPENCODE_DB:-}",
     "<data>/kilo/kilo.db",
 )
+RETENTION = never("OpenCode", "opencode-ai 1.18.34 and @kilocode/cli 7.7.9 on npm")
 
 _ID = "ses_"
 

@@ -6,6 +6,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.qwen_code.retries import Retries
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, origin_of, with_origin
 from chatsquash.formats.providers import gemini
+from chatsquash.formats.retention import never
 from chatsquash.formats.threads import (
     ThreadEntry,
     last_named,
@@ -21,6 +22,7 @@ NAME = "qwen_code"
 HAS_TOOLS = False
 MEMBERS = ("sessionId",)
 LOCATIONS = ("${QWEN_DATA_DIR:-~/.qwen}/projects/*/chats/*.jsonl",)
+RETENTION = never("Qwen Code", "@qwen-code/qwen-code 0.24.4 on npm")
 
 _TYPES = ("user", "assistant", "tool_result")
 _LINE = (
