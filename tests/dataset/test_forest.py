@@ -200,6 +200,22 @@ def test_flatten_refuses_other_outputs_and_existing_files(tmp_path):
 
 
 @cases(
+    "out, message",
+    ("forest", "is inside the input folder"),
+    ("forest/data", "is inside the input folder"),
+    ("s3://b/x", "s3://"),
+)
+def test_flatten_writes_neither_to_the_forest_nor_to_a_store(tmp_path, monkeypatch, out, message):
+    monkeypatch.chdir(tmp_path)
+    write_log(tmp_path / "a.jsonl", *trees.grows())
+    convert("a.jsonl", "forest", Options(**PLAIN, preset="hf"))
+    with pytest.raises(UsageError, match=message):
+        flatten("forest", out, force=True)
+    assert not verify(Path("forest")).problems
+    assert not Path("s3:").exists()
+
+
+@cases(
     "name, text",
     ("a number of messages", b'"prompt":2,', b'"prompt":1,'),
     ("the first row", b'{"session":"s1","node":0', b'{"session":"s1","knot":0'),

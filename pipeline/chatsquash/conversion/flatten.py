@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +42,9 @@ def flatten(forest: str, output: str, *, force: bool = False) -> Flattening:
         UsageError: The folder has no forest or was changed, or a file exists or cannot be written.
     """
     refuse_remote(forest)
+    refuse_remote(output)
+    if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(forest)):
+        raise UsageError(f"{output}: is inside the input folder; choose another folder with --output")
     if not is_output(Path(forest)):
         raise UsageError(f"{forest}: not a result of chatsquash convert; use its output folder")
     with closing(Folder(Path(forest))) as folder:
