@@ -46,7 +46,7 @@ class Period(Struct, frozen=True):
 
 
 class Retention(Struct, frozen=True):
-    """How an agent deletes sessions without being told to. Without a ``period``, it never does."""
+    """How an agent deletes sessions automatically. Without a ``period``, it never does."""
 
     program: str
     """The name of the program."""
@@ -55,6 +55,8 @@ class Retention(Struct, frozen=True):
     is_known: bool = True
     remark: str = ""
     """Exceptions, in one sentence."""
+    setting: str = ""
+    """The name of the setting with the period."""
     period: Callable[[Settings], Period] | None = None
     """Return the period for an agent's settings."""
     settings: tuple[str, ...] = ()
@@ -74,7 +76,7 @@ UNKNOWN = Retention("", "", is_known=False)
 
 
 def never(program: str, evidence: str, remark: str = "") -> Retention:
-    """Return the retention of a program that deletes sessions only when told to."""
+    """Return the retention of a program that never deletes sessions automatically."""
     return Retention(program, evidence, remark=remark)
 
 

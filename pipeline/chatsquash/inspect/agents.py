@@ -155,7 +155,7 @@ def _deletion_notice(agent: AgentFiles, now: float) -> str:
     coming = deletions([*agent.files, *agent.copies], periods, now)
     due = [each.file for each in coming if each.time <= now]
     soon = [each.file for each in coming if now < each.time and is_soon(each, now)]
-    origin = period.source or "default"
+    origin = f"{retention.setting} in {period.source}" if period.source else f"default of {retention.setting}"
     notice = f"{retention.program} deletes files {period.days:g} days after their last change ({origin}): "
     parts = []
     if due:

@@ -93,7 +93,7 @@ def _session_folder(retention: Retention, project: _Project) -> str:
 
 
 def _project_period(retention: Retention, project: _Project) -> Period | None:
-    """Return the period in a project, or ``None`` if it has no settings of its own that apply."""
+    """Return the period in a project, or ``None`` without settings that apply there."""
     own_files = [each for each in _files(retention, project.folder) if each.startswith(f"{project.folder}/")]
     if not any(map(os.path.lexists, own_files)):
         return None

@@ -34,6 +34,7 @@ RETENTION = Retention(
     "OpenClaw",
     "openclaw 2026.9.6 on npm",
     remark="the oldest archived sessions of an agent are deleted above this size",
+    setting="session.maintenance.maxDiskBytes",
     period=_period,
     settings=("~/.openclaw/openclaw.json",),
     allows_comments=True,

@@ -34,6 +34,7 @@ RETENTION = Retention(
     "Claude Code",
     "@anthropic-ai/claude-code 2.1.332 on npm",
     remark="sessions of the desktop app are exempt",
+    setting=_PERIOD,
     period=_period,
     settings=(
         f"{_MANAGED}/managed-settings.d/*.json",

@@ -51,6 +51,7 @@ RETENTION = Retention(
     "Gemini CLI",
     "@google/gemini-cli 0.61.0 on npm",
     remark="sessions without a reply are deleted at the next start",
+    setting="general.sessionRetention",
     period=_period,
     settings=(
         f"${{GEMINI_CLI_SYSTEM_SETTINGS_PATH:-{_SYSTEM}/settings.json}}",

@@ -25,6 +25,7 @@ RETENTION = Retention(
     "Hermes",
     "hermes-agent 0.19.0 on PyPI",
     remark="only ended sessions are deleted, by their start",
+    setting="sessions.auto_prune",
     period=_period,
     settings=("${HERMES_HOME:-~/.hermes}/config.yaml",),
 )
