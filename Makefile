@@ -84,7 +84,14 @@ $(VENV)/peers: $(VENV)/installed
 	  'teich==0.3.6' 'inspect-scout==0.6.1' 'inspect-ai==0.3.285' > $@.log 2>&1 \
 	  || { rm -rf $@; echo "teich and inspect-scout cannot be installed here, so they are not run: see $@.log"; }
 
-conformance: $(VENV)/conformance $(VENV)/peers ## Compare the formats with their own libraries and with other readers
+# verifiers reads the traces of a forest, and prime-rl's script needs datasets.
+$(VENV)/verifiers: $(VENV)/installed
+	@echo "Installing verifiers ..."
+	@$(PYTHON) -m venv $@ && $@/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  'verifiers==0.4.0' datasets > $@.log 2>&1 \
+	  || { rm -rf $@; echo "verifiers cannot be installed here, so it is not run: see $@.log"; }
+
+conformance: $(VENV)/conformance $(VENV)/peers $(VENV)/verifiers ## Compare the formats with their own libraries and with other readers
 	@$(IN_MEMORY) $(CACHED) $(BIN)/python -m pytest -n auto tests/conformance
 
 $(VENV)/ray: $(VENV)/installed

@@ -11,9 +11,16 @@ from chatsquash.cli.command import Command
 @click.command(cls=Command, epilog="Example: chatsquash flatten forest --output samples")
 @argument("forest", metavar="FOREST")
 @option("--output", "-o", required=True, metavar="OUT", help="Folder for the data files.")
+@option(
+    "--to",
+    type=click.Choice(["samples", "verifiers"]),
+    default="samples",
+    show_default=True,
+    help="Write samples or traces of verifiers.",
+)
 @option("--force", is_flag=True, help="Replace existing files.")
 @option("--quiet", "-q", is_flag=True, help="Do not print a summary.")
-def flatten(forest: str, *, output: str, force: bool, quiet: bool) -> int:
+def flatten(forest: str, *, output: str, to: str, force: bool, quiet: bool) -> int:
     """Write the samples of an output of convert --samples forest with one row per sample.
 
     OUT/data has the files that convert --samples reply would have written, byte for byte.
@@ -21,7 +28,8 @@ def flatten(forest: str, *, output: str, force: bool, quiet: bool) -> int:
     from chatsquash.conversion.flatten import flatten as run
     from chatsquash.core.text import pluralize
 
-    done = run(forest, output, force=force)
+    done = run(forest, output, to=to, force=force)
     if not quiet:
-        click.echo(f"{pluralize(done.samples, 'sample')} in {pluralize(done.files, 'file')}", err=True)
+        what = "trace" if to == "verifiers" else "sample"
+        click.echo(f"{pluralize(done.samples, what)} in {pluralize(done.files, 'file')}", err=True)
     return 0

@@ -1,8 +1,9 @@
-"""Write the samples of an output of ``--samples forest`` as ``--samples reply`` would have written them."""
+"""Write an output of ``--samples forest`` as ``--samples reply`` would have, or as traces of verifiers."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.columns import fields
 from chatsquash.dataset.shards import FOLDER, opener
 from chatsquash.records import places
+from chatsquash.records.forest_traces import traces
 from chatsquash.results.output import OutputSource, ResultFolder, is_output, manifest
 from chatsquash.results.redact.places import refuse_existing
 from chatsquash.results.verify import differences
@@ -24,18 +26,19 @@ from chatsquash.storage.staging import StagedFiles
 
 
 class Flattening(NamedTuple):
-    """The numbers of files and samples written."""
+    """The numbers of files and samples, or traces, written."""
 
     files: int
     samples: int
 
 
-def flatten(forest: str, output: str, *, force: bool = False) -> Flattening:
-    """Write the data files of a forest with one row per sample; the files have the same names.
+def flatten(forest: str, output: str, *, to: str = "samples", force: bool = False) -> Flattening:
+    """Write the data files of a forest with one row per sample, or as traces of verifiers.
 
     Args:
         forest: The output folder of ``convert --samples forest``.
-        output: The folder to write to.
+        output: The folder to write to: the data files with the same names, or a folder with ``traces.jsonl`` per split.
+        to: ``samples`` or ``verifiers``.
         force: Replace existing files.
 
     Raises:
@@ -54,7 +57,10 @@ def flatten(forest: str, output: str, *, force: bool = False) -> Flattening:
             raise UsageError(f"{forest}: the output was not written with --samples forest")
         names = sorted(name for name in result.record_files if name.startswith(f"{FOLDER}/"))
         _refuse_changed(OutputSource(folder, Path(forest)), names)
-        return _write(folder, names, replace(options, samples="reply"), StagedFiles(Path(output), force=force))
+        plan = (
+            _traces(folder, names) if to == "verifiers" else _samples(folder, names, replace(options, samples="reply"))
+        )
+        return _publish(StagedFiles(Path(output), force=force), plan)
 
 
 def _refuse_changed(forest: OutputSource, names: list[str]) -> None:
@@ -65,28 +71,58 @@ def _refuse_changed(forest: OutputSource, names: list[str]) -> None:
             raise UsageError(f"{problem}; the file was changed since it was written, so convert again")
 
 
-def _write(folder: Folder, names: list[str], options: Options, staging: StagedFiles) -> Flattening:
-    count = 0
+class _Plan(NamedTuple):
+    """The files that are written, and the function that writes them and returns the number of samples."""
+
+    names: list[str]
+    write: Callable[[_Files], int]
+
+
+def _publish(staging: StagedFiles, plan: _Plan) -> Flattening:
     try:
         staging.begin()
         if not staging.force:
-            refuse_existing(staging.place, names)
+            refuse_existing(staging.place, plan.names)
         out = _Files(staging)
-        create = opener(out, options, fields(options))
+        count = plan.write(out)
+        out.close()
+        staging.put(plan.names)
+    except OSError as problem:
+        raise UsageError(f"{staging.place}: cannot be written ({problem.strerror})") from None
+    finally:
+        with platform.uninterrupted():
+            staging.discard()
+    return Flattening(len(plan.names), count)
+
+
+def _samples(folder: Folder, names: list[str], options: Options) -> _Plan:
+    def write(out: _Files) -> int:
+        count, create = 0, opener(out, options, fields(options))
         for name in names:
             file = create(name)
             for row in places.rows(folder, name):
                 file.add(row.data, {}, {})
                 count += 1
             file.finish()
-        out.close()
-        staging.put(names)
-    except OSError as problem:
-        raise UsageError(f"{staging.place}: cannot be written ({problem.strerror})") from None
-    finally:
-        with platform.uninterrupted():
-            staging.discard()
-    return Flattening(len(names), count)
+        return count
+
+    return _Plan(names, write)
+
+
+def _traces(folder: Folder, names: list[str]) -> _Plan:
+    """Write the traces of each split to a separate folder, as verifiers does for a run."""
+    targets = {name: f"{name.removeprefix(f'{FOLDER}/').partition('-')[0]}/traces.jsonl" for name in names}
+
+    def write(out: _Files) -> int:
+        count = 0
+        for name, target in targets.items():
+            lines = ((f"{row.file}:{row.number}", row.data) for row in places.forest_rows(folder, name))
+            for trace in traces(lines, name):
+                out.write(target, trace + b"\n")
+                count += 1
+        return count
+
+    return _Plan(list(dict.fromkeys(targets.values())), write)
 
 
 class _Files:

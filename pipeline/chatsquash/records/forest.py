@@ -22,8 +22,10 @@ JSON_COLUMNS = ("message", "sample", "tools")
 """The columns that Parquet stores as JSON text."""
 _BEGINNING = b'{"session":'
 _LISTS = ("messages", "conversations")
-_FLAG, _EVERYWHERE, _TRAINED, _RECORD = "flag", "everywhere", "trained", "record"
-_OWN_MEMBERS = {_FLAG, _EVERYWHERE, _TRAINED, _RECORD}
+_FLAG, _EVERYWHERE, _TRAINED = "flag", "everywhere", "trained"
+RECORD = "record"
+"""The member of ``sample`` with a sample that is not divided."""
+_OWN_MEMBERS = {_FLAG, _EVERYWHERE, _TRAINED, RECORD}
 """Members of ``sample`` that a sample does not have."""
 
 
@@ -74,7 +76,7 @@ class Forest:
         value = jsonio.loads(line)
         parts = _divide(value, flag)
         if parts is None or jsonio.dumps(_join(parts.members, parts.messages, parts.losses)) != line:
-            yield self._row(-1, None, 0, source, {"sample": {_RECORD: value}})
+            yield self._row(-1, None, 0, source, {"sample": {RECORD: value}})
             return
         parent = -1
         for at, message in enumerate(parts.messages):
@@ -169,6 +171,15 @@ def _row(data: bytes) -> dict[str, Any] | None:
     return row
 
 
+def read_rows(lines: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a forest with their places; raise ``UsageError`` for another line."""
+    for place, data in lines:
+        row = _row(data)
+        if row is None:
+            raise UsageError(f"{place}: not a row of --samples forest; convert again")
+        yield place, row
+
+
 def flatten(rows: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
     """Yield the samples of a forest as JSON, in order; like ``stored_samples``."""
     return (sample.line for sample in stored_samples(rows))
@@ -185,10 +196,7 @@ def stored_samples(rows: Iterable[tuple[str, bytes]]) -> Iterator[StoredSample]:
     """
     nodes: dict[int, dict[str, Any]] = {}
     session: Json = None
-    for place, data in rows:
-        row = _row(data)
-        if row is None:
-            raise UsageError(f"{place}: not a row of --samples forest; convert again")
+    for place, row in read_rows(rows):
         if row.get("session") != session:
             session, nodes = row.get("session"), {}
         nodes[row["node"]] = row
@@ -209,8 +217,8 @@ def _stored(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> StoredSamp
 def _sample(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> Json:
     """Return the sample of a row from the rows before it."""
     members = row["sample"]
-    if _RECORD in members:
-        return members[_RECORD]
+    if RECORD in members:
+        return members[RECORD]
     path = [row]
     while (parent := path[-1].get("parent")) is not None:
         if parent >= path[-1]["node"]:  # a damaged file must not be an endless loop

@@ -123,6 +123,12 @@ def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -
         yield from flat(_file_rows(folder, name, columns))
 
 
+def forest_rows(folder: Folder, name: str) -> Iterator[DatasetRow]:
+    """Yield the rows of a file that are not samples: the messages of a forest. Raises ``UsageError``."""
+    with _naming_errors(name):
+        yield from _file_rows(folder, name, None)
+
+
 def _file_rows(folder: Folder, name: str, columns: tuple[str, ...] | None) -> Iterator[DatasetRow]:
     path = folder.path / name
     if _is_parquet(name):
