@@ -138,7 +138,7 @@ def command_line() -> dict[str, str]:
     return {
         "made-with": f"Help texts as formatted by click {click_version()}.",
         "help-chatsquash": _block(_context()),
-        **{f"help-{name}": _help(name) for name in cli.commands},
+        **{f"help-{name.replace(' ', '-')}": _help(name) for name in cli.commands_with_subcommands},
     }
 
 
@@ -164,7 +164,8 @@ def _help(command: str) -> str:
 def _context(command: str = "") -> click.Context:
     context = cli.make_context("chatsquash", [], resilient_parsing=True, terminal_width=COLUMNS - 2)
     if command:
-        context = cli.commands[command].make_context(command, [], parent=context, resilient_parsing=True)
+        named = cli.commands_with_subcommands[command]
+        context = named.make_context(command, [], parent=context, resilient_parsing=True)
     context.meta[click_options.SHOWS_ALL] = True
     return context
 

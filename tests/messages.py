@@ -78,7 +78,7 @@ def _findings() -> str:
 
 def _help() -> Iterator[str]:
     """The help of each command and of all its options."""
-    for name, command in cli.commands.items():
+    for name, command in cli.commands_with_subcommands.items():
         lines = [f"chatsquash {name}", *(f"  {line}" for line in (command.help or "").splitlines() if line.strip())]
         options = [param for param in command.params if isinstance(param, click.Option)]
         lines += [f"  {'/'.join(each.opts)}: {' '.join((each.help or '').split())}" for each in options]

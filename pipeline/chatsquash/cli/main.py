@@ -42,6 +42,9 @@ CHAPTERS = {
         "verify": "Compare an output folder with the hashes in its run.json.",
         "explain": "Explain findings by their codes.",
     },
+    "Keep logs": {
+        "archive": "Copy session logs into an archive before they are deleted.",
+    },
     "Use conversations elsewhere": {
         "push": "Upload a dataset folder to the Hugging Face Hub.",
         "translate": "Translate conversations between formats.",
@@ -153,6 +156,16 @@ class _Commands(click.Group):
     def commands(self) -> dict[str, click.Command]:  # type: ignore[override]  # it is set as an attribute is
         """All commands, which only documentation needs."""
         return {name: _command(name) for name in COMMANDS}
+
+    @property
+    def commands_with_subcommands(self) -> dict[str, click.Command]:
+        """All commands, and after each its subcommands, such as ``archive ls``."""
+        commands = dict[str, click.Command]()
+        for name, command in self.commands.items():
+            commands[name] = command
+            inner: dict[str, click.Command] = getattr(command, "commands", {})
+            commands.update({f"{name} {each}": subcommand for each, subcommand in inner.items()})
+        return commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""

@@ -7,10 +7,15 @@ from typing import Any
 
 import click
 
+from chatsquash.cli.archive._common import key_option, print_report, secret
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
 
-SUBCOMMANDS: dict[str, str] = {}
+SUBCOMMANDS: dict[str, str] = {
+    "restore": "Write files of an archive to a folder.",
+    "ls": "List the files of an archive.",
+    "verify": "Compare every byte of an archive with its hash.",
+}
 """The subcommands with their descriptions. The module of a subcommand has its name."""
 _WIDEST = 8
 
@@ -49,10 +54,23 @@ def subcommand(name: str) -> click.Command:
 @argument("logs", nargs=-1)
 @option("--agent", "agents", multiple=True, metavar="NAME|all", help="Also copy the files of this agent (repeatable).")
 @option("--to", "store", required=True, metavar="STORE", help="Archive: a folder or a URL (s3://, gs://, az://).")
-def archive(logs: tuple[str, ...], *, agents: tuple[str, ...], store: str) -> None:
+@option("--machine", metavar="NAME", help="Name of this machine in the archive (default: USER@HOST).")
+@key_option
+@option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def archive(  # noqa: PLR0913 - one parameter per option
+    logs: tuple[str, ...], *, agents: tuple[str, ...], store: str, machine: str | None, key_file: str, as_json: bool
+) -> None:
     """Copy session files and gateway logs into an archive before their owners delete them.
 
-    LOGS are files and folders. They are only read; links are not followed. A folder named like a subcommand is written
-    as ./NAME.
+    LOGS are files and folders. They are only read; links in them are not followed. Files that were deleted stay in the
+    archive. A folder with the name of a subcommand is written as ./NAME.
     """
-    raise click.UsageError(f"{store}: nothing to copy") if not (logs or agents) else NotImplementedError
+    from chatsquash.archive.copying import copy, this_machine
+    from chatsquash.archive.selection import sources
+    from chatsquash.storage.archive.repository import open_archive
+
+    if not logs and not agents:
+        raise click.UsageError("nothing to copy: pass LOGS, --agent NAME or --agent all")
+    names = sources(logs, agents)
+    report = copy(open_archive(store, secret(key_file), is_new=True), machine or this_machine(), names)
+    print_report(report, as_json=as_json)

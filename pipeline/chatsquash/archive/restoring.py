@@ -1,0 +1,83 @@
+"""Write files of an archive to a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from chatsquash.archive.selection import Problem
+from chatsquash.sources.globs import matches
+from chatsquash.storage.archive.files import ArchivedFile, archived_files
+from chatsquash.storage.archive.layout import Content, DamageError, chunk_id, split_ids
+from chatsquash.storage.archive.repository import Archive
+from chatsquash.storage.folder import Folder
+
+_PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
+_SUFFIX = ".new"
+
+
+class RestoreReport(Struct):
+    """What was written."""
+
+    files: int = 0
+    size: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+def restore(
+    archive: Archive, output: Path, patterns: Iterable[str] = (), *, until: int | None = None, force: bool = False
+) -> RestoreReport:
+    """Write the files that match a pattern, or all; existing files are only replaced with ``force``."""
+    archive.update_index()
+    report = RestoreReport()
+    folder = Folder(output)
+    folder.make(mode=_PRIVATE_FOLDER)
+    for each in selected(archived_files(archive, until), patterns):
+        try:
+            _write(archive, each, folder, force=force)
+        except (OSError, ValueError) as problem:
+            reason = getattr(problem, "strerror", None) or "the name leads outside the folder"
+            report.problems.append(Problem(each.name, reason))
+        else:
+            report.files += 1
+            report.size += each.entry.content.size
+    return report
+
+
+def selected(files: list[ArchivedFile], patterns: Iterable[str]) -> list[ArchivedFile]:
+    """Return the files whose names match one of the patterns, or all if there are none."""
+    globs = tuple(patterns)
+    return [each for each in files if not globs or matches(each.name, globs)]
+
+
+def _write(archive: Archive, file: ArchivedFile, folder: Folder, *, force: bool) -> None:
+    if folder.status(file.name) and not force:
+        raise OSError(17, "exists already (--force replaces it)")
+    partial = f"{file.name}{_SUFFIX}"
+    folder.make(file.name.rpartition("/")[0], _PRIVATE_FOLDER)
+    folder.remove(partial)
+    try:
+        with open(folder.create(partial, _PRIVATE_FILE), "wb") as output:
+            output.writelines(intact_chunks(archive, file.entry.content))
+        with folder.parent_of(partial) as (above, last):
+            os.utime(last, ns=(file.entry.modified, file.entry.modified), dir_fd=above, follow_symlinks=False)
+        folder.move(partial, folder, file.name)
+    except BaseException:
+        folder.remove(partial)
+        raise
+
+
+def intact_chunks(archive: Archive, content: Content) -> Iterator[memoryview]:
+    """Yield the chunks of a file; raise ``DamageError`` if one does not match its hash or the size is another one."""
+    size = 0
+    for identity in split_ids(archive.ids(content)):
+        chunk = archive.chunk(identity)
+        if chunk_id(chunk) != identity:
+            raise DamageError(5, f"{archive.place}: chunk {identity.hex()} does not match its hash")
+        yield chunk
+        size += len(chunk)
+    if size != content.size:
+        raise DamageError(5, "has another size in the archive than in its snapshot")

@@ -1,0 +1,101 @@
+"""What the subcommands of ``chatsquash archive`` share: the key, and the printing of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from chatsquash.cli.click_options import option
+from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.core.errors import UsageError
+
+_Run = TypeVar("_Run", bound="Callable[..., Any]")
+_LARGEST = 1 << 20
+INCOMPLETE = 3
+_DATE = len("2026-01-31")
+
+
+def key_option(run: _Run) -> _Run:
+    """Add the option for the key of an encrypted archive."""
+    text = "File with the key of an encrypted archive; a new archive is encrypted with it."
+    return option("--key-file", metavar="FILE", help=text)(run)
+
+
+def time_option(run: _Run) -> _Run:
+    """Add the option for an earlier state of the archive."""
+    text = "Use the files as they were at this time, as in 2026-01-31 or 2026-01-31T08:00 (UTC)."
+    return option("--at", metavar="TIME", callback=_parse_time, help=text)(run)
+
+
+def _parse_time(context: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    del context, param
+    if value is None:
+        return None
+    try:
+        parsed = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a time; write it as in 2026-01-31T08:00") from None
+    end_of_day = timedelta(days=1, seconds=-1) if len(value) == _DATE else timedelta()
+    return int((parsed.replace(tzinfo=parsed.tzinfo or UTC) + end_of_day).timestamp())
+
+
+def secret(key_file: str | None) -> bytes | None:
+    """Return the key in a file; raise ``UsageError`` if there is none."""
+    if key_file is None:
+        return None
+    try:
+        with Path(key_file).expanduser().open("rb") as file:
+            data = file.read(_LARGEST).strip()
+    except OSError as problem:
+        raise UsageError(f"--key-file {key_file}: cannot be read ({problem.strerror})") from None
+    if not data:
+        raise UsageError(
+            f"--key-file {key_file}: is empty; write a key to it, as in: openssl rand -hex 32 > {key_file}"
+        )
+    return data
+
+
+def print_report(report: Any, *, as_json: bool) -> None:
+    """Print what a command did, and exit with 3 if it had problems."""
+    values = msgspec.to_builtins(report)
+    problems = values.pop("problems", [])
+    with tolerate_closed_pipe():
+        if as_json:
+            click.echo(msgspec.json.encode({**values, "problems": problems}).decode())
+        else:
+            click.echo(_as_text(values), err=True)
+            for each in problems:
+                click.echo(_line(each), err=True)
+    if problems:
+        raise click.exceptions.Exit(INCOMPLETE)
+
+
+def _line(problem: dict[str, str]) -> str:
+    from chatsquash.core.text import escape
+
+    return escape(f"{problem['path']}: {problem['reason']}")
+
+
+def _as_text(values: dict[str, Any]) -> str:
+    """Return the members of a report on one line, without those that are empty."""
+    parts = list[str]()
+    for name, value in values.items():
+        label = name.replace("_", " ")
+        if isinstance(value, dict):
+            parts += [f"{count:,} {kind} skipped" for kind, count in value.items()]
+        elif isinstance(value, int) and (value or name == "files"):
+            parts.append(f"{_as_size(value)} {label}" if name.endswith(("size", "bytes")) else f"{value:,} {label}")
+    return ", ".join(parts).replace(" bytes", "").replace(" size", "")
+
+
+def _as_size(size: int) -> str:
+    """Format a size with a unit."""
+    for unit, least in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= least:
+            return f"{size / least:.1f} {unit}"
+    return f"{size} B"

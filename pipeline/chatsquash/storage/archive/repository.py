@@ -1,0 +1,248 @@
+"""An open archive: its snapshots, and the chunks in its packs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from errno import ENOENT, ENOTSUP
+from pathlib import Path
+
+from chatsquash.core.errors import UsageError
+from chatsquash.core.urls import is_remote, refuse_unknown
+from chatsquash.storage import stores
+from chatsquash.storage.archive import blocks, layout, packs
+from chatsquash.storage.archive.cipher import Cipher, cipher_of, new_config
+from chatsquash.storage.archive.index import Index
+from chatsquash.storage.archive.layout import (
+    CONFIG,
+    MARKS,
+    PACKS,
+    SNAPSHOTS,
+    VERSION,
+    Config,
+    Content,
+    DamageError,
+    Entry,
+    Footer,
+    Mark,
+    Snapshot,
+)
+from chatsquash.storage.stores.base import WritableStore
+from chatsquash.storage.stores.local import LocalStore
+
+_LARGEST = 1 << 30
+_TAIL = 1 << 16
+"""The number of bytes at the end of a pack that are read first."""
+
+
+class Archive:
+    """An open archive."""
+
+    def __init__(self, place: str, store: WritableStore, prefix: str, secret: bytes | None) -> None:
+        self.place, self.store, self._prefix = place, store, prefix
+        config = layout.decode(self.read(CONFIG), Config, f"{place}/{CONFIG}")
+        if config.version != VERSION:
+            raise UsageError(f"{place}: has version {config.version}, which this version of chatsquash cannot read")
+        self.identity = config.id
+        self.cipher: Cipher = cipher_of(config, secret, place)
+        self.index = Index(config.id)
+        self.damaged: dict[str, str] = {}
+        """Packs whose tables cannot be read, with the reasons."""
+        self.has_lost_packs = False
+        """Whether packs were removed or damaged since the index was last updated."""
+        self._cache = blocks.BlockCache()
+
+    # Objects
+
+    def read(self, key: str) -> bytes:
+        """Return the bytes of an object."""
+        return bytes(self.store.get(self._prefix + key, 0, _LARGEST, None).data)
+
+    def read_range(self, key: str, start: int, size: int) -> bytes:
+        """Return some bytes of an object."""
+        data = bytes(self.store.get(self._prefix + key, start, size, None).data)
+        if len(data) < size:
+            raise DamageError(5, f"{self.place}/{key}: is truncated")
+        return data
+
+    def create(self, key: str, data: bytes) -> None:
+        """Write an object whose key contains the hash of its bytes; an existing one is the same."""
+        if layout.pack_name(key) in self.damaged:  # the same bytes were written before they were damaged
+            self.store.put(self._prefix + key, data)
+        else:
+            create_object(self.store, self._prefix + key, data)
+
+    def delete(self, keys: list[str]) -> None:
+        """Remove objects."""
+        self.store.delete([self._prefix + key for key in keys])
+
+    def keys(self, folder: str) -> list[str]:
+        """Return the keys of the objects below a folder, sorted."""
+        below = self.store.list(self._prefix + folder)
+        return sorted(each.key.removeprefix(self._prefix) for page in below for each in page)
+
+    # Snapshots
+
+    def snapshot_keys(self, group: str = "") -> list[str]:
+        """Return the keys of snapshots, of one group or all, from the oldest to the newest of each group."""
+        keys = self.keys(f"{SNAPSHOTS}{group}/" if group else SNAPSHOTS)
+        return [key for key in keys if layout.snapshot_parts(key)]
+
+    def snapshot(self, key: str) -> Snapshot:
+        """Return a snapshot; raise ``DamageError`` if it does not match its name."""
+        stored = self.read(key)
+        parts = layout.snapshot_parts(key)
+        if not parts or parts[2] != layout.short_hash(stored):
+            raise DamageError(5, f"{self.place}/{key}: does not match its name, so it is damaged")
+        return layout.decode(self.cipher.unseal(stored, SNAPSHOTS.encode(), key), Snapshot, f"{self.place}/{key}")
+
+    def add_snapshot(self, snapshot: Snapshot) -> str:
+        """Write a snapshot, whose chunks must be in packs; return its key."""
+        data = self.cipher.seal(layout.encode(snapshot), SNAPSHOTS.encode())
+        key = layout.snapshot_key(layout.group_of(snapshot.machine, snapshot.sources), snapshot.time, data)
+        self.create(key, data)
+        return key
+
+    def entries(self, snapshot: Snapshot) -> list[Entry]:
+        """Return the files of a snapshot, sorted by path."""
+        tree = b"".join(self.chunks(snapshot.tree))
+        return layout.decode(tree, list[Entry], f"{self.place}: the list of files of a snapshot")
+
+    # Packs
+
+    def pack_names(self) -> set[str]:
+        """Return the names of all packs."""
+        return {name for key in self.keys(PACKS) if (name := layout.pack_name(key))}
+
+    def marks(self) -> dict[str, Mark]:
+        """Return the marks by key."""
+        return {key: layout.decode(self.read(key), Mark, f"{self.place}/{key}") for key in self.keys(MARKS)}
+
+    def update_index(self, *, with_marked: bool = True) -> None:
+        """Read the tables of new packs, and forget removed ones; without marked packs, nothing refers to these."""
+        names = self.pack_names()
+        if not with_marked:
+            names -= {name for mark in self.marks().values() for name in mark.packs}
+        known = self.index.packs()
+        removed = known.keys() - names
+        self.index.remove(removed)
+        for name in sorted(names - known.keys()):
+            try:
+                footer, size = self.footer(name)
+            except FileNotFoundError:  # removed in the meantime
+                continue
+            except DamageError as problem:
+                self.damaged[name] = str(problem.strerror)
+                continue
+            self.index.add(name, size, footer)
+        self.has_lost_packs = bool(removed or self.damaged)
+
+    def footer(self, name: str) -> tuple[Footer, int]:
+        """Return the table of a pack, and the size of the pack in bytes."""
+        key = layout.pack_key(name)
+        status = self.store.status(self._prefix + key)
+        if status is None:
+            raise FileNotFoundError(ENOENT, f"{self.place}/{key}: is missing")
+        size = status.size
+        first = min(_TAIL, size)
+        tail = self.read_range(key, size - first, first)
+        length = packs.footer_size(tail[-packs.END_BYTES :], f"{self.place}/{key}")
+        if length > len(tail):
+            tail = self.read_range(key, max(0, size - length), min(length, size))
+        return packs.parse_footer(tail[-length:], self.cipher, f"{self.place}/{key}"), size
+
+    # Content
+
+    def chunk(self, identity: bytes) -> memoryview:
+        """Return a chunk; raise ``DamageError`` if no pack contains it."""
+        place = self.index.place(identity)
+        if place is None:
+            raise DamageError(5, f"{self.place}: no pack contains chunk {identity.hex()}")
+        return memoryview(self.block(place.pack, place.block))[place.start : place.start + place.size]
+
+    def chunks(self, content: Content) -> Iterator[memoryview]:
+        """Yield the chunks of a file in order."""
+        for each in layout.split_ids(self.ids(content)):
+            yield self.chunk(each)
+
+    def ids(self, content: Content) -> bytes:
+        """Return the ids of the chunks of a file."""
+        ids = content.ids
+        for _ in range(content.depth):
+            ids = b"".join(map(self.chunk, layout.split_ids(ids)))
+        return ids
+
+    def block(self, pack: int, number: int) -> bytes:
+        """Return an uncompressed block."""
+        data = self._cache.get((pack, number))
+        if data is None:
+            block = self.index.block(pack, number)
+            key = layout.pack_key(self.index.pack_name(pack))
+            stored = self.read_range(key, block.offset, block.stored_size)
+            dictionary = bytes(self.chunk(block.dictionary)) if block.dictionary else b""
+            data = blocks.expand(stored, self.cipher, block.size, f"{self.place}/{key}", dictionary)
+            self._cache.add((pack, number), data)
+        return data
+
+
+def create_object(store: WritableStore, key: str, data: bytes) -> None:
+    """Write an object that is the same for every writer of its key."""
+    try:
+        store.create(key, data)
+    except FileExistsError:
+        return
+    except OSError as problem:
+        if problem.errno != ENOTSUP:
+            raise
+        store.put(key, data)
+
+
+def open_archive(place: str, secret: bytes | None = None, *, is_new: bool = False) -> Archive:
+    """Open an archive in a folder or a store.
+
+    Args:
+        place: A path or URL.
+        secret: The key of an encrypted archive.
+        is_new: Create the archive if there is none; the place must then be empty.
+
+    Raises:
+        UsageError: There is no archive, it cannot be opened, or the key is wrong.
+    """
+    store, prefix = _store_of(place)
+    try:
+        if store.status(prefix + CONFIG) is None:
+            if not is_new:
+                raise UsageError(f"{place}: is not an archive; chatsquash archive LOGS --to {place} creates one")
+            _refuse_foreign(store, prefix, place)
+            config = layout.encode(new_config(secret))
+            create_object(store, prefix + CONFIG, config)  # of two machines, the first one creates it
+        return Archive(place.rstrip("/"), store, prefix, secret)
+    except OSError as problem:
+        raise UsageError(f"{place}: cannot be opened ({problem.strerror})") from None
+
+
+def _store_of(place: str) -> tuple[WritableStore, str]:
+    if is_remote(place):
+        address = stores.address(place)
+        return stores.writable(address), "".join(f"{part}/" for part in address.key.split("/") if part)
+    refuse_unknown(place)
+    path = Path(place).expanduser()
+    return LocalStore(path), ""
+
+
+def _refuse_foreign(store: WritableStore, prefix: str, place: str) -> None:
+    """Raise ``UsageError`` if a folder contains files of others; create it if it is missing."""
+    if isinstance(store, LocalStore):
+        path = Path(place).expanduser()
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        names = {each.name for each in os.scandir(path) if not each.name.startswith(CONFIG)}
+    else:
+        names = set(store.inside(prefix))
+    if names:
+        raise UsageError(f"{place}: is not empty and not an archive; choose another place with --to")
+
+
+def now() -> int:
+    """Return the time in seconds since the epoch."""
+    return int(time.time())

@@ -1,0 +1,14 @@
+"""Every test has an index of its own; without the extra ``archive``, there is nothing to test."""
+
+import pytest
+
+pytest.importorskip("pyfastcdc")
+pytest.importorskip("zstandard")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    """The folder of the index."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder

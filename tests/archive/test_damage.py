@@ -1,0 +1,145 @@
+"""Damaged, foreign and encrypted archives."""
+
+import os
+from random import Random
+
+import pytest
+
+from chatsquash.archive.verification import verify
+from chatsquash.core.errors import UsageError
+from chatsquash.storage.archive.repository import open_archive
+from tests.archive.cases import poll, restored, text
+
+SECRET = b"a key for tests"
+
+
+@pytest.fixture
+def logs(tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for seed in range(3):
+        (folder / f"{seed}.jsonl").write_bytes(text(seed, 40_000))
+    return folder
+
+
+def verified(store, secret=None):
+    archive = open_archive(str(store), secret)
+    try:
+        return verify(archive)
+    finally:
+        archive.index.close()
+
+
+def objects(store):
+    return sorted(path for path in store.rglob("*") if path.is_file() and path.name != "config")
+
+
+@pytest.mark.parametrize("secret", [None, SECRET], ids=["plain", "encrypted"])
+def test_an_intact_archive_has_no_problems(tmp_path, logs, secret):
+    if secret:
+        pytest.importorskip("nacl")
+    poll(tmp_path / "store", logs, secret=secret)
+    report = verified(tmp_path / "store", secret)
+    assert (report.problems, report.files, report.snapshots) == ([], 3, 1)
+    assert report.size >= 120_000
+
+
+@pytest.mark.parametrize("secret", [None, SECRET], ids=["plain", "encrypted"])
+def test_every_changed_byte_is_detected(tmp_path, logs, secret, cache):
+    if secret:
+        pytest.importorskip("nacl")
+    poll(tmp_path / "store", logs, secret=secret)
+    random = Random(1)
+    for path in objects(tmp_path / "store"):
+        intact = path.read_bytes()
+        for at in [0, len(intact) - 1, *random.sample(range(len(intact)), 20)]:
+            changed = bytearray(intact)
+            changed[at] ^= 1 << random.randrange(8)
+            path.write_bytes(changed)
+            for each in cache.rglob("*.sqlite*"):
+                each.unlink()
+            assert verified(tmp_path / "store", secret).problems, (path, at)
+        path.write_bytes(intact)
+    assert verified(tmp_path / "store", secret).problems == []
+
+
+def test_missing_and_truncated_objects_are_detected(tmp_path, logs):
+    poll(tmp_path / "store", logs)
+    (pack,) = (tmp_path / "store" / "packs").rglob("*/*")
+    data = pack.read_bytes()
+    pack.write_bytes(data[:-100])
+    assert verified(tmp_path / "store").problems
+    pack.unlink()
+    assert verified(tmp_path / "store").problems
+
+
+def test_lost_content_is_copied_again_while_its_source_exists(tmp_path, logs, cache):
+    before = restored(tmp_path / "store", tmp_path / "one") if poll(tmp_path / "store", logs).files else {}
+    (pack,) = (tmp_path / "store" / "packs").rglob("*/*")
+    pack.write_bytes(b"damaged" * 1000)
+    for each in cache.rglob("*.sqlite*"):
+        each.unlink()
+    poll(tmp_path / "store", logs)
+    assert restored(tmp_path / "store", tmp_path / "two") == before
+
+
+def test_the_index_is_restored_from_the_packs(tmp_path, logs, cache):
+    poll(tmp_path / "store", logs)
+    before = restored(tmp_path / "store", tmp_path / "one")
+    for each in cache.rglob("*.sqlite*"):
+        each.write_bytes(b"damaged" * 100)
+    assert restored(tmp_path / "store", tmp_path / "two") == before
+    assert poll(tmp_path / "store", logs).new_bytes == 0
+
+
+def test_an_index_that_cannot_be_written_is_kept_in_memory(tmp_path, logs, monkeypatch):
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    poll(tmp_path / "store", logs)
+    assert len(restored(tmp_path / "store", tmp_path / "out")) == 3
+
+
+def test_an_encrypted_archive_contains_nothing_in_clear(tmp_path, logs):
+    pytest.importorskip("nacl")
+    poll(tmp_path / "store", logs, secret=SECRET)
+    assert restored(tmp_path / "store", tmp_path / "out", secret=SECRET)
+    stored = b"".join(path.read_bytes() for path in objects(tmp_path / "store"))
+    assert b"jsonl" not in stored
+    assert b"\x28\xb5\x2f\xfd" not in stored  # no frame of zstd
+    assert not os.stat(tmp_path / "store" / "config").st_mode & 0o077
+
+
+@pytest.mark.parametrize(
+    "first, then, message",
+    [
+        (SECRET, None, "is encrypted; pass its key"),
+        (SECRET, b"another key", "this is not its key"),
+        (None, SECRET, "is not encrypted"),
+    ],
+)
+def test_the_key_must_be_that_of_the_archive(tmp_path, logs, first, then, message):
+    pytest.importorskip("nacl")
+    poll(tmp_path / "store", logs, secret=first)
+    with pytest.raises(UsageError, match=message):
+        open_archive(str(tmp_path / "store"), then)
+
+
+def test_names_that_lead_outside_the_folder_are_not_restored(tmp_path, logs):
+    from chatsquash.archive.restoring import restore
+
+    poll(tmp_path / "store", logs / "0.jsonl", machine="..")
+    poll(tmp_path / "store", logs / "1.jsonl", machine="me")
+    archive = open_archive(str(tmp_path / "store"))
+    report = restore(archive, tmp_path / "out" / "inner")
+    archive.index.close()
+    assert (report.files, len(report.problems)) == (1, 1)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["inner"]
+
+
+def test_existing_files_are_only_replaced_on_request(tmp_path, logs, command):
+    poll(tmp_path / "store", logs)
+    out = str(tmp_path / "out")
+    assert command("archive", "restore", str(tmp_path / "store"), "-o", out).code == 0
+    again = command("archive", "restore", str(tmp_path / "store"), "-o", out)
+    assert (again.code, "exists already (--force replaces it)" in again.err) == (3, True)
+    assert command("archive", "restore", str(tmp_path / "store"), "-o", out, "--force").code == 0
