@@ -365,6 +365,7 @@ MADE_ELSEWHERE = {
     "unrelated-requests",
     "grouped-by-id",  # tests/session/test_grouping.py has it
     "bad-record",
+    "bad-tokens",  # tests/results/test_stored_tokens.py has them
     "empty-dataset",
     "address-not-redacted",
     "personal-data-found",

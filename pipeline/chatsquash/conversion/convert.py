@@ -354,7 +354,7 @@ class Conversion:
                 size = line_place.size
             else:
                 self._out.append(name, record.line)
-                size = len(record.line) + 1
+                size = len(record.content) + 1
             self._ends[name] = rows + 1, offset + size
             places.append(Place(name, rows + 1, offset))
         return outcome, places

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from errno import EIO
+from functools import partial
 from itertools import accumulate
 from struct import Struct
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -19,6 +20,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import LinePlace, Outcome
+from chatsquash.storage.line_spool import MOST, SpooledLine
 
 if TYPE_CHECKING:
     import pickle
@@ -40,9 +42,9 @@ _SIZES = Struct("<QQ")
 def pack(value: object) -> bytes:
     """Encode a value as a payload; its first byte is the encoding."""
     try:
-        return b"m" + msgspec.msgpack.encode(value)
+        return b"m" + msgspec.msgpack.encode(value, enc_hook=bytes)  # spooled lines
     except UnicodeEncodeError:  # a file name need not be valid text
-        return b"j" + jsonio.dumps(msgspec.to_builtins(value))
+        return b"j" + jsonio.dumps(msgspec.to_builtins(value, enc_hook=bytes))
 
 
 def unpack(data: bytes, kind: type[T]) -> T:
@@ -64,7 +66,9 @@ def decode(data: bytes | memoryview, kind: type[T]) -> T:
 
 def without_lines(outcome: Outcome) -> Outcome:
     """Replace the lines of records by their lengths."""
-    records = [replace(each, line=b"", line_place=LinePlace("", 0, len(each.line) + 1)) for each in outcome.records]
+    records = [
+        replace(each, content=b"", line_place=LinePlace("", 0, len(each.content) + 1)) for each in outcome.records
+    ]
     return outcome.with_records(records) if records else outcome
 
 
@@ -74,6 +78,11 @@ def lines(outcome: Outcome) -> list[bytes]:
     for each in outcome.records:
         pieces += (each.line, b"\n")
     return pieces if len(pieces) < _MANY else [b"".join(pieces)]
+
+
+def are_spooled(outcome: Outcome) -> bool:
+    """Return whether lines of an outcome's records are outside of memory."""
+    return any(type(each.content) is not bytes for each in outcome.records)
 
 
 def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:
@@ -87,17 +96,28 @@ def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:
 
 
 def fill(outcome: Outcome, read: Callable[[LinePlace], bytes]) -> Outcome:
-    """Read the lines of an outcome's records from their places; raise ``OSError`` if one is incomplete."""
+    """Read the lines of an outcome's records from their places; raise ``OSError`` if one is incomplete.
+
+    Many lines are read when they are needed.
+    """
     records = []
+    size = sum([each.line_place.size for each in outcome.records if each.line_place])
     for record in outcome.records:
         place = record.line_place
-        if place is not None:
+        if place is not None and size > MOST:
+            content = SpooledLine(partial(_read, read, place), place.size - 1)
+            record = replace(record, content=content, line_place=None)  # noqa: PLW2901
+        elif place is not None:
             line = read(place)
             if len(line) != place.size:
                 raise OSError(EIO, "the journal of this run is incomplete")
-            record = replace(record, line=line.removesuffix(b"\n"), line_place=None)  # noqa: PLW2901
+            record = replace(record, content=line.removesuffix(b"\n"), line_place=None)  # noqa: PLW2901
         records.append(record)
     return outcome.with_records(records)
+
+
+def _read(read: Callable[[LinePlace], bytes], place: LinePlace) -> bytes:
+    return read(place).removesuffix(b"\n")
 
 
 class Spool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -148,18 +148,21 @@ class JournalWriter(Struct):
         for finding in outcome.report.findings:
             if finding.code in _TRANSIENT:
                 return None
+        if not self._name:
+            self._name = f"{self.run}-{os.getpid()}"
         try:
             seen = seen or identify(log)
             key, payload = self.key(log, seen), _encode(frames.without_lines(outcome))
         except (OSError, UnicodeEncodeError):
             return None  # the log was removed or its name is not valid text: it is converted again
-        offset = self._append(key, payload, frames.lines(outcome))
+        if frames.are_spooled(outcome):
+            offset = self._append_large(key, payload, outcome)
+        else:
+            offset = self._append(key, payload, frames.lines(outcome))
         return PackedOutcome(seen, payload, self._name, offset)
 
     def _append(self, key: bytes, payload: bytes, lines: list[bytes]) -> int:
         """Append a frame; return the offset of its lines."""
-        if not self._name:
-            self._name = f"{self.run}-{os.getpid()}"
         size, line_bytes = len(payload), sum(map(len, lines))
         pieces = [payload, *lines]
         if size + line_bytes < _SMALL:
@@ -174,6 +177,28 @@ class JournalWriter(Struct):
         if self._waiting_bytes >= _BATCH or monotonic() - self._flushed > _SECOND:
             self.flush()
         return offset
+
+    def _append_large(self, key: bytes, payload: bytes, outcome: Outcome) -> int:
+        """Append a frame whose lines are read one at a time; return the offset of its lines."""
+
+        def pieces() -> Iterator[bytes]:
+            yield payload
+            for each in outcome.records:
+                yield each.line
+                yield b"\n"
+
+        size, line_bytes = len(payload), sum(len(each.content) + 1 for each in outcome.records)
+        self.flush()
+        self._waiting.append(_FRAME.pack(size, line_bytes, key, _digest(key, size, line_bytes, pieces())))
+        self._waiting_bytes += _FRAME.size
+        begin = self.size + _FRAME.size + size
+        for piece in pieces():
+            self._waiting.append(piece)
+            self._waiting_bytes += len(piece)
+            if self._waiting_bytes >= _BATCH or len(self._waiting) >= _PIECES:
+                self.flush()
+        self.size = begin + line_bytes
+        return begin
 
     def flush(self) -> bool:
         """Write the waiting frames; return whether all frames so far were written."""
@@ -316,7 +341,7 @@ class Journals(Struct):
         return [name for name in self.names() if name.startswith(f"{self.writer.run}-")]
 
 
-def _digest(key: bytes, size: int, line_bytes: int, pieces: Sequence[bytes | memoryview]) -> bytes:
+def _digest(key: bytes, size: int, line_bytes: int, pieces: Iterable[bytes | memoryview]) -> bytes:
     digest = xxh3_64(key + _LENGTHS(size, line_bytes))
     for piece in pieces:
         digest.update(piece)

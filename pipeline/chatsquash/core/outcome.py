@@ -145,8 +145,11 @@ class Contents(Struct, frozen=True, array_like=True):
 class Record(Struct, frozen=True, array_like=True):
     """A record as it is written, with its metadata."""
 
-    line: bytes
-    """The record as JSON, without a line feed; empty if it has a ``line_place``."""
+    content: bytes
+    """The record as JSON, without a line feed; empty if it has a ``line_place``.
+
+    In large sessions, an object with this length that reads it from a file when ``line`` converts it to bytes.
+    """
     usage: Usage
     images: dict[str, bytes] = {}
     """The image files of the dataset folder, by the names that the record uses."""
@@ -211,6 +214,11 @@ class Record(Struct, frozen=True, array_like=True):
     """The number of messages after its system prompt that were removed because it exceeded the limit of tokens."""
     label: bool | None = None
     """Whether its completion is good; ``None`` if it has no label."""
+
+    @property
+    def line(self) -> bytes:
+        """The record as JSON, without a line feed."""
+        return bytes(self.content)
 
 
 class PreferencePair(NamedTuple):

@@ -120,7 +120,7 @@ def _without_line(record: Record) -> Record:
     images, redactions = record.images, record.redactions
     return replace(
         record,
-        line=b"",
+        content=b"",
         line_place=None,
         images=dict.fromkeys(images, b"") if images else images,
         redactions=[replace(each, digest="") for each in redactions] if redactions else redactions,

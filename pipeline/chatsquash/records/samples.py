@@ -79,6 +79,8 @@ def reply_marks(draft: Draft, models: Mapping[int, str], weights: Mapping[int, f
             weight=min((weights.get(at, 1.0) for at in mark.at), default=1.0),
         )
         if is_trained
+        else mark
+        if mark.why == CONTEXT
         else mark._replace(why=CONTEXT)
         for mark, is_trained in zip(draft.marks, trained, strict=True)
     ]
@@ -98,7 +100,7 @@ def make_sample(draft: Draft, sample_marks: list[Mark], options: Options, judgem
         value = marks.flag_record(value, sample_marks, flag, everywhere=everywhere)
     line = jsonio.dumps(value)
     unflagged = digest(draft.record.line)
-    return replace(draft.record, line=line, marks=sample_marks, unflagged=unflagged, digest=xxh3_128_digest(line))
+    return replace(draft.record, content=line, marks=sample_marks, unflagged=unflagged, digest=xxh3_128_digest(line))
 
 
 def _labelled(record: Record, value: dict[str, Any], sample_marks: list[Mark], judgement: Verdict) -> Record:
@@ -106,7 +108,7 @@ def _labelled(record: Record, value: dict[str, Any], sample_marks: list[Mark], j
     line = jsonio.dumps({**value, "label": judgement.is_good, "evidence": judgement.evidence})
     return replace(
         record,
-        line=line,
+        content=line,
         marks=sample_marks,
         unflagged=b"",
         digest=xxh3_128_digest(line),
@@ -120,7 +122,7 @@ def make_prompt(draft: Draft, place: int) -> Record:
     del value["completion"]
     line = jsonio.dumps(value)
     marks_before = [mark._replace(why=CONTEXT) for mark in draft.marks if mark.place < place]
-    return replace(draft.record, line=line, marks=marks_before, unflagged=b"", digest=xxh3_128_digest(line))
+    return replace(draft.record, content=line, marks=marks_before, unflagged=b"", digest=xxh3_128_digest(line))
 
 
 def split_prompt(value: dict[str, Any], place: int) -> dict[str, Any]:

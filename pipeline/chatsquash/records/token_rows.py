@@ -45,4 +45,4 @@ def token_row(sequence: bytes, spans: Iterable[TrainedSpan]) -> bytes:
 
 def with_row(record: Record) -> Record:
     """Return a record with its row of token ids in place of its messages, which are searched before."""
-    return replace(record, line=record.row, row=b"", digest=xxh3_128_digest(record.row)) if record.row else record
+    return replace(record, content=record.row, row=b"", digest=xxh3_128_digest(record.row)) if record.row else record

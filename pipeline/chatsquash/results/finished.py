@@ -209,7 +209,7 @@ class _Contents:
             images = {name: places.image_file(self._folder, name) for name in record.images}
         if xxh3_128_digest(line) != record.digest:
             raise outputs.damage(self._folder, place.file)
-        return structs.replace(record, line=line, images=images)
+        return structs.replace(record, content=line, images=images)
 
     def _without_additions(self, line: bytes, record: Record) -> bytes:
         extra = additions(record, self._options)

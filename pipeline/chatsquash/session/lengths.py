@@ -79,7 +79,7 @@ class Lengths:
         end = ends[place - 1]
         line = jsonio.dumps(_without(value, end))
         marks = [mark for mark in original.marks if mark.place < end]
-        cut = replace(original, line=line, marks=marks, tokens=counts[end], digest=xxh3_128_digest(line))
+        cut = replace(original, content=line, marks=marks, tokens=counts[end], digest=xxh3_128_digest(line))
         # The digest of the full record and the position of the cut identify the cut record.
         if original.unflagged:
             cut = replace(cut, unflagged=original.unflagged + str(end).encode())
@@ -104,7 +104,7 @@ class Lengths:
         images = {name: original.images[name] for name in shorter.get("images", ()) if name in original.images}
         marks = [mark._replace(place=mark.place - start + lead) for mark in original.marks if mark.place >= start]
         line = jsonio.dumps(shorter)
-        cut = replace(original, line=line, images=images, marks=marks, tokens=counts[start])
+        cut = replace(original, content=line, images=images, marks=marks, tokens=counts[start])
         return replace(cut, digest=xxh3_128_digest(line), front_truncated=start - lead), []
 
 

@@ -231,7 +231,7 @@ class OutcomePrivacy:
         line = jsonio.dumps(value)
         return replace(
             record,
-            line=line,
+            content=line,
             digest=xxh3_128_digest(line),
             unflagged=digest(jsonio.dumps(_without_flags(value, self._options.flag))) if record.unflagged else b"",
             facts=_facts(record.facts, line),

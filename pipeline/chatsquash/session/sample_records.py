@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash.checks.coverage import unknown_model
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
-from chatsquash.core.model import Message, Violation
+from chatsquash.core.model import Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records.reading import RESULTS
@@ -149,7 +149,7 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
         for sample in samples:
             sample.draft = in_sample(sample, selection.trees.replies, logprobs, session.growth.tokens_of_replies)
     records = [
-        in_conversation(count_flags(record, request.options), replies[sample.key][1], selection.ids)
+        in_conversation(_lean(count_flags(record, request.options)), replies[sample.key][1], selection.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
     return of_samples(session, name, selection, sampling, [*zip(samples, records, strict=True)])
@@ -237,6 +237,11 @@ def _continues(replies: list[Reply], longer: int, shorter: int) -> bool:
     return any(reply.number == shorter for reply in replies[longer].back())
 
 
+def _lean(record: Record) -> Record:
+    """Return a sample without the marks of its context, which are not needed any more."""
+    return replace(record, marks=[mark for mark in record.marks if mark.model or not mark.why])
+
+
 def in_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Record:
     """Return a record with the kind and the parent of its conversation."""
     parent = ids.get(id(path.parent)) if path.parent else None
@@ -269,7 +274,7 @@ def _rows(
             remaining -= context.keys()
         placement = Placement(path, messages, assistants(messages), positions)
         is_filtered = any(why(record) for why in filters.values())
-        marks = by_ordinal(sampling.marks(sample))
+        marks = _marks_at(positions, sampling.marks(sample))
         placements.append(
             replace(placement, why="filtered") if is_filtered else replace(placement, record=index, marks=marks)
         )
@@ -289,6 +294,12 @@ def _rows(
         for row in rows
     ]
     return _with_reasons(rows, {reply.nth: selection.exclusion_reasons[reply.number] for reply, _ in replies.values()})
+
+
+def _marks_at(positions: Mapping[int, ReplyPosition], marks: list[Mark]) -> dict[int, Mark]:
+    """Return the marks at some positions; those of all messages of all samples would grow quadratically."""
+    ordinals = {each.ordinal for each in positions.values()}
+    return {ordinal: mark for ordinal, mark in by_ordinal(marks).items() if ordinal in ordinals}
 
 
 def _with_reasons(rows: list[ReplyOutcome], reasons: dict[int, str]) -> list[ReplyOutcome]:
@@ -321,7 +332,7 @@ def of_document(
         unmarked = _add_replies(part, snapshot, placement, sampling)
         sampling.end(conversation, snapshot)
     samples = sampling.finish()
-    records = [count_flags(record, part.options) for record in sampling.records(samples)]
+    records = [_lean(count_flags(record, part.options)) for record in sampling.records(samples)]
     sampled_part = SampledPart(sampling, [*zip(samples, records, strict=True)], unmarked)
     return document_outcome(part, snapshot, sampled_part, why)
 
@@ -435,10 +446,9 @@ def _no_prompt(why: str, new_messages: list[Message]) -> str:
 
 def _placements(placement: Placement[FilePath], sampling: Sampling, samples: list[Sample]) -> list[Placement[FilePath]]:
     """Return a placement for each sample; a reply is in the sample that trains on it, or else in the first one."""
-    marks = [by_ordinal(sampling.marks(sample)) for sample in samples]
     places: dict[int, int] = {}
-    for index, of_sample in enumerate(marks):
-        for ordinal, mark in of_sample.items():
+    for index, sample in enumerate(samples):
+        for ordinal, mark in by_ordinal(sampling.marks(sample)).items():
             if ordinal not in places or not mark.why:
                 places[ordinal] = index
     positions: list[dict[int, ReplyPosition]] = [{} for _ in samples]
@@ -446,6 +456,6 @@ def _placements(placement: Placement[FilePath], sampling: Sampling, samples: lis
         if each.ordinal in places:
             positions[places[each.ordinal]][number] = each
     return [
-        replace(placement, record=index, marks=of_sample, positions=of_index)
-        for index, (of_sample, of_index) in enumerate(zip(marks, positions, strict=True))
+        replace(placement, record=index, marks=_marks_at(of_index, sampling.marks(sample)), positions=of_index)
+        for index, (sample, of_index) in enumerate(zip(samples, positions, strict=True))
     ]

@@ -22,6 +22,7 @@ from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_
 from chatsquash.session.log_findings import line_of
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import LineFinding, Session, Snapshot
+from chatsquash.storage.line_spool import LineSpool
 from chatsquash.trees.account import place_replies
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.replies import LogPath, Reply
@@ -122,6 +123,9 @@ class Sampling(Struct):
     """The findings by conversation, code and message; later samples contain more context, so their findings win."""
     weights: dict[int, float] = field(default_factory=dict)
     """The weights of replies with labels, by key."""
+    _spool: LineSpool = field(default_factory=LineSpool)
+    _marks: dict[Mark, Mark] = field(default_factory=dict)
+    """Equal marks as the same object, because each sample repeats those of its context."""
     _samples: list[Sample] = field(default_factory=list)
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
     """The number of each message with calls, by ``id()``; equal messages have equal numbers."""
@@ -153,6 +157,9 @@ class Sampling(Struct):
             return None
         self._endings[conversation] = result.ending
         record_draft = draft(result)
+        marks = [self._marks.setdefault(mark, mark) for mark in result.marks]
+        kept = replace(result, content=self._spool.keep(result.line), marks=marks)
+        record_draft = replace(record_draft, record=kept, marks=marks)
         span = record_draft.span(ordinal)
         if span is None or span.stop != record_draft.messages:
             self._reject(checks.joined_reply(), key, conversation, entry)
@@ -243,6 +250,7 @@ class Sampling(Struct):
             matching = len(sample.trained) if sample.is_true else 0
             yield replace(
                 record,
+                content=self._spool.keep(record.line),
                 conversation=sample.conversation,
                 sample=number,
                 samples=len(samples),
@@ -368,7 +376,7 @@ def _with_logprobs_at(record: Record, places: dict[int, bytes]) -> Record:
     for place, logprobs_of_message in places.items():
         value["messages"][place][MEMBER] = jsonio.loads(logprobs_of_message)
     line = jsonio.dumps(value)
-    return replace(record, line=line, digest=xxh3_128_digest(line))
+    return replace(record, content=line, digest=xxh3_128_digest(line))
 
 
 def _has_sampled_text(one: Message, other: Message) -> bool:
