@@ -6,7 +6,7 @@ import tracemalloc
 import msgspec
 import pytest
 
-from chatsquash import Options, convert
+from chatsquash import Options, convert, convert_session
 from chatsquash.conversion import frames
 from chatsquash.conversion.journal import JournalWriter
 from chatsquash.core.outcome import Outcome, Record
@@ -28,29 +28,24 @@ def growing(turns):
     return log.lines
 
 
-def peak(folder, turns, **options):
-    """The highest number of bytes in memory while a session of so many turns is converted, and those written."""
-    write_log(folder / f"logs{turns}/a.jsonl", *growing(turns))
-    given = Options(anonymize=False, workers=1, preset="hf", format="jsonl", integrity_analysis=False, **options)
+def size_of_outcome(path, turns, **options):
+    """The number of bytes in memory of the outcome of a session of so many turns."""
+    write_log(path, *growing(turns))
+    given = Options(anonymize=False, preset="hf", **options)
+    convert_session(path, given)  # caches
     tracemalloc.start()
-    convert(folder / f"logs{turns}", folder / f"out{turns}", given)
-    _, most = tracemalloc.get_traced_memory()
+    (outcome,) = convert_session(path, given)
+    size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return most, sum(path.stat().st_size for path in (folder / f"out{turns}/data").iterdir())
+    assert len(outcome.records) == turns
+    return size
 
 
 @cases("options", ("replies", {"samples": "reply"}), ("a forest", {"samples": "forest"}))
 def test_memory_grows_with_the_session_and_not_with_its_square(tmp_path, monkeypatch, options):
-    monkeypatch.setattr(line_spool, "MOST", 1 << 16)
-    monkeypatch.setattr(frames, "MOST", 1 << 16)
     monkeypatch.setattr(samples, "LineSpool", lambda: LineSpool(1 << 16))
-    peak(tmp_path, 10, **options)  # imports
-    (small, _), (large, written) = (peak(tmp_path, turns, **options) for turns in (60, 240))
-    # Four times as many turns have sixteen times as many bytes. Samples refer to the messages of their context, and
-    # these references still grow with the square.
-    assert large < 8 * small
-    if options["samples"] == "reply":
-        assert large < written / 2
+    small, large = (size_of_outcome(tmp_path / f"{turns}.jsonl", turns, **options) for turns in (60, 240))
+    assert large < 6 * small  # four times as many turns have sixteen times as many bytes
 
 
 @cases("options", ("replies", {"samples": "reply"}), ("a forest", {"samples": "forest"}), ("flags", {"samples": "reply", "sample_shape": "messages"}))  # fmt: skip
