@@ -98,7 +98,7 @@ def test_a_full_disk_keeps_lines_in_memory(monkeypatch):
     def full(**_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(line_spool, "TemporaryFile", full)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
     assert spooled(b"1234", b"56") == [b"1234", b"56"]
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from errno import EIO, ENOSPC
 from functools import partial
-from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 MOST = 16 << 20
@@ -69,6 +68,8 @@ class LineSpool:
         self._remaining -= len(line)
         if self._remaining >= 0:
             return line
+        from tempfile import TemporaryFile  # few runs need it
+
         try:
             self._file = self._file or _UnnamedFile(TemporaryFile(buffering=0))  # noqa: SIM115 - closed later
             return self._file.append(line)
