@@ -399,7 +399,7 @@ class Converter:
                 from chatsquash.session import token_documents
 
                 return token_documents.of_document(part, session.snapshot, request, why)
-            from chatsquash.session.sample_records import of_document
+            from chatsquash.session.sample_documents import of_document
 
             return of_document(part, session.snapshot, request, why)
         if why or session.growth.last is None:

@@ -18,8 +18,8 @@ Steps 3 to 7 (``Plan.make_record``) run once per record. A session with several 
 several snapshots and repeats them.
 
 Not in this module: reading and splitting logs (``chatsquash.reading``, ``parts`` and ``chains``), choosing the
-conversations of a session (``conversations``, ``agents``, ``sample_records``), and redaction, which follows the
-records (``privacy``).
+conversations of a session (``conversations``, ``agents``, ``sample_records``, ``sample_documents``), and redaction,
+which follows the records (``privacy``).
 """
 
 from __future__ import annotations

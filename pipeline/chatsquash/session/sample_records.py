@@ -1,9 +1,8 @@
-"""Make the records of sessions whose replies become samples, with the outcome of every reply."""
+"""Make the samples of gateways' logs, with the outcome of every reply."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,10 +12,9 @@ from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Mark, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Rejection
+from chatsquash.core.outcome import Record
 from chatsquash.records.reading import RESULTS
 from chatsquash.records.samples import CONTEXT
-from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import (
     count_flags,
     entries_of,
@@ -33,10 +31,9 @@ from chatsquash.session.log_findings import (
 )
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.reply_counts import count_in_sample
-from chatsquash.session.samples import Sample, SampleRequest, Sampling, snapshot_of, truncate_snapshot
-from chatsquash.session.session import LineFinding, Session, Snapshot
+from chatsquash.session.samples import Sample, SampleRequest, Sampling, snapshot_of
+from chatsquash.session.session import LineFinding, Session
 from chatsquash.trees.account import Placement, ReplyPosition, assistants, place_replies, reply_outcomes
-from chatsquash.trees.documents import FilePath, FileReply
 from chatsquash.trees.kinds import (
     beginnings,
     conversation_ids,
@@ -46,10 +43,7 @@ from chatsquash.trees.kinds import (
     unexplained,
 )
 from chatsquash.trees.loss import (
-    ELSEWHERE,
     LABEL,
-    MISSING,
-    NOT_LOGGED,
     OTHER_MODEL,
     SIDE,
     judge_of,
@@ -149,7 +143,7 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
         for sample in samples:
             sample.draft = in_sample(sample, selection.trees.replies, logprobs, session.growth.tokens_of_replies)
     records = [
-        in_conversation(_lean(count_flags(record, request.options)), replies[sample.key][1], selection.ids)
+        in_conversation(lean(count_flags(record, request.options)), replies[sample.key][1], selection.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
     return of_samples(session, name, selection, sampling, [*zip(samples, records, strict=True)])
@@ -237,7 +231,7 @@ def _continues(replies: list[Reply], longer: int, shorter: int) -> bool:
     return any(reply.number == shorter for reply in replies[longer].back())
 
 
-def _lean(record: Record) -> Record:
+def lean(record: Record) -> Record:
     """Return a sample without the marks of its context, which are not needed any more."""
     return replace(record, marks=[mark for mark in record.marks if mark.model or not mark.why])
 
@@ -274,7 +268,7 @@ def _rows(
             remaining -= context.keys()
         placement = Placement(path, messages, assistants(messages), positions)
         is_filtered = any(why(record) for why in filters.values())
-        marks = _marks_at(positions, sampling.marks(sample))
+        marks = marks_at(positions, sampling.marks(sample))
         placements.append(
             replace(placement, why="filtered") if is_filtered else replace(placement, record=index, marks=marks)
         )
@@ -293,16 +287,16 @@ def _rows(
         replace(row, why=exclusion_reasons[row.line]) if row.line in exclusion_reasons and row.status == "lost" else row
         for row in rows
     ]
-    return _with_reasons(rows, {reply.nth: selection.exclusion_reasons[reply.number] for reply, _ in replies.values()})
+    return with_reasons(rows, {reply.nth: selection.exclusion_reasons[reply.number] for reply, _ in replies.values()})
 
 
-def _marks_at(positions: Mapping[int, ReplyPosition], marks: list[Mark]) -> dict[int, Mark]:
+def marks_at(positions: Mapping[int, ReplyPosition], marks: list[Mark]) -> dict[int, Mark]:
     """Return the marks at some positions; those of all messages of all samples would grow quadratically."""
     ordinals = {each.ordinal for each in positions.values()}
     return {ordinal: mark for ordinal, mark in by_ordinal(marks).items() if ordinal in ordinals}
 
 
-def _with_reasons(rows: list[ReplyOutcome], reasons: dict[int, str]) -> list[ReplyOutcome]:
+def with_reasons(rows: list[ReplyOutcome], reasons: dict[int, str]) -> list[ReplyOutcome]:
     """Return outcomes in which replies in the context of samples have their own reasons for not being trained on."""
     return [
         replace(row, untrained=reasons.get(row.nth) or CONTEXT) if row.untrained == CONTEXT else row for row in rows
@@ -314,148 +308,3 @@ def _context(
 ) -> dict[int, ReplyPosition]:
     before = sorted(replies, key=lambda reply: reply.number)
     return place_replies(path, before, messages, trees.requests.canon).positions if before else {}
-
-
-def of_document(
-    part: DocumentPart, snapshot: Snapshot | None, request: SampleRequest, why: Violation | None
-) -> tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]:
-    """Make the samples of a conversation in an agent file."""
-    sampling = Sampling(request, lambda longer, shorter: longer > shorter)
-    part.find_steps()
-    placement = part.placement(snapshot)
-    unmarked: dict[int, str] = {}
-    is_convertible = part.is_selected and snapshot is not None and why is None
-    conversation, _ = part.names(part.place)
-    if is_convertible:
-        assert snapshot is not None
-        assert placement is not None
-        unmarked = _add_replies(part, snapshot, placement, sampling)
-        sampling.end(conversation, snapshot)
-    samples = sampling.finish()
-    records = [_lean(count_flags(record, part.options)) for record in sampling.records(samples)]
-    sampled_part = SampledPart(sampling, [*zip(samples, records, strict=True)], unmarked)
-    return document_outcome(part, snapshot, sampled_part, why)
-
-
-class SampledPart(NamedTuple):
-    """The samples of a conversation in a file."""
-
-    sampling: Sampling
-    """The rejections and findings."""
-    samples: list[tuple[Sample, Record]] = []  # noqa: RUF012 - never changed
-    unmarked: dict[int, str] = {}  # noqa: RUF012
-    """The reasons why messages are not trained on, by their index in the conversation."""
-
-
-def document_outcome(
-    part: DocumentPart, snapshot: Snapshot | None, sampled_part: SampledPart, why: Violation | None
-) -> SampledSession:
-    """Return the samples of a file's conversation with the outcomes of its replies and the findings.
-
-    ``why`` is the reason why the file is not converted, if any.
-    """
-    sampling, samples, unmarked = sampled_part
-    is_convertible = part.is_selected and snapshot is not None and why is None
-    placement, (_, parent) = part.placement(snapshot), part.names(part.place)
-    kind, line = part.place.kind, snapshot.entry.line if snapshot else None
-    replies_by_message = _replies_by_message(placement) if placement else {}
-    records = [
-        count_in_sample(
-            replace(record, kind=kind, parent=parent),
-            [replies_by_message[key] for key in sampling.trained_keys(sample)],
-            part.options,
-        )
-        for sample, record in samples
-    ]
-    findings = sampling.notes([sample for sample, _ in samples]) + (
-        [(line, unknown_model(sampling.unknown_models))] if sampling.unknown_models else []
-    )
-    why = why or (sampling.rejections[0][0] if sampling.rejections else None)
-    if is_convertible and not records and why is None:
-        why = sampling.no_sample(part.place.length)
-        findings += [] if sampling.unlabelled else [(None, why)]
-    result = records[0] if records else Rejection(why) if part.is_selected and why else None
-    unmarked = unmarked | {key: "refused" for _, key, _ in sampling.rejections}
-    exclusion_reasons = part.exclusion_reasons(snapshot, result)
-    if placement:
-        at_of = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
-        exclusion_reasons |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
-    placements = _placements(placement, sampling, [sample for sample, _ in samples]) if placement else []
-    rows = part.rows(placements, result, exclusion_reasons)
-    rows = _with_reasons(rows, {number + 1: why for number, why in exclusion_reasons.items()})
-    coverage = part.coverage(rows, result)
-    findings += (
-        loss_findings(coverage, line, options_to_keep=options_keeping(coverage, 0, part.options)) if records else []
-    )
-    related_files = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
-    return records, why, findings, SessionCoverage(coverage, rows, [], family=part.family(), relatives=related_files)
-
-
-def _replies_by_message(placement: Placement[FilePath]) -> dict[int, FileReply]:
-    """Return the replies of a conversation by the index of their message."""
-    places = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
-    return {places[reply.number]: reply for reply in placement.path.replies if reply.number in places}
-
-
-def _add_replies(
-    part: DocumentPart, snapshot: Snapshot, placement: Placement[FilePath], sampling: Sampling
-) -> dict[int, str]:
-    """Add the replies of a conversation in a file; return why others have no sample, by position."""
-    messages, options = snapshot.entry.messages, part.options
-    conversation, _ = part.names(part.place)
-    marks = dict(zip(placement.assistants, part.marks(snapshot, placement), strict=True))
-    reasons = {at: mark.why for at, mark in marks.items()}
-    if options.shape == "kto":
-        from chatsquash.session import verdicts  # imported here because few runs need it
-
-        sampling.labels = verdicts.of_document(part, snapshot, placement)
-        reasons = {at: "" if why == LABEL else why for at, why in reasons.items()}
-        unlabelled = [at for at, why in reasons.items() if not why and at not in sampling.labels]
-        reasons |= dict.fromkeys(unlabelled, NO_VERDICT)
-        sampling.unlabelled = len(unlabelled)
-    elif options.shape == "prompt":
-        turns = zip([-1, *placement.assistants], placement.assistants, strict=False)
-        reasons = {at: _no_prompt(reasons[at], messages[before + 1 : at]) for before, at in turns}
-    else:
-        sampling.weights = {at: mark.weight for at, mark in marks.items()}
-    if options.shape != "prompt":
-        sampling.unknown_models = sum(mark.why == OTHER_MODEL and not mark.model for mark in marks.values())
-    reasons |= _at_other_positions([at for at, why in reasons.items() if not why], placement, options)
-    for at in (at for at, why in reasons.items() if not why):
-        sampling.add(at, conversation, truncate_snapshot(snapshot, messages[: at + 1]))
-    usual = PROMPTS_ONLY if options.shape == "prompt" else ""
-    return {at: why or usual for at, why in reasons.items() if why or usual}
-
-
-def _at_other_positions(usable: list[int], placement: Placement[FilePath], options: Options) -> dict[int, str]:
-    """Return why some of the usable replies have no sample: only the first or last one is requested."""
-    if options.samples == "first":
-        return dict.fromkeys(usable[1:], NOT_FIRST)
-    if options.samples == "last":
-        return dict.fromkeys((at for at in usable if at != placement.assistants[-1]), NOT_LAST)
-    return {}
-
-
-def _no_prompt(why: str, new_messages: list[Message]) -> str:
-    """Return why a prompt does not end with these messages; ``why`` is why the reply after them is not trained on."""
-    if why in (NOT_LOGGED, MISSING, ELSEWHERE):
-        return why
-    roles = {message["role"] for message in new_messages}
-    return "" if "user" in roles and roles.isdisjoint(RESULTS) else PROMPTS_ONLY
-
-
-def _placements(placement: Placement[FilePath], sampling: Sampling, samples: list[Sample]) -> list[Placement[FilePath]]:
-    """Return a placement for each sample; a reply is in the sample that trains on it, or else in the first one."""
-    places: dict[int, int] = {}
-    for index, sample in enumerate(samples):
-        for ordinal, mark in by_ordinal(sampling.marks(sample)).items():
-            if ordinal not in places or not mark.why:
-                places[ordinal] = index
-    positions: list[dict[int, ReplyPosition]] = [{} for _ in samples]
-    for number, each in placement.positions.items():
-        if each.ordinal in places:
-            positions[places[each.ordinal]][number] = each
-    return [
-        replace(placement, record=index, marks=_marks_at(of_index, sampling.marks(sample)), positions=of_index)
-        for index, (sample, of_index) in enumerate(zip(samples, positions, strict=True))
-    ]

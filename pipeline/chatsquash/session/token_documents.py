@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from chatsquash.core.model import Violation
 from chatsquash.core.token_ids import TokenIds
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.sample_records import SampledPart, SampledSession, document_outcome
+from chatsquash.session.sample_documents import SampledPart, document_outcome
+from chatsquash.session.sample_records import SampledSession
 from chatsquash.session.samples import Sample, SampleRequest, Sampling, truncate_snapshot
 from chatsquash.session.session import Snapshot
 from chatsquash.session.token_breaks import LoggedSequence, name_break
