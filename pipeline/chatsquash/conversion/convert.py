@@ -19,6 +19,7 @@ from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.inputs import Converting, SessionInputs, find
 from chatsquash.conversion.progress import Observer
 from chatsquash.core.accounting import Usage, count_once
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
@@ -44,9 +45,12 @@ from chatsquash.sources.find import EARLIER_OUTPUT, Discovery
 
 if TYPE_CHECKING:
     from chatsquash.conversion.previous_result import OldResult
+    from chatsquash.dataset import score_totals
     from chatsquash.dataset.choice import Session
     from chatsquash.dataset.dataset import Dataset
     from chatsquash.dataset.label_outcomes import LossLabels
+else:
+    score_totals = LazyModule("chatsquash.dataset.score_totals")
 
 Keeps = Callable[["Session"], bool]
 """Returns whether the records of a session are written."""
@@ -204,6 +208,7 @@ class Conversion:
         """Collects the content of ``run.json``."""
         out.refuse_foreign(RUN, _REJECTED_LINES)  # fails before the conversion rather than after it
         self._reports = Reports(out, options)
+        self._scores: score_totals.ScoreTotals | None = None
 
     def _new_selector(self, options: Options) -> Selector:
         return Selector(options)
@@ -228,6 +233,8 @@ class Conversion:
         self._reports.render()
         if labels := self.labels_report():
             self._summary.labels = labels.counts
+        if self._scores:
+            self._summary.scores = self._scores.counts()
 
     def labels_report(self) -> LossLabels | None:
         """Return the report of ``--loss-labels`` if there is any."""
@@ -329,6 +336,9 @@ class Conversion:
         for record in records:
             if record.redactions:
                 self._known.update([each.digest for each in record.redactions if each.digest])
+        if scores := outcome.account.scores:
+            self._scores = self._scores or score_totals.ScoreTotals()
+            self._scores.add(scores)
         self._summary.add(log, outcome, selection.filtered, selection.duplicates, selection.record_count)
         self._reports.add(ProcessedSession(log, selection, outcome, places, group, line_count, usages))
 

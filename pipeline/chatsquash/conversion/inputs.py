@@ -200,6 +200,8 @@ def forget_documents() -> None:
     """Release cached documents of an earlier run."""
     if documents := sys.modules.get("chatsquash.reading.identify"):
         documents.forget()
+    if scores := sys.modules.get("chatsquash.reading.score_files"):
+        scores.forget()
     if homes := sys.modules.get("chatsquash.session.parent_sessions"):
         homes.forget()
 

@@ -16,6 +16,7 @@ from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.scores import Score
 
 if TYPE_CHECKING:
+    from chatsquash.core.score_rows import ScoreRow
     from chatsquash.core.token_ids import TokenIds
 
 Json = Any
@@ -220,6 +221,8 @@ class SkippedLine(Struct, frozen=True, gc=False):
     replied: bool = False
     """Whether the dropped entry had a reply."""
     findings: tuple[Violation | RepeatedViolation, ...] = ()
+    scores: tuple["ScoreRow", ...] = ()
+    """The scores of other lines in it."""
 
 
 class Branch(NamedTuple):

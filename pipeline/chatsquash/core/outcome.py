@@ -308,6 +308,17 @@ class SessionFindings(Struct, frozen=True, array_like=True):
     """The role trace of the selected request and its reply, for a session with errors; otherwise empty."""
 
 
+class ScoreAccount(Struct, frozen=True, array_like=True):
+    """The scores that are logged apart from their replies, by digests of their ids."""
+
+    rows: list[int] = []
+    """Those in lines of the session."""
+    unusable: int = 0
+    """The number of other scores in its lines: free text, or values of a wrong type."""
+    joined: list[int] = []
+    """Those about its replies."""
+
+
 class SessionAccount(Struct, frozen=True, array_like=True):
     """The log of a session, with the outcome of each line."""
 
@@ -332,6 +343,8 @@ class SessionAccount(Struct, frozen=True, array_like=True):
     """For an agent's file: a fingerprint of the other logs in the run that repeat it or that it repeats."""
     is_joined: bool = False
     """Whether its conversation was joined with the session of a gateway."""
+    scores: ScoreAccount | None = None
+    """``None`` without any such scores."""
 
     def unwritten(self) -> "SessionAccount":
         """Return the account if no record is written after all."""

@@ -180,6 +180,9 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
         in_several = labels.get("in_several_sessions", 0)
         aside = (f"({in_several:,} in several sessions)",) if in_several else ()
         yield Row("labels", labels["rows"], (*count_parts(outcomes.items()), *aside))
+    if scores := counts.get("scores"):
+        outcomes = {"joined": scores["joined"], **scores["not_joined"]}
+        yield Row("scores", scores["rows"], ("logged apart:", *count_parts(outcomes.items())))
     samples = counts["samples"]
     if "desirable" in samples:
         yield Row("completions", sum(samples.values()), count_parts(samples.items()) or ("none found",))

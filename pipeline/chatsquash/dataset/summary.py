@@ -88,6 +88,8 @@ class Summary(Struct):
     """Whether records mark the messages trained on."""
     labels: dict[str, object] = field(default_factory=dict)
     """The rows of ``--loss-labels`` by outcome."""
+    scores: dict[str, object] = field(default_factory=dict)
+    """The scores that are logged apart from their replies, by outcome."""
     judges: bool = False
     """Whether samples are labelled as desirable or not."""
     desirable: Counter[bool] = field(default_factory=Counter)
@@ -271,6 +273,7 @@ class Summary(Struct):
             **self.replies.counts(),
             "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
             **({"loss_labels": self.labels} if self.labels else {}),
+            **({"scores": self.scores} if self.scores else {}),
             "samples": self._samples(),
             "token_samples": self._token_samples() if self.has_tokens else {},
             "models": {model: self.models[model].counts(self.unit) for model in sorted(self.models)},

@@ -25,7 +25,7 @@ from chatsquash.core.model import (
     Tool,
     WrongType,
 )
-from chatsquash.core.scores import Score
+from chatsquash.core.scores import MAX_SCORES, Score
 from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format, Tools
@@ -42,9 +42,11 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
+    from chatsquash.core.score_rows import ScoreRow
     from chatsquash.formats import bodies
     from chatsquash.reading.answers import Answers, LoadedRequest
     from chatsquash.reading.loading import Loader
+    from chatsquash.reading.score_files import ScoreJoin
 else:
     bodies = LazyModule("chatsquash.formats.bodies")
 
@@ -83,6 +85,8 @@ class EntryReader:
         answers: Answers | None = None,
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
+        self.join: ScoreJoin | None = None
+        """Adds scores that are logged apart from exchanges."""
         self.answers = answers
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
@@ -126,6 +130,10 @@ class EntryReader:
                 # The parsers detect blank lines as well, but a hundred times more slowly, and a log may have millions.
                 yield SkippedLine(line.number, "blank", line.size)
                 continue
+            # Attempts to read them as exchanges would take ten times as long.
+            if self.join and line.length <= bounds.safe_size and (item := self._scores_apart(line)):
+                yield item
+                continue
             try:
                 if line.length > bounds.safe_size:
                     bounds.check_size(line.buffer[line.start : line.stop], line.length)
@@ -135,9 +143,7 @@ class EntryReader:
                     yield SkippedLine(line.number, "blank", line.size)
                     continue
                 if description := self._describe_non_exchange(line, problem):
-                    yield SkippedLine(
-                        line.number, "blank", line.size, findings=(RepeatedViolation("no-exchange", (description,)),)
-                    )
+                    yield _non_exchange(line, description)
                     continue
                 yield unreadable(
                     RejectedLine(line.number, line.offset, line.length, problem.code, str(problem)), line.size
@@ -147,8 +153,13 @@ class EntryReader:
                 if rejected > bounds.rejected:
                     return bounds.too_many()
             else:
-                yield entry
+                yield self._with_scores(entry, line) if self.join else entry
         return None
+
+    def _with_scores(self, entry: Entry, line: Line) -> Entry:
+        """Add the scores of an exchange that are logged apart from it."""
+        more = self.join.scores(bytes(line.buffer[line.start : line.stop])) if self.join else ()
+        return replace(entry, scores=tuple(dict.fromkeys((*entry.scores, *more)))[:MAX_SCORES]) if more else entry
 
     def _describe_non_exchange(self, line: Line, problem: LineError) -> str | None:
         """Describe a line that is not meant to be an exchange; put the envelope's reason, if any, into ``problem``."""
@@ -165,6 +176,13 @@ class EntryReader:
         if why := envelopes.problem(data, envelope):
             problem.args = (why,)
         return None
+
+    def _scores_apart(self, line: Line) -> SkippedLine | None:
+        """Return the item for a line with scores of other lines, or ``None`` for any other line."""
+        data, envelope = bytes(line.buffer[line.start : line.stop]), self._shape.envelope
+        rows = envelopes.score_rows_of(data, envelope)
+        description = envelopes.describe_non_exchange(data, envelope) if rows else None
+        return _non_exchange(line, description, tuple(rows)) if description else None
 
     def _new(self, shape: Shape) -> _ShapeReader:
         form = get_format(shape.request)
@@ -383,6 +401,12 @@ def _has_foreign(exchange: Exchange, request: Request) -> bool:
 
 
 _NO_PROMPT = (NOTHING, b"null", b'""', b"[]")
+
+
+def _non_exchange(line: Line, description: str, scores: tuple[ScoreRow, ...] = ()) -> SkippedLine:
+    """Return the item for a line that is not an exchange."""
+    finding = RepeatedViolation("no-exchange", (description,))
+    return SkippedLine(line.number, "blank", line.size, findings=(finding,), scores=scores)
 
 
 def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:

@@ -326,6 +326,13 @@ def _begins_as_document(start: bytes) -> bool:
         return False
 
 
+def _begins_with_non_exchange(start: bytes) -> bool:
+    """Return whether the first line is known not to be an exchange, such as a score."""
+    line = start.partition(b"\n")[0]
+    envelope = envelopes.recognise(line)
+    return envelope is not None and envelopes.describe_non_exchange(line, envelope) is not None
+
+
 def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
     """Return whether a file with the suffix of documents begins like a log or a document, even an invalid one.
 
@@ -346,6 +353,7 @@ def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
             return True
         start = beginnings.trim(data, options.max_memory, beginnings.MOST)
         is_log = evidence.detect_shape(BytesIO(start), memory=options.max_memory)[1].format is not None
+        is_log = is_log or _begins_with_non_exchange(start)
         return is_log or (not is_large and _parsed_content(start, None, is_json=True) is not None)
     except TurnError:
         return True

@@ -52,6 +52,7 @@ from chatsquash.sources.lines import Buffers, Line, lines, lookahead_end
 if TYPE_CHECKING:
     from chatsquash.reading import documents, unrecognised
     from chatsquash.reading.documents import LogDocument
+    from chatsquash.reading.score_files import ScoreJoin
 else:
     documents = LazyModule("chatsquash.reading.documents")
     unrecognised = LazyModule("chatsquash.reading.unrecognised")
@@ -150,9 +151,10 @@ class Reader:
             return _MIXED_SESSIONS
         document = identity.document
         if document is None:
-            items = self._entry_reader(identity.shape).entries(chain(head, stream))
+            join = self._score_join(identity.shape, log)
+            items = self._entry_reader(identity.shape, join).entries(chain(head, stream))
             if identity.seen.format is not None or not identity.seen.why:
-                return self._reading(identity, to_the_end(items), log)
+                return self._reading(identity, to_the_end(items), log)._replace(scores=join)
             seen = unrecognised.describe(identity.seen, log.path)
             return Reading(seen, to_the_end(unrecognised.items(items, stream, is_part=not seen.why)))
         return self._read_document(file, stream, log, identity, to_the_end)
@@ -184,7 +186,8 @@ class Reader:
         else:
             deque(stream, maxlen=0)  # read the rest to complete the hash
         if document.line:
-            return Reading(identity.seen, to_the_end(self._single_entry(document, identity.shape)))
+            join = self._score_join(identity.shape, log)
+            return Reading(identity.seen, to_the_end(self._single_entry(document, identity.shape, join)), scores=join)
         return Reading(identity.seen, to_the_end(_document_entries(document, log)), document)
 
     def _reading(self, identity: Identity, items: Iterator[Entry | SkippedLine], log: Log) -> Reading:
@@ -198,7 +201,15 @@ class Reader:
             return self._split and identity.has_several
         return log.spans is None and (self._by_id or (self._split and identity.may_mix))
 
-    def _entry_reader(self, shape: Shape) -> EntryReader:
+    def _score_join(self, shape: Shape, log: Log) -> ScoreJoin | None:
+        """Return the join of a log's lines with scores that are logged apart from them, if its logger does that."""
+        if shape.envelope.score_rows is None:
+            return None
+        from chatsquash.reading.score_files import ScoreJoin  # imported late because few logs need it
+
+        return ScoreJoin(shape.envelope, log, self._options)
+
+    def _entry_reader(self, shape: Shape, join: ScoreJoin | None = None) -> EntryReader:
         """Return a reader of the lines of a file."""
         # The limit applies to each of the files that were joined.
         limit = (self._bounds.rejected + 1) * self._files - 1
@@ -207,6 +218,7 @@ class Reader:
             answers.keep_last(_ANSWERS)
         bounds = self._bounds if limit == self._bounds.rejected else self._bounds._replace(rejected=limit)
         entries = EntryReader(shape, self._known, bounds, answers=answers)
+        entries.join = join
         if self._refers_back:
             self._last = entries
         return entries
@@ -237,11 +249,13 @@ class Reader:
         seen = LogHead(None, "document", problem, conflict=True)
         return Reading(seen, iter([SkippedLine(1, size=log.size, lines=log.unit_lines)]), None)
 
-    def _single_entry(self, document: LogDocument, shape: Shape) -> Items:
+    def _single_entry(self, document: LogDocument, shape: Shape, join: ScoreJoin | None) -> Items:
         """Yield the entry of a file that is one exchange on several lines."""
         line = document.line
         stop = len(line) if len(line) <= self._bounds.line else 0
-        items = self._entry_reader(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
+        items = self._entry_reader(shape, join).entries(
+            [Line(1, 0, len(line), bytearray(line), 0, stop, document.size)]
+        )
         for item in items:
             if isinstance(item, Entry):
                 yield replace(item, lines=document.line_count)
@@ -386,6 +400,8 @@ class Reading(NamedTuple):
     """The document in the log, or the document that contains the conversation."""
     is_mixed: bool = False
     """Whether the log has several sessions and must be split first; ``items`` is then empty."""
+    scores: ScoreJoin | None = None
+    """The join with scores that are logged apart from exchanges."""
 
 
 _MIXED_SESSIONS = Reading(None, iter(()), is_mixed=True)

@@ -67,11 +67,11 @@ def _pattern(form: str, path: object) -> str | None:
         return None
     folder, _, name = relatives.absolute(path).rpartition("/")
     first, *more = (documents.get_format(form).companions(uncompressed(name)) or "").split(EACH, 1)
-    below = [_resolve(folder, each) for each in (first, *more) if each]
+    below = [resolve(folder, each) for each in (first, *more) if each]
     return EACH.join(filter(None, below)) if below and all(below) else None
 
 
-def _resolve(folder: str, other: str) -> str | None:
+def resolve(folder: str, other: str) -> str | None:
     """Return a glob relative to a folder, possibly with leading ``../``; ``None`` if it leaves an archive or store."""
     while other.startswith("../"):
         if relatives.is_root(folder):

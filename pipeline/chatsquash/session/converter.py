@@ -7,11 +7,13 @@ coverage. The stages of a conversation are in ``plan``; distributing logs over p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from errno import ESTALE
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO
+
+from xxhash import xxh3_64_intdigest
 
 from chatsquash.checks import coverage, reading
 from chatsquash.core.log import Log
@@ -22,6 +24,8 @@ from chatsquash.core.outcome import (
     PreferencePair,
     Record,
     Rejection,
+    Relative,
+    ScoreAccount,
     SessionAccount,
     SessionFindings,
     SessionPrivacy,
@@ -233,13 +237,26 @@ class Converter:
             dropped=session.dropped,
             digest=hash_lines(file, log) if log.reordered_lines and not log.pieces else digest_log(read, self.hashed),
             format=format_name(read.seen, left_out),
-            relatives=[*session_coverage.relatives, *(session.other_files.relatives if session.other_files else ())],
+            relatives=_relatives(session_coverage, session, read),
             lineage=self._lineage(log) if is_document else None,
+            scores=self._scores(session, read),
         )
         replies = self._replies(read, session, log, name, result)
         output = self._output(read, session, file, log, result)
         addresses = sum([each.addresses for each in records])
         return Outcome(name, output, report, lines, replies, SessionPrivacy(addresses=addresses))
+
+    def _scores(self, session: Session, read: Reading) -> ScoreAccount | None:
+        """Account for scores that are logged apart from their replies."""
+        own_scores = read.scores.ids if read.scores else ()
+        if not (session.scores or own_scores):
+            return None
+        rows = [row.id for row in session.scores if row.score]
+        return ScoreAccount(self._digests(rows), len(session.scores) - len(rows), self._digests(own_scores))
+
+    def _digests(self, ids: Iterable[str]) -> list[int]:
+        """Return digests of ids as reports show them, since a digest could confirm a guess about a private value."""
+        return [xxh3_64_intdigest(self._privacy.name(each).encode("utf-8", "surrogatepass")) for each in ids]
 
     def _mark_copies(self, document: LogDocument, log: Log) -> None:
         """Mark the replies of a document that are counted in another log or in the session it is joined with."""
@@ -455,6 +472,12 @@ class Converter:
                 yield item
         if session.other_files:
             yield from session.other_files.entries(lines)
+
+
+def _relatives(session_coverage: SessionCoverage, session: Session, read: Reading) -> list[Relative]:
+    """Return the other files from which data was read."""
+    agents = session.other_files.relatives if session.other_files else ()
+    return [*session_coverage.relatives, *agents, *(read.scores.relatives if read.scores else ())]
 
 
 def _sampled_tokens(read: Reading, session: Session, log: Log) -> Tokens:

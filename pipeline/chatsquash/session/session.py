@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from msgspec import Struct, field
 from xxhash import xxh3_64_intdigest, xxh3_128
@@ -21,6 +21,9 @@ from chatsquash.reading.sessions import SPAN
 from chatsquash.session.stages.tools import RedefinedTools
 from chatsquash.sources.identity import LogHash
 from chatsquash.trees.growth_tracking import GrowthTracker
+
+if TYPE_CHECKING:
+    from chatsquash.core.score_rows import ScoreRow
 
 LineFinding = tuple[int | None, Violation]
 """A line and a violation found there; a line of ``None`` means the whole log."""
@@ -111,6 +114,8 @@ class _Sums(Struct):
     """Violations that are reported once, with their first line and their number of occurrences."""
     side_requests: list[int] = field(default_factory=list)
     """The lines of side requests that cleaning dropped although they have a reply."""
+    scores: list[ScoreRow] = field(default_factory=list)
+    """The scores of other lines in lines without an exchange."""
     growth: GrowthTracker = field(default_factory=GrowthTracker)
     """Tracks which earlier reply each request continues."""
 
@@ -230,6 +235,8 @@ class Tally(_Sums):
             self.side_requests.append(line.line)
         if line.rejected:
             self.rejected.append(line.rejected)
+        if line.scores:
+            self.scores.extend(line.scores)
         self.note(line.line, line.findings)
 
     def finish(self, snapshot: Snapshot | None) -> Session:

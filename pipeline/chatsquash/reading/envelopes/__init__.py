@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from xxhash import xxh3_128_digest
@@ -18,6 +19,9 @@ from chatsquash.core import jsonio
 from chatsquash.core.registry import Room, declaration, items
 from chatsquash.core.scores import Score
 from chatsquash.reading.members import Members, first_present, join_members, members, object_members
+
+if TYPE_CHECKING:
+    from chatsquash.core.score_rows import ScoreRow, ScoreSubject
 
 
 class Envelope(Struct, frozen=True, eq=False, kw_only=True):
@@ -51,6 +55,16 @@ class Envelope(Struct, frozen=True, eq=False, kw_only=True):
     """Returns the scores of a line's reply, and of its session."""
     SCORES: tuple[bytes, ...] = ()
     """The quoted names of members with scores; ``scores`` is not called for lines without any of them."""
+    score_rows: Callable[[Members], list[ScoreRow]] | None = None
+    """Returns the scores of other lines in a line that is not an exchange."""
+    SCORE_ROWS: tuple[bytes, ...] = ()
+    """The quoted names of members with such scores, as in ``SCORES``."""
+    SCORE_FILES: tuple[str, ...] = ()
+    """Globs for files with such scores, relative to the folder of the log."""
+    subject: Callable[[Members], ScoreSubject] | None = None
+    """Returns the ids of an exchange by which such scores refer to it."""
+    step: Callable[[Members], ScoreSubject | None] | None = None
+    """Returns the ids of a line that is not an exchange but may contain some, if exchanges only name one parent."""
 
 
 _ROOM: Room[Envelope] = Room(Envelope, sys.modules[__name__])
@@ -160,6 +174,14 @@ def scores_of(line: bytes, envelope: Envelope) -> tuple[Score, ...]:
         return ()
     raw = members(line)
     return envelope.scores(raw) if raw and _fits(envelope, raw) else ()
+
+
+def score_rows_of(line: bytes, envelope: Envelope) -> list[ScoreRow]:
+    """Return the scores of other lines in a line."""
+    if envelope.score_rows is None or not any(name in line for name in envelope.SCORE_ROWS):
+        return []
+    raw = members(line)
+    return envelope.score_rows(raw) if raw and _fits(envelope, raw) else []
 
 
 def session_of(line: Members) -> tuple[str | None, bool]:

@@ -1,10 +1,12 @@
-"""Langfuse observations, as exported to blob storage or returned by the API."""
+"""Langfuse observations and scores, as exported to blob storage or returned by the API."""
 
 from __future__ import annotations
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.core.scores import Score, read_scores
+from chatsquash.core.score_rows import ScoreRow, ScoreSubject
+from chatsquash.core.scores import Score, read_score, read_scores
+from chatsquash.core.times import read as read_time
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.values import as_list, objects
 from chatsquash.reading.envelopes import _bodies
@@ -15,28 +17,40 @@ WHAT = "`{type: GENERATION, trace_id, input, output, start_time}`"
 NEEDS = (
     frozenset(("trace_id", "type", "start_time")),
     frozenset(("traceId", "type", "startTime")),
+    frozenset(("data_type", "created_at", "updated_at")),
+    frozenset(("dataType", "createdAt", "updatedAt")),
 )
 SESSION = ("session_id", "sessionId", "trace_id", "traceId")
 MIXES = True
 SCORES = (b'"scores"',)
+SCORE_FILES = "../scores/*", "scores/*", "*scores*"
+SCORE_ROWS = b'"data_type"', b'"dataType"'
 
 _KINDS = ("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
 _TIMES, _MODELS = ("start_time", "startTime"), ("provided_model_name", "model")
 _DEFINITIONS = ("tool_definitions", "toolDefinitions", "tools")
 _OBSERVATION, _TYPES = ("observation_id", "observationId"), ("data_type", "dataType")
 _LABELS = ("string_value", "stringValue")
+_TRACE, _SESSION, _PARENT = (
+    ("trace_id", "traceId"),
+    ("session_id", "sessionId"),
+    ("parent_observation_id", "parentObservationId"),
+)
+_TYPES_OF_SCORES = ("NUMERIC", "CATEGORICAL", "BOOLEAN", "TEXT", "CORRECTION")
 
 
 def fits(line: Members) -> bool:
-    """Return whether the type of a line is an observation type."""
-    return jsonio.value(line["type"]) in _KINDS
+    """Return whether a line is an observation or a score, according to its type."""
+    return _kind(line) in _KINDS or _is_score(line)
 
 
 def describe_non_exchange(line: Members) -> str | None:
     """Describe a row that is not an exchange."""
     # The rows around a generation repeat its content.
-    kind = jsonio.value(line["type"])
-    return None if kind == "GENERATION" else f"observation of type {kind}"
+    kind = _kind(line)
+    if kind in _KINDS:
+        return None if kind == "GENERATION" else f"observation of type {kind}"
+    return "scores"
 
 
 def unwrap(line: Members) -> Members:
@@ -64,9 +78,73 @@ def scores(line: Members) -> tuple[Score, ...]:
     )
 
 
+def subject(line: Members) -> ScoreSubject:
+    """Return the ids of an observation, with its parent."""
+    parent = _text(line, _PARENT)
+    return ScoreSubject(
+        _text(line, ("id",)), _text(line, _TRACE), _text(line, _SESSION), parents=(parent,) if parent else ()
+    )
+
+
+def step(line: Members) -> ScoreSubject | None:
+    """Return the ids of an observation that is not an exchange but may contain some."""
+    kind = _kind(line)
+    return subject(line) if kind in _KINDS and kind != "GENERATION" else None
+
+
+def score_rows(line: Members) -> list[ScoreRow]:
+    """Return the score in a row."""
+    if not _is_score(line) or _kind(line) in _KINDS:
+        return []
+    row = {name: jsonio.value(raw) for name, raw in line.items()}
+    about = _subject_of_score(row)
+    name, value = score_pair(row)
+    when = read_time(_first(row, ("updated_at", "updatedAt", "timestamp")))
+    identity = row.get("id")
+    return [
+        ScoreRow(
+            identity if isinstance(identity, str) and identity else repr((*about, name)),
+            about,
+            read_score(name, value, NAME),
+            when.at if when else 0,
+        )
+    ]
+
+
+def _subject_of_score(row: dict[str, Json]) -> ScoreSubject:
+    """Return what a score is about; version 3 of the API has an object for it."""
+    about = row.get("subject")
+    if not isinstance(about, dict):
+        exchange, trace, session = (_string(_first(row, names)) for names in (_OBSERVATION, _TRACE, _SESSION))
+        return ScoreSubject(exchange, trace, session)
+    name, kind = _string(about.get("id")), about.get("kind")
+    if kind == "observation":
+        return ScoreSubject(name, _string(about.get("traceId")))
+    return ScoreSubject(trace=name if kind == "trace" else "", session=name if kind == "session" else "")
+
+
+def _kind(line: Members) -> Json:
+    return jsonio.value(line.get("type", b"null"))
+
+
+def _is_score(line: Members) -> bool:
+    kind = jsonio.value(first_present(line, _TYPES) or b"null")
+    return isinstance(kind, str) and kind in _TYPES_OF_SCORES and "name" in line
+
+
+def _text(line: Members, names: tuple[str, ...]) -> str:
+    return _string(jsonio.value(first_present(line, names) or b"null"))
+
+
+def _string(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def score_pair(score: Json) -> tuple[Json, Json]:
     """Return the name and the value of a score; ``None`` for free text and corrections."""
     kind, value, label = _first(score, _TYPES), score.get("value"), _first(score, _LABELS)
+    if isinstance(value, str) and kind in ("BOOLEAN", "NUMERIC"):
+        value = jsonio.value(value)  # a cell of a CSV file
     if kind == "BOOLEAN":
         value = value == 1 if value in (0, 1) else None
     elif kind == "CATEGORICAL":

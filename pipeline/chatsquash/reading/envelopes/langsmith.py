@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.core.scores import Score, read_scores
+from chatsquash.core.score_rows import ScoreRow, ScoreSubject
+from chatsquash.core.scores import Score, read_score, read_scores
 from chatsquash.formats.values import at, objects
 from chatsquash.formats.values import members as members_of
 from chatsquash.reading.envelopes import _bodies
@@ -15,9 +16,11 @@ WHAT = "`{run_type: llm, inputs, outputs, start_time, extra}`"
 NEEDS = (frozenset(("run_type", "inputs")),)
 SESSION = ("trace_id",)
 MIXES = True
-SCORES = b'"feedback_stats"', b'"feedback"'
+SCORES = SCORE_ROWS = b'"feedback_stats"', b'"feedback"'
 
 _THREADS = ("thread_id", "session_id", "conversation_id")
+_DEEPEST = 1_000
+"""The maximum number of runs that contain a run."""
 
 
 def fits(line: Members) -> bool:
@@ -58,10 +61,41 @@ def unwrap(line: Members) -> Members:
 
 def scores(line: Members) -> tuple[Score, ...]:
     """Return the feedback for a run: averages by key, and single rows."""
+    return read_scores(_feedback(line), NAME)
+
+
+def score_rows(line: Members) -> list[ScoreRow]:
+    """Return the feedback for a run that is not an exchange, such as a chain of model calls."""
+    if describe_non_exchange(line) is None:
+        return []
+    run = ScoreSubject(_text(line, "id"), _text(line, "trace_id"))
+    return [
+        ScoreRow(f"{run.exchange}/{number}", run, read_score(key, value, NAME))
+        for number, (key, value) in enumerate(_feedback(line))
+    ]
+
+
+def subject(line: Members) -> ScoreSubject:
+    """Return the ids of a run and of the runs that contain it."""
+    parents = unquoted_value(line.get("parent_run_ids"))
+    above = [each for each in parents if isinstance(each, str)] if isinstance(parents, list) else []
+    order = _text(line, "dotted_order").split(".")[:_DEEPEST]
+    ids = [_text(line, "parent_run_id"), *above, *(each.partition("Z")[2] for each in order), _text(line, "trace_id")]
+    name = _text(line, "id")
+    return ScoreSubject(name, _text(line, "trace_id"), parents=tuple(dict.fromkeys(each for each in ids if each)))
+
+
+def _text(line: Members, name: str) -> str:
+    value = jsonio.value(line.get(name, b"null"))
+    return value if isinstance(value, str) else ""
+
+
+def _feedback(line: Members) -> list[tuple[Json, Json]]:
+    """Return the names and values of averages and single rows."""
     averages = members_of(unquoted_value(line.get("feedback_stats")))
     rows = objects(unquoted_value(line.get("feedback")))
     values = [(each.get("key"), each.get("value") if each.get("score") is None else each["score"]) for each in rows]
-    return read_scores([*((key, _average(stats)) for key, stats in averages.items()), *values], NAME)
+    return [*((key, _average(stats)) for key, stats in averages.items()), *values]
 
 
 def _average(stats: Json) -> Json:

@@ -1,4 +1,4 @@
-"""Rows of an export in a JSON array, each an exchange logged by a gateway or a product."""
+"""Rows of an export in a JSON array or a page of an API, each an exchange logged by a gateway or a product."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ WHAT = "a JSON array of another logger's lines"
 SUFFIXES = (".json",)
 COPIES = True
 
-BEGINS = rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{"
+_GLANCE = 1 << 12
+BEGINS = rb'(?:\xef\xbb\xbf)?[ \t\r\n]*+(?:\{[ \t\r\n]*+"data"[ \t\r\n]*+:[ \t\r\n]*+)?+\[[ \t\r\n]*+\{'
 _NAMES = re.compile(rb'"([A-Za-z_.]{1,60})"[ \t\r\n]*+:')
 KINDS = (
     frozenset(("request", "response")),
@@ -23,6 +24,8 @@ KINDS = (
     frozenset(("run_type", "inputs")),
     frozenset(("trace_id", "type", "start_time")),
     frozenset(("traceId", "type", "startTime")),
+    frozenset(("data_type", "created_at", "updated_at")),
+    frozenset(("dataType", "createdAt", "updatedAt")),
     frozenset(("attributes.openinference.span.kind", "start_time")),
     frozenset(("attributes.llm.input_messages", "start_time")),
     frozenset(("schemaType", "modelId", "operation")),
@@ -43,7 +46,7 @@ def fits(head: bytes) -> str | None:
 def _first_row_names(head: bytes) -> set[str]:
     """Return the keys of the first row; if the row is longer than ``head``, return all keys in ``head``."""
     try:
-        first = next(elements(BytesIO(head)), None)
+        first = next(elements(BytesIO(head), _path(head)), None)
     except ValueError:
         return {name.decode() for name in _NAMES.findall(head)}
     value = jsonio.value(first.data) if first else None
@@ -52,8 +55,26 @@ def _first_row_names(head: bytes) -> set[str]:
 
 def lines(file: Readable) -> Iterator[bytes]:
     """Yield each row on a single line, otherwise unchanged."""
-    for element in elements(file):
+    head = file.read(_GLANCE)
+    for element in elements(_Rest(head, file), _path(head)):
         yield element.data.translate(_ONE_LINE)
+
+
+class _Rest:
+    """A file of which the beginning was read."""
+
+    def __init__(self, head: bytes, file: Readable) -> None:
+        self._head, self._file = head, file
+
+    def read(self, size: int) -> bytes:
+        """Read at most ``size`` bytes."""
+        data, self._head = self._head[:size], self._head[size:]
+        return data or self._file.read(size)
+
+
+def _path(head: bytes) -> tuple[str, ...]:
+    """Return the path of the array of rows: pages of an API have it in an object."""
+    return ("data",) if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ()
 
 
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
