@@ -269,6 +269,30 @@ def test_a_row_about_several_sessions_says_so(here):
     assert table(summary)["labels"] == "2 applied (1 in several sessions)"
 
 
+@pytest.mark.parametrize("verdict", ["good", "bad"])
+@pytest.mark.parametrize("copies", [1, 2, 5])
+def test_a_row_is_applied_to_every_trained_copy_of_its_reply_and_counts_once(here, verdict, copies):
+    """A fork logs the history that it copies again, so that the same reply is trained on in several sessions."""
+    for number in range(copies):
+        lines = json.loads(json.dumps(logs.grows()).replace("s1", f"fork-{number}"))
+        lines[-1]["request"]["messages"].append(user(f"Now do {number}."))
+        write_log(Path("logs") / f"{number}.jsonl", *lines)
+    kept: dict[str, Any] = {"trace_replies": True, "duplicates": "keep"}
+    convert("logs", "before", options({"id": "none", "label": "bad"}, **kept))
+    convert("logs", "out", options({"id": "r0", "label": verdict}, **kept))
+    trained = {row["session"]: row["loss"] for row in report("replies.jsonl") if row["id"] == "r0"}
+    before = {row["session"]: row["loss"] for row in report("replies.jsonl", "before") if row["id"] == "r0"}
+    assert len(before) == copies
+    assert {*before.values()} == {1}
+    assert trained == dict.fromkeys(before, int(verdict == "good"))
+    others = [row["loss"] for row in report("replies.jsonl") if row["id"] != "r0"]
+    assert others == [row["loss"] for row in report("replies.jsonl", "before") if row["id"] != "r0"]
+    counts = manifest()["counts"]["loss_labels"]
+    assert (counts["rows"], counts["applied"], counts["not_applied"]) == (1, 1, {})
+    assert counts.get("in_several_sessions", 0) == (copies > 1)
+    assert report("loss-labels.jsonl")[0].get("sessions", 1) == copies
+
+
 # The file
 
 
