@@ -111,6 +111,19 @@ def test_all_lines_are_accounted_for_and_shown(here):
     assert note == "lines without an exchange (scores): 4, not in any record"
 
 
+@pytest.mark.parametrize("session", ["x", None])
+def test_traces_name_the_sessions_of_older_exports(here, session):
+    """The members of getTracesForBlobStorageExport, packages/shared/src/server/repositories/traces.ts at 62751446."""
+    when = "2026-05-08 10:05:00.000000"
+    flags = {"public": False, "bookmarked": False, "tags": [], "input": "When?", "output": "Now.", "metadata": {}}
+    trace = {"id": "t1", "timestamp": when, "project_id": "p", "session_id": session, "user_id": None, **flags}
+    put("logs/p/traces/2026-05-08T11-00-00.jsonl", {**trace, "created_at": when, "updated_at": when})
+    summary = run(score(session_id="x"))
+    assert scores() == [None, {"ok": 1.0} if session else None]
+    assert dict(summary.left_out) == {"unanswered-session": 2}
+    assert "lines without an exchange (traces): 1, not in any record" in str(report("findings.jsonl"))
+
+
 # Where scores are, and their formats
 
 ROWS = [OF_REPLY, OF_TRACE, OTHER]

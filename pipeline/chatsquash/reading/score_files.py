@@ -56,7 +56,11 @@ class ScoreIndex:
             table = self._tables[_key(row.subject)]
             if row.score and len(table) < MAX_SCORES:
                 table.append(row)
-        if envelope.step and any(row.subject.exchange for row in rows.values()):
+        self._sessions: dict[str, str] = {}
+        """The sessions of traces, by trace."""
+        if envelope.session_of_trace and any(_key(each).startswith(_OF_SESSION) for each in _subjects(rows)):
+            self._read_traces(log, envelope.session_of_trace)
+        if envelope.step and any(each.exchange for each in _subjects(rows)):
             self._read_steps(log, envelope.step)
 
     @property
@@ -69,7 +73,8 @@ class ScoreIndex:
         yield from ((row, False) for row in self._about(subject.exchange, subject.trace))
         for name in self._steps_above(subject):
             yield from ((row, True) for row in self._about(name, subject.trace))
-        for about in ScoreSubject(trace=subject.trace), ScoreSubject(session=subject.session):
+        session = subject.session or self._sessions.get(subject.trace, "")
+        for about in ScoreSubject(trace=subject.trace), ScoreSubject(session=session):
             yield from ((row, True) for row in self._tables.get(_key(about), ()))
 
     def _about(self, name: str, trace: str) -> Iterator[ScoreRow]:
@@ -88,7 +93,7 @@ class ScoreIndex:
 
     def _read_rows(self, log: Log) -> Iterator[ScoreRow]:
         """Yield the scores in the files next to a log, and at other lines of the log itself."""
-        for path in self._files(relatives.absolute(log.display_path)):
+        for path in self._files(log, self._envelope.SCORE_FILES):
             is_other = True
             for number, data in self._lines(path, _LONGEST):
                 rows = envelopes.score_rows_of(data, self._envelope)
@@ -119,10 +124,17 @@ class ScoreIndex:
                 data = bytes(line.buffer[line.start : line.stop])
                 yield line.number, b"" if footprint.exceeds(data, self._options.max_memory) else data
 
-    def _files(self, document: str) -> Iterator[str]:
-        """Yield the files next to a log that may contain scores."""
+    def _read_traces(self, log: Log, session_of: Callable[[Members], ScoreSubject | None]) -> None:
+        for path in self._files(log, self._envelope.TRACE_FILES):
+            for _, data in self._lines(path):
+                if ids := session_of(members(data) or {}):
+                    self._sessions[ids.trace] = ids.session
+
+    def _files(self, log: Log, patterns: tuple[str, ...]) -> Iterator[str]:
+        """Yield the files next to a log that match globs."""
+        document = relatives.absolute(log.display_path)
         folder, seen = document.rpartition("/")[0], {document}
-        for pattern in filter(None, (resolve(folder, each) for each in self._envelope.SCORE_FILES)):
+        for pattern in filter(None, (resolve(folder, each) for each in patterns)):
             self.relatives.append(relatives.inspect_relatives(pattern))
             for path in relatives.paths_of(pattern):
                 if path not in seen and (self._options.follow_links or not is_linked(path, document)):
@@ -130,9 +142,16 @@ class ScoreIndex:
                     yield path
 
 
+_OF_SESSION = "s"
+
+
+def _subjects(rows: dict[str, ScoreRow]) -> Iterator[ScoreSubject]:
+    return (row.subject for row in rows.values())
+
+
 def _key(subject: ScoreSubject) -> str:
     """Return the key of what a score is about; empty if it is unknown."""
-    for kind, name in zip("etw", subject[:3], strict=True):
+    for kind, name in zip(("e", "t", _OF_SESSION), subject[:3], strict=True):
         if name:
             return kind + name
     return ""

@@ -61,6 +61,10 @@ class Envelope(Struct, frozen=True, eq=False, kw_only=True):
     """The quoted names of members with such scores, as in ``SCORES``."""
     SCORE_FILES: tuple[str, ...] = ()
     """Globs for files with such scores, relative to the folder of the log."""
+    TRACE_FILES: tuple[str, ...] = ()
+    """Globs for files with the session of each trace, relative to the folder of the log."""
+    session_of_trace: Callable[[Members], ScoreSubject | None] | None = None
+    """Returns the ids of a trace and its session in a line of such a file."""
     subject: Callable[[Members], ScoreSubject] | None = None
     """Returns the ids of an exchange by which such scores refer to it."""
     step: Callable[[Members], ScoreSubject | None] | None = None

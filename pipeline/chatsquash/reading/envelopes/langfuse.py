@@ -1,4 +1,4 @@
-"""Langfuse observations and scores, as exported to blob storage or returned by the API."""
+"""Langfuse observations, scores and traces, as exported to blob storage or returned by the API."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ NEEDS = (
     frozenset(("traceId", "type", "startTime")),
     frozenset(("data_type", "created_at", "updated_at")),
     frozenset(("dataType", "createdAt", "updatedAt")),
+    frozenset(("bookmarked", "created_at", "updated_at")),
+    frozenset(("bookmarked", "createdAt", "updatedAt")),
 )
 SESSION = ("session_id", "sessionId", "trace_id", "traceId")
 MIXES = True
 SCORES = (b'"scores"',)
 SCORE_FILES = "../scores/*", "scores/*", "*scores*"
+TRACE_FILES = ("../traces/*",)
 SCORE_ROWS = b'"data_type"', b'"dataType"'
 
 _KINDS = ("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
@@ -40,8 +43,8 @@ _TYPES_OF_SCORES = ("NUMERIC", "CATEGORICAL", "BOOLEAN", "TEXT", "CORRECTION")
 
 
 def fits(line: Members) -> bool:
-    """Return whether a line is an observation or a score, according to its type."""
-    return _kind(line) in _KINDS or _is_score(line)
+    """Return whether a line is an observation or a score, according to its type, or a trace."""
+    return _kind(line) in _KINDS or _is_score(line) or _is_trace(line)
 
 
 def describe_non_exchange(line: Members) -> str | None:
@@ -50,7 +53,7 @@ def describe_non_exchange(line: Members) -> str | None:
     kind = _kind(line)
     if kind in _KINDS:
         return None if kind == "GENERATION" else f"observation of type {kind}"
-    return "scores"
+    return "scores" if _is_score(line) else "traces"
 
 
 def unwrap(line: Members) -> Members:
@@ -111,6 +114,12 @@ def score_rows(line: Members) -> list[ScoreRow]:
     ]
 
 
+def session_of_trace(line: Members) -> ScoreSubject | None:
+    """Return the ids of a trace and its session; observations of older exports have only the former."""
+    ids = ScoreSubject(trace=_text(line, ("id",)), session=_text(line, _SESSION))
+    return ids if _is_trace(line) and ids.trace and ids.session else None
+
+
 def _subject_of_score(row: dict[str, Json]) -> ScoreSubject:
     """Return what a score is about; version 3 of the API has an object for it."""
     about = row.get("subject")
@@ -130,6 +139,10 @@ def _kind(line: Members) -> Json:
 def _is_score(line: Members) -> bool:
     kind = jsonio.value(first_present(line, _TYPES) or b"null")
     return isinstance(kind, str) and kind in _TYPES_OF_SCORES and "name" in line
+
+
+def _is_trace(line: Members) -> bool:
+    return "bookmarked" in line and "type" not in line and "id" in line
 
 
 def _text(line: Members, names: tuple[str, ...]) -> str:

@@ -26,6 +26,8 @@ KINDS = (
     frozenset(("traceId", "type", "startTime")),
     frozenset(("data_type", "created_at", "updated_at")),
     frozenset(("dataType", "createdAt", "updatedAt")),
+    frozenset(("bookmarked", "created_at", "updated_at")),
+    frozenset(("bookmarked", "createdAt", "updatedAt")),
     frozenset(("attributes.openinference.span.kind", "start_time")),
     frozenset(("attributes.llm.input_messages", "start_time")),
     frozenset(("schemaType", "modelId", "operation")),
