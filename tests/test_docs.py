@@ -521,6 +521,10 @@ def converted(tmp_path_factory):
     response = {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}
     (folder / "a.jsonl").write_text(f"{json.dumps({**entry, 'response': response})}\n[1]\n")
     (folder / "notes.txt").write_text("notes\n")
+    when = dict.fromkeys(("created_at", "updated_at"), "2026-05-08T10:00:00Z")
+    score = {"id": "s", "name": "ok", "value": 1, "data_type": "NUMERIC", "trace_id": "t", **when}
+    (folder / "scores.jsonl").write_text(json.dumps(score))
+    (folder.parent / "labels.jsonl").write_text('{"id": "m1", "label": "good"}\n')
     turns = ["When is low tide?", "At three.", "And high tide?", "At nine."]
     for name, length in (("parent", 2), ("fork", 4)):  # the fork repeats a reply
         rows = [claude_code_line(name, number, text) for number, text in enumerate(turns[:length])]
@@ -536,6 +540,7 @@ def converted(tmp_path_factory):
             "--trace-replies",
             "--json",
             "--no-anonymize",
+            *("--loss", "weight", "--loss-labels", str(folder.parent / "labels.jsonl")),
         ],
     )
     assert ran.exit_code == 0, ran.output  # click's runner does not see what the command returns
@@ -549,7 +554,7 @@ def lines(path: Path) -> list:
 # Objects whose keys are codes, rules, suffixes: described in words.
 OPEN = (
     "sessions.left_out", "sessions.filtered", "splits", "findings", "cleaned", "other_files",
-    "replies.lost", "conversations.not_chosen", "loss", "counts.samples", "samples", "counts.pairs", "pairs", "private", "models",
+    "replies.lost", "conversations.not_chosen", "loss", "loss_labels", "scores", "counts.samples", "samples", "counts.pairs", "pairs", "private", "models",
 )  # fmt: skip
 
 
