@@ -2,13 +2,13 @@
 
 import pytest
 
-pytest.importorskip("pyfastcdc")
-pytest.importorskip("zstandard")
-
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory, monkeypatch):
     """The folder of the index."""
+    # Skipping at the top of this file would end a run that begins in this folder.
+    pytest.importorskip("pyfastcdc")
+    pytest.importorskip("zstandard")
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder

@@ -95,3 +95,25 @@ def test_the_table_as_json(home):
 def test_an_empty_machine_says_so(home, monkeypatch, tmp_path_factory):
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("empty")))
     assert rows()[0].startswith("no files of known agents found")
+
+
+def test_the_command_counts_what_an_archive_contains_unchanged(command, home):
+    store = home / "store"
+    assert command("archive", "--agent", "all", "--to", store, "--machine", "m").code == 0
+    table = json.loads(command("archive", "status", "--to", store, "--machine", "m", "--json").out)
+    assert [(each["archived"], each["unsaved"]) for each in table if each["agent"] == "claude_code"] == [(4, 0)]
+    changed = home / ".claude/projects/w/b.jsonl"
+    changed.write_text("{}\n{}\n")
+    os.utime(changed, (time.time() - 26 * DAY,) * 2)
+    table = json.loads(command("archive", "status", "--to", store, "--machine", "m", "--json").out)
+    assert [(each["archived"], each["unsaved"]) for each in table if each["agent"] == "claude_code"] == [(3, 1)]
+    table = json.loads(command("archive", "status", "--to", store, "--json").out)
+    assert {each["archived"] for each in table} == {0}
+
+
+def test_the_command_without_an_archive(command, home):
+    ended = command("archive", "status")
+    assert ended.code == 0
+    assert ended.out.splitlines()[1].split()[:2] == ["claude_code", "3"]
+    assert command("archive", "status", "--machine", "m").code == 2
+    assert "is not an archive" in command("archive", "status", "--to", home).err

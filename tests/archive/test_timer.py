@@ -127,3 +127,75 @@ def test_without_systemctl_there_is_no_systemd(home, monkeypatch):
     assert timer.has_systemd()
     monkeypatch.setenv("PATH", str(home))
     assert not timer.has_systemd()
+
+
+def install(command, home, *options):
+    (home / "logs").mkdir(exist_ok=True)
+    return command("archive", home / "logs", "--to", home / "store", "--install", *options)
+
+
+def test_install_shows_the_units_and_writes_them(command, home):
+    ended = install(command, home, "--yes", "--every", "daily", "--agent", "all")
+    assert ended.code == 0
+    service, schedule = timer.installed(str(home / "store"))
+    assert service.read_text() in ended.out
+    assert schedule.read_text() in ended.out
+    assert "OnCalendar=daily" in ended.out
+    expected = f'"archive" "{home}/logs" "--agent" "all" "--to" "{home}/store"'
+    assert expected in service.read_text()
+    assert "enable-linger" in ended.err
+
+
+def test_install_runs_what_was_asked_for_from_any_folder(command, home, monkeypatch):
+    (home / "key").write_text("k" * 40)
+    monkeypatch.chdir(home)
+    (home / "logs").mkdir()
+    command("archive", "logs", "--to", "store", "--key-file", "key", "--machine", "m 1", "--install", "--yes")
+    service, _ = timer.installed(str(home / "store"))
+    expected = f'"{home}/logs" "--to" "{home}/store" "--machine" "m 1" "--key-file" "{home}/key"\n'
+    assert expected in service.read_text()
+
+
+def test_without_a_terminal_nothing_is_written(command, home):
+    ended = install(command, home)
+    assert (ended.code, timer.installed(None)) == (2, [])
+    assert "add --yes" in ended.err
+    assert not (home / "store").exists()
+
+
+def test_without_systemd_a_line_for_cron_is_printed(command, home):
+    (home / "failing").touch()
+    ended = install(command, home)
+    assert ended.code == 0
+    assert ended.out.startswith("0 * * * * ")
+    assert "crontab -e" in ended.err
+    assert timer.installed(None) == []
+
+
+def test_remove_takes_the_timer_away(command, home):
+    install(command, home, "--yes")
+    assert command("archive", "--remove", "--to", home / "other", "--yes").code == 2
+    ended = command("archive", "--remove", "--to", home / "store", "--yes")
+    assert (ended.code, timer.installed(None)) == (0, [])
+    assert "no timer found" in command("archive", "--remove", "--yes").err
+
+
+@cases(
+    "arguments, problem",
+    (["logs", "--to", "s", "--every", "daily"], "--every: requires --install"),
+    (["logs", "--to", "s", "--yes"], "--yes: requires --install"),
+    (["logs", "--to", "s", "--remove"], "--remove: only --to and --yes"),
+    (["--install", "--remove"], "--remove: only --to and --yes"),
+    (["logs", "--install"], "missing option '--to'"),
+    (["--to", "s", "--install"], "nothing to copy"),
+    (["--agent", "nobody", "--to", "s", "--install", "--yes"], "--agent nobody: unknown agent"),
+    (["logs", "--to", "logs", "--install", "--yes"], "is not empty and not an archive"),
+)
+def test_contradicting_options_are_refused(command, home, monkeypatch, arguments, problem):
+    monkeypatch.chdir(home)
+    (home / "logs").mkdir()
+    (home / "logs/a.jsonl").write_text("{}\n")
+    ended = command("archive", *arguments)
+    assert ended.code == 2
+    assert problem in ended.err
+    assert timer.installed(None) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -22,8 +23,12 @@ from chatsquash.inspect.retention import (
     read_periods,
 )
 from chatsquash.sources.agent_files import AgentFile
+from chatsquash.storage.archive.files import archived_files, member_name
+from chatsquash.storage.archive.repository import Archive
 
 _HEADER = ("agent", "sessions", "oldest", "deleted", f"in {DAYS_SOON} days", "next")
+_CLOCK = 1e-3
+"""The number of seconds by which equal times may differ, because one of them is a floating point number."""
 _LATEST = 253_402_300_799.0
 """The last second of the year 9999."""
 
@@ -75,6 +80,20 @@ def read_status(now: float, is_archived: IsArchived | None = None) -> list[Statu
         is_archived: looks up a file in an archive, if there is one
     """
     return [_status(each, now, is_archived) for each in agents()]
+
+
+def lookup(archive: Archive, machine: str) -> IsArchived:
+    """Return a function that looks up a file of a machine, by size and time of the last change."""
+    archive.update_index()
+    known = {each.name: each.entry for each in archived_files(archive)}
+
+    def is_archived(file: AgentFile) -> bool:
+        entry = known.get(member_name(machine, os.fsencode(file.path)))
+        if entry is None or entry.deleted or abs(entry.modified / 1e9 - file.changed) > _CLOCK:
+            return False
+        return entry.is_database or entry.content.size == file.size
+
+    return is_archived
 
 
 def _status(agent: AgentFiles, now: float, is_archived: IsArchived | None) -> Status:

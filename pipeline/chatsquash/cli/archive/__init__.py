@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from chatsquash.cli.archive._common import key_option, print_report, secret
+from chatsquash.cli.archive._timer import CopyCommand, TimerOptions, timer_options
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
 
@@ -15,6 +16,7 @@ SUBCOMMANDS: dict[str, str] = {
     "restore": "Write files of an archive to a folder.",
     "ls": "List the files of an archive.",
     "verify": "Compare every byte of an archive with its hash.",
+    "status": "List what agents delete soon, and what is archived.",
 }
 """The subcommands with their descriptions. The module of a subcommand has its name."""
 _WIDEST = 8
@@ -53,12 +55,20 @@ def subcommand(name: str) -> click.Command:
 @click.command(cls=_Archive, epilog="Example: chatsquash archive --agent all --to ~/archive")
 @argument("logs", nargs=-1)
 @option("--agent", "agents", multiple=True, metavar="NAME|all", help="Also copy the files of this agent (repeatable).")
-@option("--to", "store", required=True, metavar="STORE", help="Archive: a folder or a URL (s3://, gs://, az://).")
+@option("--to", "store", metavar="STORE", help="Archive: a folder or a URL (s3://, gs://, az://).")
 @option("--machine", metavar="NAME", help="Name of this machine in the archive (default: USER@HOST).")
 @key_option
+@timer_options
 @option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def archive(  # noqa: PLR0913 - one parameter per option
-    logs: tuple[str, ...], *, agents: tuple[str, ...], store: str, machine: str | None, key_file: str, as_json: bool
+    logs: tuple[str, ...],
+    *,
+    agents: tuple[str, ...],
+    store: str | None,
+    machine: str | None,
+    key_file: str | None,
+    as_json: bool,
+    **timer: Any,
 ) -> None:
     """Copy session files and gateway logs into an archive before their owners delete them.
 
@@ -69,8 +79,18 @@ def archive(  # noqa: PLR0913 - one parameter per option
     from chatsquash.archive.selection import sources
     from chatsquash.storage.archive.repository import open_archive
 
+    schedule = TimerOptions(**timer)
+    if schedule.remove:
+        schedule.remove_timers(store, is_alone=not (logs or agents or machine or as_json))
+        return
+    if store is None:
+        raise click.UsageError("missing option '--to': the folder or URL of the archive")
     if not logs and not agents:
         raise click.UsageError("nothing to copy: pass LOGS, --agent NAME or --agent all")
     names = sources(logs, agents)
+    schedule.check()
+    if schedule.install:
+        schedule.install_timer(CopyCommand(logs, agents, store, machine, key_file))
+        return
     report = copy(open_archive(store, secret(key_file), is_new=True), machine or this_machine(), names)
     print_report(report, as_json=as_json)
