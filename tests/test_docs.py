@@ -284,6 +284,7 @@ def follow(page: list[Block], folder: Path) -> None:
     for name in ("work", "home", "blocks"):
         (folder / name).mkdir()
     shutil.copytree(ROOT / "sample_logs", folder / "home" / "chatsquash" / "sample_logs")
+    shutil.copytree(ROOT / "docs/recipes", folder / "home" / "chatsquash" / "docs/recipes")
     parts = [part for block in page for part in steps(block, folder / "blocks" / str(block.line))]
     compare(parts, folder / "work", page[0].page if page else "")
 

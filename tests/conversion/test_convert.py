@@ -182,7 +182,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
     convert("logs", "out", Options(workers=3, force=True, include=("*a*", "\udcff"), since="2026-01-01"))
     assert manifest()["options"] == {
         "cleanup_goose": True, "cleanup": [], "on_invalid": None, "keep_cut": False, "json_tool_calls": False, "anonymize": True, "join": False,
-        "integrity_analysis": True, "group_by": "date", "tool_report": True, "tool_report_path": None, "keep_rejected": False, "strict": False,
+        "integrity_analysis": True, "group_by": "date", "tool_report": True, "tool_report_path": None, "provenance": False, "keep_rejected": False, "strict": False,
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
         "redact": None, "redact_names": None, "redact_rules": None, "redact_pattern": [], "redact_known": None,
         "allow": None, "deny": None, "phone_region": None, "write_known": None,

@@ -26,6 +26,10 @@ def with_key(options: Options) -> Options:
 
         options = replace(options, loss_labels=label_files.pack(options.loss_labels, "loss_labels", options))
     refuse_wrong(options)
+    if options.provenance_key is not None:
+        from chatsquash.provenance.statement import refuse_key  # rarely needed
+
+        refuse_key(options.provenance_key)
     if options.template is not None:
         from chatsquash.templates.source import unpack
 
@@ -50,7 +54,7 @@ def file_contents(options: Options) -> dict[str, Any]:
             contents["tools_file"] = supplied_definitions.shipped()
             del paths["tools_file"]
         contents |= {name: supplied_definitions.read(path, readers[name]) for name, path in paths.items()}
-    for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
+    for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny", "provenance_key"):
         if isinstance(path := getattr(options, name), str):
             contents[name] = content(path)
     if options.loss_labels:

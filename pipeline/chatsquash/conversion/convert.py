@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from chatsquash.dataset.choice import Session
     from chatsquash.dataset.dataset import Dataset
     from chatsquash.dataset.label_outcomes import LossLabels
+    from chatsquash.provenance.tables import Provenance
 else:
     score_totals = LazyModule("chatsquash.dataset.score_totals")
 
@@ -209,6 +210,11 @@ class Conversion:
         out.refuse_foreign(RUN, _REJECTED_LINES)  # fails before the conversion rather than after it
         self._reports = Reports(out, options)
         self._scores: score_totals.ScoreTotals | None = None
+        self._provenance: Provenance | None = None
+        if options.provenance:
+            from chatsquash.provenance.tables import Provenance  # few runs need it
+
+            self._provenance = Provenance(out)
 
     def _new_selector(self, options: Options) -> Selector:
         return Selector(options)
@@ -286,6 +292,7 @@ class Conversion:
                 self._note(fact)
             summary.splits = self._dataset.shares()
             self._reports.close(self._dataset.final())
+        self._close_provenance()
         summary.close()
         facts = card_facts(self._options, self._statistics)
         facts = facts._replace(
@@ -301,7 +308,18 @@ class Conversion:
                 self._out.write(CARD, card(facts._replace(files=summary.files)).encode())
         summary.output = printable(self._out.display_path)
         summary.seconds = time.monotonic() - started
-        self.manifest.write(summary)
+        self._write_manifest()
+
+    def _close_provenance(self) -> None:
+        if self._provenance:
+            final = self._dataset.final() if self._dataset else {}
+            self._summary.provenance = self._provenance.finish(final)
+
+    def _write_manifest(self) -> None:
+        """Write ``run.json``, and the statement about it."""
+        self.manifest.write(self._summary)
+        if self._provenance:
+            self._provenance.write_statement(self._options)
 
     def write_named(self) -> None:
         """Write the files outside the output folder that options name."""
@@ -331,6 +349,8 @@ class Conversion:
             group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))
         usages = count_once([record.usage for record in records])
         outcome, places = self._write(log, outcome, group, usages)
+        if self._provenance:
+            self._provenance.add(log, outcome, places)
         if self._dataset:
             self._dataset.add_pairs(outcome)
         for record in records:

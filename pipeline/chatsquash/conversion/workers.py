@@ -280,6 +280,10 @@ def attempt(
         outcome = converter.convert(log, visit=writer.identify_open if writer else None)
     except OSError as problem:
         return unreadable_outcome(log, problem), None
+    if outcome and converter.options.provenance:
+        from chatsquash.provenance import origins  # few runs need it
+
+        outcome = origins.with_origins(outcome, log, converter.options)
     return outcome, writer.add(log, outcome) if writer and outcome else None
 
 

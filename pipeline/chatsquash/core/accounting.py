@@ -61,6 +61,17 @@ class ReplyPlace(NamedTuple):
     """Whether the record also contains the reasoning of the reply."""
 
 
+class ReplyEvidence(NamedTuple):
+    """The evidence of a logged reply."""
+
+    line: int | None
+    """Its line in the file; ``None`` if it is unknown."""
+    time: int | None
+    """Its time in nanoseconds since the epoch, UTC."""
+    model: str
+    """Empty if unknown."""
+
+
 class ReplyOutcome(Struct, frozen=True, array_like=True):
     """The outcome of a logged reply: its row in ``reports/replies.jsonl``, except for values known only to the run."""
 
@@ -96,6 +107,7 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     """The rows of ``--loss-labels`` about it, each with the reason why it is not applied, or an empty string."""
     scores: tuple[Score, ...] = ()
     """Its logged scores."""
+    evidence: ReplyEvidence | None = None
 
     def in_others(self, others: tuple[ReplyPlace, ...]) -> "ReplyOutcome":
         """Return the outcome if its record is not written, but ``others``, which contain it, are."""

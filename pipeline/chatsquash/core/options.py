@@ -59,6 +59,25 @@ class Options(RecordOptions):
         group="reports",
         on_card=False,
     )
+    provenance: bool = option(
+        False,
+        "Write OUT/provenance: the bytes of the log and the changes that each message was made from, and hashes of "
+        "all files.",
+        group="reports",
+        on_card=False,
+        conflicts=(Conflict("samples", one_of("tokens", "forest")),),
+    )
+    provenance_key: bytes | None = option(
+        None,
+        "Sign the statement of --provenance with this private Ed25519 key, in PEM.",
+        group="reports",
+        decides="nothing",
+        metavar="FILE",
+        content=True,
+        secret=True,
+        on_card=False,
+        needs=(Need("provenance", one_of(False), "--provenance"),),
+    )
     keep_rejected: bool = _report(
         False,
         "Copy malformed lines to reports/rejected-lines.jsonl.",
@@ -208,7 +227,7 @@ class Options(RecordOptions):
     @property
     def lists_replies(self) -> bool:
         """Whether the outcome of each logged reply is needed."""
-        return self.trace_replies or self.loss_labels is not None
+        return self.trace_replies or self.provenance or self.loss_labels is not None
 
     @property
     def names_files(self) -> bool:

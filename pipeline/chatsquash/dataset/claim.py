@@ -15,7 +15,7 @@ from chatsquash.storage.folder import Folder, parent_folders, validate_name
 
 RECORD = "written.json"
 """The file that lists the files written by runs."""
-FOLDERS = (OURS, "reports", "data", "images", "traces")
+FOLDERS = (OURS, "reports", "data", "images", "traces", "provenance")
 """The folders that chatsquash writes to; none of them may be a link."""
 _ANOTHER = "or choose another folder with --output"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
@@ -57,6 +58,7 @@ def run_overview(run: Run) -> Overview:
         *_splits(counts, moves=run.moves),
         *_lines_and_replies(counts),
         *_training(counts, has_pairs=run.makes_pairs),
+        *_provenance(counts),
         *_replacements(counts),
         *_not_read(counts),
         *findings(counts["findings"]),
@@ -198,6 +200,12 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
     if has_pairs:
         kinds = count_parts(counts["pairs"].items())
         yield Row("pairs", sum(counts["pairs"].values()) or None, kinds or ("none found",))
+
+
+def _provenance(counts: Mapping[str, Any]) -> Iterator[Row]:
+    if proofs := counts.get("provenance"):
+        reasons = Counter(proofs["partial"]) + Counter(proofs["none"])
+        yield Row("provenance", proofs["messages"], count_parts([("proven", proofs["complete"]), *reasons.items()]))
 
 
 def _replacements(counts: Mapping[str, Any]) -> Iterator[Row]:

@@ -90,6 +90,8 @@ class Summary(Struct):
     """The rows of ``--loss-labels`` by outcome."""
     scores: dict[str, object] = field(default_factory=dict)
     """The scores that are logged apart from their replies, by outcome."""
+    provenance: dict[str, object] = field(default_factory=dict)
+    """The messages of records by what their provenance proves."""
     judges: bool = False
     """Whether samples are labelled as desirable or not."""
     desirable: Counter[bool] = field(default_factory=Counter)
@@ -274,6 +276,7 @@ class Summary(Struct):
             "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
             **({"loss_labels": self.labels} if self.labels else {}),
             **({"scores": self.scores} if self.scores else {}),
+            **({"provenance": self.provenance} if self.provenance else {}),
             "samples": self._samples(),
             "token_samples": self._token_samples() if self.has_tokens else {},
             "models": {model: self.models[model].counts(self.unit) for model in sorted(self.models)},

@@ -92,7 +92,8 @@ class Converter:
     """
 
     def __init__(self, options: Options, lineages: Lineages | None = None) -> None:
-        self._options, self._lineages = options, lineages
+        self.options = self._options = options
+        self._lineages = lineages
         self._anonymizer = anonymizer(options)
         # If values other than addresses are replaced too, addresses come last, because they may be part of such values.
         self._early_anonymizer = None if options.replaces else self._anonymizer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple
 from msgspec import Struct
 
 from chatsquash.core import chat
-from chatsquash.core.accounting import ELSEWHERE, ReplyOutcome, ReplyPlace
+from chatsquash.core.accounting import ELSEWHERE, ReplyEvidence, ReplyOutcome, ReplyPlace
 from chatsquash.core.model import Mark, Message, OriginReply
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
@@ -146,6 +146,7 @@ def _about(reply: LoggedReply) -> dict[str, Any]:
         "labels": reply.labels,
         "scores": reply.scores,
         "facts": reply.facts,
+        "evidence": ReplyEvidence(*reply.logged_at, reply.model),
     }
 
 

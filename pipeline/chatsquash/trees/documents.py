@@ -50,6 +50,11 @@ class FileReply(LoggedReply, eq=False, kw_only=True):
         """Its number in the file, from 1."""
         return self.number + 1
 
+    @property
+    def logged_at(self) -> tuple[int | None, int | None]:
+        """The line and the time in the file."""
+        return self.evidence.line, self.evidence.time
+
 
 class FilePath(Path[FileReply], eq=False, kw_only=True):
     """A conversation in the file of an agent or a client."""

@@ -76,6 +76,11 @@ class LoggedReply(Struct, eq=False, kw_only=True):
         """A number that identifies it in its session if it has no id."""
         raise NotImplementedError
 
+    @property
+    def logged_at(self) -> tuple[int | None, int | None]:
+        """The line and the time of the reply, as in ``ReplyEvidence``."""
+        raise NotImplementedError
+
 
 R = TypeVar("R", bound=LoggedReply)
 

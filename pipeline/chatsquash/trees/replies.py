@@ -112,6 +112,11 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         return self.line
 
     @property
+    def logged_at(self) -> tuple[int | None, int | None]:
+        """The line and the time of logging."""
+        return self.line, self.at
+
+    @property
     def preceding(self) -> Reply | None:
         """The last reply in its original context within the request."""
         return self.intact if self.wording else self.parent
