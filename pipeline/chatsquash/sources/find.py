@@ -29,6 +29,7 @@ from chatsquash.sources.logs import Logs
 from chatsquash.sources.names import (
     LOGS,
     MARK,
+    STORED,
     check_dates,
     container,
     is_archive,
@@ -94,6 +95,8 @@ def discover(  # noqa: PLR0913, PLR0917
     for argument in logs:
         if is_remote(argument):
             search.add_url(argument)
+        elif argument.startswith(STORED):
+            search.add_stored(argument)
         else:
             search.add_argument(argument)
     return discovery
@@ -217,6 +220,29 @@ class _Search(Struct):
             self._add_archive(path, name)
         elif self._is_log(path, name, suffixes):
             self._add_regular_file(path, name, may_be_link=may_be_link)
+
+    def add_stored(self, argument: str) -> None:
+        """Add the logs in an archive that ``chatsquash archive`` wrote, or one of them."""
+        from chatsquash.sources import stored  # few runs need it
+
+        archive, only = container(argument) or (argument, None)
+        try:
+            members = stored.select(archive, only)
+        except OSError as problem:
+            raise UsageError(f"{argument}: cannot be read ({problem.strerror})") from None
+        if only and not members:
+            raise UsageError(f"{argument}: cannot be read (the archive has no such file)")
+        suffixes = (suffix_of(only),) if only else ()
+        for each in members:
+            path = f"{archive}{MARK}{each.name}"
+            if (key := hash(path)) in self.seen:
+                self.discovery.others[SAME_FILE] += 1
+                continue
+            self.seen.add(key)
+            if is_archive(each.name):
+                self.discovery.others[NESTED] += 1
+            elif self._is_log(path, each.log_name, suffixes):
+                self._add(Log(path, path, each.log_name, each.size, modified=each.version))
 
     def _add_member(self, argument: str, archive: str, member: str) -> None:
         """Add an archive member given as an argument, whatever its suffix."""

@@ -10,6 +10,7 @@ import os
 import posixpath
 import re
 from bisect import bisect_left
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -19,10 +20,11 @@ from xxhash import xxh3_128
 
 from chatsquash.core.outcome import EACH, Relative
 from chatsquash.core.urls import is_remote
-from chatsquash.sources.names import MARK, container
+from chatsquash.sources.names import MARK, STORED, container
 
 if TYPE_CHECKING:
     from chatsquash.sources.archives import ArchiveEntry
+    from chatsquash.sources.stored import StoredMember
     from chatsquash.storage.stores import StoredObject
 
 
@@ -80,7 +82,7 @@ def _matching_members(archive: str, pattern: str) -> list[str]:
 class _Listing(NamedTuple):
     """The directory of an archive."""
 
-    members: dict[str, ArchiveEntry]
+    members: Mapping[str, ArchiveEntry | StoredMember]
     """The members by name."""
     folders: dict[str, list[str]]
     """The names of members by folder; folders are spelled without a leading dot."""
@@ -105,12 +107,8 @@ def _archive_listing(archive: str) -> _Listing:
 def _read(archive: str, state: bytes) -> _Listing:
     """Read the directory of an archive in its current state."""
     del state
-    from chatsquash.sources.archives import members  # few runs need it
-    from chatsquash.sources.open import open_archive
-
     try:
-        with open_archive(archive) as file:
-            paths = members(file)
+        paths = _members(archive)
     except OSError:
         return _Listing({}, {}, [])
     folders: dict[str, list[str]] = {}
@@ -118,6 +116,19 @@ def _read(archive: str, state: bytes) -> _Listing:
         folder = name.rpartition("/")[0]
         folders.setdefault(posixpath.normpath(folder) if folder not in ("", ".") else "", []).append(name)
     return _Listing(paths, folders, sorted(folders))
+
+
+def _members(archive: str) -> Mapping[str, ArchiveEntry | StoredMember]:
+    """Return the readable members of an archive by name."""
+    if archive.startswith(STORED):
+        from chatsquash.sources import stored  # few runs need it
+
+        return stored.members(archive)
+    from chatsquash.sources.archives import members  # few runs need it
+    from chatsquash.sources.open import open_archive
+
+    with open_archive(archive) as file:
+        return members(file)
 
 
 def _stored_paths(pattern: str) -> list[str]:
@@ -144,6 +155,9 @@ def unescaped(pattern: str) -> str:
 
 def absolute(path: str) -> str:
     """Return an absolute path; for an archive member, the path of the archive is made absolute."""
+    if path.startswith(STORED):
+        place, mark, member = path.removeprefix(STORED).partition(MARK)
+        return f"{STORED}{absolute(place)}{mark}{member}"
     return path if is_remote(path) else str(Path(path).absolute())
 
 
@@ -199,6 +213,10 @@ def state(path: str) -> bytes:
     if is_remote(path):
         return os.fsencode(f"{path} {_status(path)}\n")
     inside = container(path)
+    if path.startswith(STORED):
+        from chatsquash.sources import stored  # few runs need it
+
+        return stored.state(*inside) if inside else stored.state(path)
     try:
         status = Path(inside[0] if inside else path).stat()
     except OSError:

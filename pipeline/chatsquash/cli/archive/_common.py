@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -12,10 +11,8 @@ import msgspec
 
 from chatsquash.cli.click_options import option
 from chatsquash.cli.exits import tolerate_closed_pipe
-from chatsquash.core.errors import UsageError
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-_LARGEST = 1 << 20
 INCOMPLETE = 3
 _DATE = len("2026-01-31")
 
@@ -46,18 +43,9 @@ def _parse_time(context: click.Context, param: click.Parameter, value: str | Non
 
 def secret(key_file: str | None) -> bytes | None:
     """Return the key in a file; raise ``UsageError`` if there is none."""
-    if key_file is None:
-        return None
-    try:
-        with Path(key_file).expanduser().open("rb") as file:
-            data = file.read(_LARGEST).strip()
-    except OSError as problem:
-        raise UsageError(f"--key-file {key_file}: cannot be read ({problem.strerror})") from None
-    if not data:
-        raise UsageError(
-            f"--key-file {key_file}: is empty; write a key to it, as in: openssl rand -hex 32 > {key_file}"
-        )
-    return data
+    from chatsquash.storage.archive.keys import read_key
+
+    return read_key(key_file)
 
 
 def print_report(report: Any, *, as_json: bool) -> None:

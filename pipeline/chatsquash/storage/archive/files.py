@@ -19,6 +19,8 @@ class ArchivedFile(Struct, frozen=True):
     entry: Entry
     time: int
     """The time of the snapshot in seconds since the epoch."""
+    sources: tuple[str, ...]
+    """The agents and the paths that were copied."""
 
 
 def archived_files(archive: Archive, until: int | None = None) -> list[ArchivedFile]:
@@ -30,7 +32,7 @@ def archived_files(archive: Archive, until: int | None = None) -> list[ArchivedF
     for snapshot in last_snapshots(archive, until):
         for each in archive.entries(snapshot):
             name = member_name(snapshot.machine, each.path)
-            file = ArchivedFile(name, each, snapshot.time)
+            file = ArchivedFile(name, each, snapshot.time, snapshot.sources)
             if name not in files or _order(files[name]) < _order(file):
                 files[name] = file
     return [files[name] for name in sorted(files)]

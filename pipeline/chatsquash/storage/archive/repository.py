@@ -13,7 +13,7 @@ from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.storage import stores
 from chatsquash.storage.archive import blocks, layout, packs
 from chatsquash.storage.archive.cipher import Cipher, cipher_of, new_config
-from chatsquash.storage.archive.index import Index
+from chatsquash.storage.archive.index import ChunkPlace, Index
 from chatsquash.storage.archive.layout import (
     CONFIG,
     MARKS,
@@ -32,6 +32,8 @@ from chatsquash.storage.stores.base import WritableStore
 from chatsquash.storage.stores.local import LocalStore
 
 _LARGEST = 1 << 30
+_REMEMBERED = 1 << 18
+"""The number of places of chunks to remember."""
 _TAIL = 1 << 16
 """The number of bytes at the end of a pack that are read first."""
 
@@ -52,6 +54,7 @@ class Archive:
         self.has_lost_packs = False
         """Whether packs were removed or damaged since the index was last updated."""
         self._cache = blocks.BlockCache()
+        self._places: dict[bytes, ChunkPlace] = {}
 
     # Objects
 
@@ -127,6 +130,7 @@ class Archive:
         known = self.index.packs()
         removed = known.keys() - names
         self.index.remove(removed)
+        self._places.clear()
         for name in sorted(names - known.keys()):
             try:
                 footer, size = self.footer(name)
@@ -156,10 +160,18 @@ class Archive:
 
     def chunk(self, identity: bytes) -> memoryview:
         """Return a chunk; raise ``DamageError`` if no pack contains it."""
-        place = self.index.place(identity)
+        place = self.place_of(identity)
+        return memoryview(self.block(place.pack, place.block))[place.start : place.start + place.size]
+
+    def place_of(self, identity: bytes) -> ChunkPlace:
+        """Return where a chunk is; raise ``DamageError`` if no pack contains it."""
+        place = self._places.get(identity) or self.index.place(identity)
         if place is None:
             raise DamageError(5, f"{self.place}: no pack contains chunk {identity.hex()}")
-        return memoryview(self.block(place.pack, place.block))[place.start : place.start + place.size]
+        if len(self._places) >= _REMEMBERED:
+            self._places.clear()
+        self._places[identity] = place
+        return place
 
     def chunks(self, content: Content) -> Iterator[memoryview]:
         """Yield the chunks of a file in order."""
