@@ -492,11 +492,12 @@ def test_every_option_that_a_page_names_exists():
 
 
 def table(page: str, heading: str) -> list[str]:
-    """The first column of the table under a heading, as far as it is code."""
+    """The first column of the table under a heading, as far as it is code; a cell may have several names."""
     text = (ROOT / page).read_text(encoding="utf-8")
     section = re.split(rf"^#+ {re.escape(heading)}$", text, flags=re.MULTILINE)[1]
     section = re.split(r"^#", section, maxsplit=1, flags=re.MULTILINE)[0]
-    return re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+    cells = re.findall(r"^\| (`[^`]+`(?:, `[^`]+`)*) \|", section, re.MULTILINE)
+    return [name for cell in cells for name in re.findall("`([^`]+)`", cell)]
 
 
 def claude_code_line(session: str, number: int, text: str) -> dict:
