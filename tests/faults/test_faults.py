@@ -77,6 +77,16 @@ def test_files_that_are_replaced_are_all_old_or_all_new_or_a_journal_completes_t
         assert {row["call"] for row in faults} >= {"open", "write", "fsync", "link", "rename", "remove", "mkdir"}
 
 
+@times(12, 1000)
+def test_forget_may_be_killed_or_fail_at_any_call_and_the_same_command_leaves_no_text(tmp_path, count):
+    faults = rows("", tmp_path, count, "forgetting")
+    assert [row for row in faults if row["wrong"]] == []
+    assert {row["code"] for row in faults} == {-9, 0, 9}
+    assert len(faults) >= min(count, 100) * 3
+    if count > 100:
+        assert {row["call"] for row in faults} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir"}
+
+
 OLD, NEW = {"a": b"1", "b": b"1"}, {"a": b"2", "b": b"2"}
 PLAN = {".chatsquash-0": None, ".chatsquash-0/commit.json": b""}
 

@@ -11,6 +11,7 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.results.verify import verify
 from tests.conftest import cases, log_line, write_log
+from tests.session.test_join import both
 
 MIXED = [log_line("m", session_id=name, at=at) for at, name in enumerate(("s1", "s2", "s1"))]
 
@@ -197,3 +198,11 @@ def test_the_command_prints_what_does_not_agree_and_ends_with_3(out, command):
     assert (code, err) == (3, "11 files compared, 1 difference\n")
     assert printed == "out/reports/tools.csv: cannot be read (No such file or directory)\n"
     assert command("verify", "nope")[0] == 2
+
+
+def test_a_result_with_joined_sessions_is_unchanged(here):
+    """Agents' files without a record of their own are counted apart, and their findings with the filtered ones."""
+    both(here)
+    convert("logs", "out", Options(anonymize=False, join=True))
+    assert json.loads(Path("out/run.json").read_text())["counts"]["sessions"]["joined"] > 0
+    assert verify(Path("out")).problems == []

@@ -26,6 +26,7 @@ CHAPTERS = {
         "shards": "Divide session logs into shards for several machines.",
         "merge": "Join finished results, or the shards of a run.",
         "flatten": "Write the samples of a forest with one row per sample.",
+        "forget": "Remove sessions from a finished dataset.",
         "redact": "Copy datasets, replacing secrets and personal data with placeholders.",
     },
     "Look at logs and datasets": {

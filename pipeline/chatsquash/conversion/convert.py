@@ -33,6 +33,7 @@ from chatsquash.dataset.choice import Selection, Selector, stop_for
 from chatsquash.dataset.filters import reject_all
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest, describe, non_default_options
+from chatsquash.dataset.report_names import FORGOTTEN
 from chatsquash.dataset.reports import ProcessedSession
 from chatsquash.dataset.run_reports import Reports
 from chatsquash.dataset.store import RUN, Output, place_of
@@ -123,9 +124,10 @@ def _convert(
         old = old_result(out)
         if old and not options.replace:
             old.refuse_other_logs(discovery.logs, Privacy(options).digest)
+        receipts = b"" if options.replace else out.receipts()
         run = Conversion(options, out, asks[0], summary, describe(options))
-        run.keeps = asks[1]
-        run.all(Converting(discovery.logs, options, incremental, out))
+        run.keeps, run.receipts = asks[1], receipts
+        run.all(_inputs(receipts)(discovery.logs, options, incremental, out))
         summary.reused = incremental.journals.reused
         if old and not options.replace:
             old.refuse_nothing(summary)
@@ -142,6 +144,15 @@ def _convert(
     finally:
         out.discard()
     return summary
+
+
+def _inputs(receipts: bytes) -> Callable[..., Converting]:
+    """Return the class of the inputs of a run into a folder with these receipts of ``forget``."""
+    if not receipts:
+        return Converting
+    from chatsquash.conversion.forget.refusal import RefusingInputs  # rarely needed
+
+    return partial(RefusingInputs, receipts)
 
 
 def _trainers_ignoring_flags(options: Options) -> list[str]:
@@ -184,6 +195,8 @@ class Conversion:
         self._options = options
         self.keeps: Keeps | None = None
         """The filter function of the API."""
+        self.receipts = b""
+        """The receipts of ``forget`` for sessions that are not in the output."""
         self._out = out
         self._observer = observer
         self._summary = summary
@@ -306,6 +319,7 @@ class Conversion:
             summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
             if summary.files and self._out.is_ours(CARD):
                 self._out.write(CARD, card(facts._replace(files=summary.files)).encode())
+        self._write_receipts()
         summary.output = printable(self._out.display_path)
         summary.seconds = time.monotonic() - started
         self._write_manifest()
@@ -320,6 +334,10 @@ class Conversion:
         self.manifest.write(self._summary)
         if self._provenance:
             self._provenance.write_statement(self._options)
+
+    def _write_receipts(self) -> None:
+        if self.receipts:
+            self._out.write(FORGOTTEN, self.receipts)
 
     def write_named(self) -> None:
         """Write the files outside the output folder that options name."""

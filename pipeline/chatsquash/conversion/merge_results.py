@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
@@ -30,6 +31,9 @@ from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.results.finished import FinishedResult
 from chatsquash.sources.find import SAME_FILE, Discovery
 from chatsquash.sources.logs import Logs
+
+if TYPE_CHECKING:
+    from chatsquash.dataset.store import Output
 
 
 def merge_results(
@@ -60,18 +64,48 @@ def merge_results(
         stack.push(lambda _, problem, __: name_full_folder(problem, output.path))
         if (old := old_result(output)) and not options.replace:
             old.refuse()
-        summary = summary_of(merged)
-        inputs = _Inputs(finished, merged)
-        run = _Merging(merged, output, observer, summary, options_json)
-        if labels := run.labels_report():
-            labels.set_rows(finished[0].labels())
-        run.all(inputs)
-        for each in finished:
-            run.manifest.records_made.add_counts(each.run["records_made"])
-        summary.size = inputs.size  # sessions in several files have no size
-        run.close(inputs.discovery, started)
+        summary = write_results(finished, output, MergedRun(merged, options_json, started), observer)
         output.commit()
         output.clear(output.journal)
+    return summary
+
+
+class MergedRun(NamedTuple):
+    """The settings of a run over finished results."""
+
+    options: Options
+    options_json: dict[str, Any]
+    """The options as in ``run.json``."""
+    started: float
+    """The start of the run, as a time of the monotonic clock."""
+
+
+def write_results(
+    results: Sequence[FinishedResult],
+    output: Output,
+    settings: MergedRun,
+    observer: Observer | None = None,
+    receipts: bytes | None = None,
+) -> Summary:
+    """Stage the sessions of finished results as one result, without the commit.
+
+    Args:
+        results: The results, in order.
+        output: The output folder, which may be that of a result.
+        settings: The options and the start of the run.
+        observer: As for ``convert``.
+        receipts: The receipts of ``forget``, by default those of the results.
+    """
+    summary, inputs = summary_of(settings.options), _Inputs(results, settings.options)
+    run = _Merging(settings.options, output, observer, summary, settings.options_json)
+    run.receipts = b"".join(each.receipts() for each in results) if receipts is None else receipts
+    if labels := run.labels_report():
+        labels.set_rows(results[0].labels())
+    run.all(inputs)
+    for each in results:
+        run.manifest.records_made.add_counts(each.records_made)
+    summary.size = inputs.size  # sessions in several files have no size
+    run.close(inputs.discovery, settings.started)
     return summary
 
 
@@ -89,7 +123,7 @@ class _Inputs:
 
     def __init__(self, results: Sequence[FinishedResult], options: Options) -> None:
         self.logs = Logs()
-        self.size = sum(each["size"] for result in results for each in result.run["inputs"])
+        self.size = sum(each["size"] for result in results for each in result.inputs)
         self.discovery = Discovery()
         """Other facts from the discoveries of the runs."""
         self.current: StoredSession
@@ -139,7 +173,7 @@ class _Inputs:
         """See ``SessionInputs``; runs with ``--sessions-by chain`` list logs, others list sessions."""
         if self._options.sessions_by != "chain":
             return
-        inputs = (each for result in self._results for each in result.run["inputs"])
+        inputs = (each for result in self._results for each in result.inputs)
         for path, size, digest in dict.fromkeys((each["path"], each["size"], each["xxh3_128"]) for each in inputs):
             yield Log(path, path, path, size), digest
 

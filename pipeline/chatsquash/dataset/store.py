@@ -23,6 +23,7 @@ from chatsquash.core.outcome import LinePlace
 from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.dataset.claim import RECORD, Claim, damage_error, recorded_files, refuse_links, refuse_others
 from chatsquash.dataset.commit import DatasetCommit, read_memory
+from chatsquash.dataset.report_names import FORGOTTEN
 from chatsquash.storage import commit
 from chatsquash.storage.commit import RUN, CommitPlan
 from chatsquash.storage.folder import Folder
@@ -136,6 +137,10 @@ class Output:
         except OSError:
             return None
         return (manifest, status.st_mtime) if status else None
+
+    def receipts(self) -> bytes:
+        """Return the receipts of ``forget`` in the result of an earlier run; empty if nothing was forgotten."""
+        return self._out.read(FORGOTTEN) if FORGOTTEN in self._claims.ours and self._out.status(FORGOTTEN) else b""
 
     def refuse_foreign(self, *names: str) -> None:
         """Raise ``UsageError`` if one of these files would replace a foreign file or cannot be moved to its place.

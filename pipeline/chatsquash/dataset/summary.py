@@ -189,7 +189,8 @@ class Summary(Struct):
         for counts in account.cleanup_counts, account.dropped:
             if counts:
                 add_counts(self.cleaned, counts)
-        findings = self.filtered_findings if filtered and not records else self.findings
+        is_filtered = (filtered or account.is_joined) and not records
+        findings = self.filtered_findings if is_filtered else self.findings
         for finding in outcome.report.findings:
             findings[finding.severity, finding.code] += 1
         if records:

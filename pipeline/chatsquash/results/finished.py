@@ -20,9 +20,9 @@ from chatsquash.core.outcome import Place, Record
 from chatsquash.core.urls import refuse_remote
 from chatsquash.core.version import __version__
 from chatsquash.dataset.columns import IMAGES, additions, record_fields
-from chatsquash.dataset.report_names import LABELS
+from chatsquash.dataset.report_names import FORGOTTEN, LABELS
 from chatsquash.dataset.shards import PAIRS
-from chatsquash.dataset.stored_sessions import OUTCOMES, StoredSession, decode
+from chatsquash.dataset.stored_sessions import OUTCOMES, StoredLine, StoredSession, decode
 from chatsquash.dataset.summary import summary_of
 from chatsquash.records import places
 from chatsquash.records.datasets import PARQUET
@@ -106,9 +106,37 @@ class FinishedResult:
         replacements = self.counts["addresses"] or self.counts["secrets"]["replaced"] or self.counts["private"]
         return bool(replacements) or any(each.get("path_digest") for each in self.run["inputs"])
 
+    @property
+    def inputs(self) -> list[dict[str, Any]]:
+        """The inputs of ``run.json``: a session each, or a log each if sessions can span several logs."""
+        inputs: list[dict[str, Any]] = self.run["inputs"]
+        return inputs
+
+    @property
+    def records_made(self) -> dict[str, Any]:
+        """The number and the checksum of its records before filters, as in ``run.json``."""
+        return dict(self.run["records_made"])
+
+    @property
+    def outputs(self) -> dict[str, int]:
+        """Its files, with their sizes in bytes."""
+        return self._result.outputs
+
     def close(self) -> None:
         """Close its files."""
         self._folder.close()
+
+    def stored_lines(self) -> Iterator[StoredLine]:
+        """Yield the sessions without their contents, in order, and the findings about files."""
+        for line in outputs.text_lines(self._folder, OUTCOMES):
+            try:
+                yield decode(line)
+            except PARSER_ERRORS:
+                raise outputs.damage(self._folder, OUTCOMES) from None
+
+    def receipts(self) -> bytes:
+        """Return the receipts of ``forget``; empty if nothing was forgotten."""
+        return self._folder.read(FORGOTTEN) if FORGOTTEN in self._result.outputs else b""
 
     def sessions(self, options: Options) -> Iterator[StoredSession | Finding]:
         """Yield the sessions with their records, in order, and the findings about files.
@@ -117,9 +145,8 @@ class FinishedResult:
         """
         summary, logs = summary_of(options), _InputLogs(self.run["inputs"], options)
         with closing(_Contents(self._result, options)) as contents:
-            for line in outputs.text_lines(self._folder, OUTCOMES):
+            for outcome in self.stored_lines():
                 try:
-                    outcome = decode(line)
                     each = outcome.session
                     if each is not None:
                         summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.record_count)

@@ -196,6 +196,7 @@ def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lin
         f"skipped: {_DUPLICATE}": counts["duplicates"],
         **{f"skipped: {code}": count for code, count in counts["left_out"].items()},
         **{f"filtered: {option}": count for option, count in counts["filtered"].items()},
+        "filtered: --join": counts.get("joined", 0),
     }
     for kind in sorted({*expected, *kinds}):
         if kinds[kind] != expected.get(kind, 0):

@@ -28,6 +28,7 @@ _PLAN_BYTES = 1 << 27
 """The maximum size of a plan in bytes, enough for a million names."""
 _PARTIAL_BACKUP, _BACKUP = "replacing", "replaced"
 """The backup folder while it is being filled and when it is complete; no file is moved before that."""
+BACKUPS = (_PARTIAL_BACKUP, _BACKUP)
 
 
 class CommitPlan(Struct):

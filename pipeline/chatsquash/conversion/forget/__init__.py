@@ -1,0 +1,1 @@
+"""``chatsquash forget``: write a result again without some of its sessions."""
