@@ -65,8 +65,9 @@ def run(*arguments: str, out: str = "out", is_dry_run: bool = False, confirm: bo
 
 
 def alike(folder: str) -> dict[str, Any]:
-    """All files of a result, without the seconds and the receipts."""
+    """All files of a result, without the seconds, the receipts and the statement, which has the hash of ``run.json``."""
     files = written(Path(folder))
+    files.pop("provenance/statement.json", None)
     files.pop("reports/forgotten.jsonl", None)
     run = files["run.json"]
     run["outputs"] = [each for each in run["outputs"] if each["path"] != "reports/forgotten.jsonl"]
