@@ -2,6 +2,10 @@
 
 import pytest
 
+from tests.remote.conftest import moto, s3
+
+__all__ = ["moto", "s3"]
+
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory, monkeypatch):

@@ -60,7 +60,8 @@ def copy(archive: Archive, machine: str, names: tuple[str, ...]) -> CopyReport:
         ChatsquashError: It took so long that another machine may have deleted what the snapshot needs.
     """
     started = now()
-    archive.update_index(with_marked=False)
+    archive.update_index()
+    archive.avoid_marked()
     previous = latest(archive, machine, names)
     snapshot, known = previous or (None, {})
     selection = select(names, archive.place)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from chatsquash.cli.archive._common import key_option, print_report, secret
+from chatsquash.cli.archive._common import Period, key_option, print_report, secret
 from chatsquash.cli.archive._timer import CopyCommand, TimerOptions, timer_options
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
@@ -16,6 +16,7 @@ SUBCOMMANDS: dict[str, str] = {
     "restore": "Write files of an archive to a folder.",
     "ls": "List the files of an archive.",
     "verify": "Compare every byte of an archive with its hash.",
+    "prune": "Remove what is older than a period.",
     "status": "List what agents delete soon, and what is archived.",
 }
 """The subcommands with their descriptions. The module of a subcommand has its name."""
@@ -57,6 +58,7 @@ def subcommand(name: str) -> click.Command:
 @option("--agent", "agents", multiple=True, metavar="NAME|all", help="Also copy the files of this agent (repeatable).")
 @option("--to", "store", metavar="STORE", help="Archive: a folder or a URL (s3://, gs://, az://).")
 @option("--machine", metavar="NAME", help="Name of this machine in the archive (default: USER@HOST).")
+@option("--watch", type=Period(), metavar="PERIOD", help="Copy repeatedly with this pause, as in 5m, until stopped.")
 @key_option
 @timer_options
 @option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -66,6 +68,7 @@ def archive(  # noqa: PLR0913 - one parameter per option
     agents: tuple[str, ...],
     store: str | None,
     machine: str | None,
+    watch: int | None,
     key_file: str | None,
     as_json: bool,
     **timer: Any,
@@ -77,6 +80,7 @@ def archive(  # noqa: PLR0913 - one parameter per option
     """
     from chatsquash.archive.copying import copy, this_machine
     from chatsquash.archive.selection import sources
+    from chatsquash.cli.archive._watching import watch_sources
     from chatsquash.storage.archive.repository import open_archive
 
     schedule = TimerOptions(**timer)
@@ -89,8 +93,12 @@ def archive(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("nothing to copy: pass LOGS, --agent NAME or --agent all")
     names = sources(logs, agents)
     schedule.check()
+    if watch and schedule.install:
+        raise click.UsageError("--watch: cannot be combined with --install, which runs the command regularly itself")
     if schedule.install:
         schedule.install_timer(CopyCommand(logs, agents, store, machine, key_file))
         return
-    report = copy(open_archive(store, secret(key_file), is_new=True), machine or this_machine(), names)
-    print_report(report, as_json=as_json)
+    opened = open_archive(store, secret(key_file), is_new=True)
+    if watch:
+        watch_sources(opened, machine or this_machine(), names, watch)
+    print_report(copy(opened, machine or this_machine(), names), as_json=as_json)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 import msgspec
@@ -41,6 +42,22 @@ def _parse_time(context: click.Context, param: click.Parameter, value: str | Non
     return int((parsed.replace(tzinfo=parsed.tzinfo or UTC) + end_of_day).timestamp())
 
 
+class Period(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
+    """A period with a unit, in seconds."""
+
+    name = "period"
+    _UNITS: ClassVar = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of seconds."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"([1-9]\d{0,5})([smhdwy])", value)
+        if not match:
+            self.fail(f"{value!r} is not a period; write a number and a unit, as in 30m, 12h, 90d or 1y", param, ctx)
+        return int(match[1]) * self._UNITS[match[2]]
+
+
 def secret(key_file: str | None) -> bytes | None:
     """Return the key in a file; raise ``UsageError`` if there is none."""
     from chatsquash.storage.archive.keys import read_key
@@ -50,17 +67,20 @@ def secret(key_file: str | None) -> bytes | None:
 
 def print_report(report: Any, *, as_json: bool) -> None:
     """Print what a command did, and exit with 3 if it had problems."""
-    values = msgspec.to_builtins(report)
-    problems = values.pop("problems", [])
     with tolerate_closed_pipe():
         if as_json:
-            click.echo(msgspec.json.encode({**values, "problems": problems}).decode())
+            click.echo(msgspec.json.encode(report).decode())
         else:
-            click.echo(_as_text(values), err=True)
-            for each in problems:
-                click.echo(_line(each), err=True)
-    if problems:
+            click.echo("\n".join(report_lines(report)), err=True)
+    if getattr(report, "problems", None):
         raise click.exceptions.Exit(INCOMPLETE)
+
+
+def report_lines(report: Any) -> list[str]:
+    """Return a report as a line, followed by a line for each problem."""
+    values = msgspec.to_builtins(report)
+    problems = values.pop("problems", [])
+    return [_as_text(values), *map(_line, problems)]
 
 
 def _line(problem: dict[str, str]) -> str:

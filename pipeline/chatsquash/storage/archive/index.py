@@ -83,6 +83,11 @@ class Index:
         row = self._database.execute(query, (identity,)).fetchone()
         return ChunkPlace(*row) if row else None
 
+    def packs_with(self, identity: bytes) -> set[int]:
+        """Return the numbers of the packs that contain a chunk."""
+        query = "SELECT pack FROM chunks WHERE id = ?"
+        return {row[0] for row in self._database.execute(query, (identity,))}
+
     def block(self, pack: int, number: int) -> Block:
         """Return a block of a pack."""
         if (pack, number) not in self._blocks:

@@ -53,6 +53,7 @@ class Archive:
         """Packs whose tables cannot be read, with the reasons."""
         self.has_lost_packs = False
         """Whether packs were removed or damaged since the index was last updated."""
+        self._avoided: set[int] = set()
         self._cache = blocks.BlockCache()
         self._places: dict[bytes, ChunkPlace] = {}
 
@@ -75,6 +76,10 @@ class Archive:
             self.store.put(self._prefix + key, data)
         else:
             create_object(self.store, self._prefix + key, data)
+
+    def create_new(self, key: str, data: bytes) -> None:
+        """Write a new object; raise ``FileExistsError`` if there is one with this key."""
+        self.store.create(self._prefix + key, data)
 
     def delete(self, keys: list[str]) -> None:
         """Remove objects."""
@@ -122,12 +127,10 @@ class Archive:
         """Return the marks by key."""
         return {key: layout.decode(self.read(key), Mark, f"{self.place}/{key}") for key in self.keys(MARKS)}
 
-    def update_index(self, *, with_marked: bool = True) -> None:
-        """Read the tables of new packs, and forget removed ones; without marked packs, nothing refers to these."""
+    def update_index(self) -> None:
+        """Read the tables of new packs, and forget removed ones."""
+        known = self.index.packs()  # first, because another process may add packs that are written after the listing
         names = self.pack_names()
-        if not with_marked:
-            names -= {name for mark in self.marks().values() for name in mark.packs}
-        known = self.index.packs()
         removed = known.keys() - names
         self.index.remove(removed)
         self._places.clear()
@@ -141,6 +144,18 @@ class Archive:
                 continue
             self.index.add(name, size, footer)
         self.has_lost_packs = bool(removed or self.damaged)
+
+    def avoid_marked(self) -> None:
+        """Let new content not refer to packs that are about to be removed."""
+        packs = self.index.packs()
+        marked = {name for mark in self.marks().values() for name in mark.packs}
+        self._avoided = {packs[name] for name in marked if name in packs}
+
+    def has_chunk(self, identity: bytes) -> bool:
+        """Return whether new content may refer to a chunk."""
+        if not self._avoided:
+            return self.index.place(identity) is not None
+        return not self._avoided.issuperset(self.index.packs_with(identity))
 
     def footer(self, name: str) -> tuple[Footer, int]:
         """Return the table of a pack, and the size of the pack in bytes."""

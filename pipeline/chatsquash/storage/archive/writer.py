@@ -70,6 +70,10 @@ class Writer:
         ids, size = self.add(reader(layout.encode(entries)), chunks.LISTS)
         return self.content(ids, size)
 
+    def rewrite(self, identity: bytes, chunk: memoryview, *, is_list: bool) -> None:
+        """Add a chunk that the archive has already, for a pack that replaces others."""
+        self._append(identity, chunk, self._lists if is_list else self._data)
+
     def flush(self) -> None:
         """Write all chunks to the archive."""
         for pending in (self._data, self._lists):
@@ -80,8 +84,11 @@ class Writer:
         if len(self._known) >= _REMEMBERED:
             self._known = set(self._unwritten)
         self._known.add(identity)
-        if self._archive.index.place(identity):
+        if self._archive.has_chunk(identity):
             return
+        self._append(identity, chunk, pending)
+
+    def _append(self, identity: bytes, chunk: memoryview, pending: _Pending) -> None:
         self._unwritten.add(identity)
         pending.sizes[identity] = len(chunk)
         pending.data += chunk

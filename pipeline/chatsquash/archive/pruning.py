@@ -1,0 +1,239 @@
+"""Remove old snapshots and what only they need, in two steps that no other machine's run can get in between.
+
+The first step marks packs that no snapshot needs: runs that begin later do not refer to them. After a period that is
+longer than any run, the second step deletes those that no snapshot of a run in between needs either.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chatsquash.core.errors import UsageError
+from chatsquash.core.text import escape
+from chatsquash.storage.archive import layout
+from chatsquash.storage.archive.layout import LOCK, MARKS, Content, Entry, Mark, Snapshot
+from chatsquash.storage.archive.repository import Archive, now
+from chatsquash.storage.archive.writer import Writer
+from chatsquash.storage.lock import is_alive, owner
+from chatsquash.storage.stores.local import LocalStore
+
+WAITING = 24 * 3600
+"""The period in seconds between the steps."""
+_LONGEST = WAITING // 2
+"""The number of seconds after which a lock belongs to a run that was killed."""
+_SMALL, _MANY = 1 << 20, 16
+"""Packs of fewer bytes are joined if there are at least so many."""
+_USED = 2
+"""The divisor of a pack's size: with less than this share in use, it is rewritten."""
+
+
+class PruneReport(Struct):
+    """What was removed."""
+
+    snapshots: int = 0
+    """The number of removed snapshots."""
+    files: int = 0
+    """The number of deleted files that no snapshot lists any longer."""
+    packs: int = 0
+    """The number of removed packs."""
+    freed_bytes: int = 0
+    waiting_bytes: int = 0
+    """The size of packs that a later run removes."""
+
+
+def prune(archive: Archive, older: int, waiting: int = WAITING) -> PruneReport:
+    """Remove snapshots, and files that were deleted, from before ``older`` seconds ago.
+
+    The newest snapshot of each machine and its sources always stays.
+
+    Args:
+        archive: The archive.
+        older: The age in seconds.
+        waiting: The period between the steps; with 0, packs are removed at once, which no other run may use meanwhile.
+
+    Raises:
+        UsageError: Another machine is pruning the archive.
+    """
+    with _locked(archive):
+        return _Prune(archive, now() - older, waiting).run()
+
+
+class _Prune:
+    """One run; each step leaves the archive complete."""
+
+    def __init__(self, archive: Archive, limit: int, waiting: int) -> None:
+        self._archive, self._limit, self._waiting = archive, limit, waiting
+        self._report = PruneReport()
+        self._live: set[bytes] = set()
+        self._lists: set[bytes] = set()
+        """The ids in use that lists of ids and files have."""
+
+    def run(self) -> PruneReport:
+        """Carry out all steps."""
+        archive = self._archive
+        archive.update_index()
+        self._remove_snapshots()
+        self._find_live()
+        marks = archive.marks()
+        packs = {name: dict(archive.index.chunks_of(number)) for name, number in archive.index.packs().items()}
+        marked = {name for mark in marks.values() for name in mark.packs}
+        self._remove_marked(packs, marks)
+        self._mark({name: chunks for name, chunks in packs.items() if name not in marked})
+        if isinstance(archive.store, LocalStore):
+            archive.store.remove_partial(now() - WAITING)
+        return self._report
+
+    def _remove_snapshots(self) -> None:
+        """Remove old snapshots, and files that were deleted long ago from the others."""
+        archive = self._archive
+        keys = archive.snapshot_keys()
+        newest = {parts[0]: key for key in keys if (parts := layout.snapshot_parts(key))}
+        old = [key for key in keys if (parts := layout.snapshot_parts(key)) and parts[1] < self._limit]
+        old = [key for key in old if key not in newest.values()]
+        archive.delete(old)
+        self._report.snapshots = len(old)
+        self._drop_deleted([key for key in keys if key not in old])
+
+    def _drop_deleted(self, keys: list[str]) -> None:
+        """Replace snapshots that list files which were deleted long ago."""
+        archive, writer = self._archive, Writer(self._archive)
+        dropped, shorter = set[bytes](), dict[str, Snapshot]()
+        for key in keys:
+            snapshot = archive.snapshot(key)
+            entries = archive.entries(snapshot)
+            current = [each for each in entries if not self._is_expired(each)]
+            if len(current) < len(entries):
+                dropped.update(each.path for each in entries if self._is_expired(each))
+                size = sum(each.content.size for each in current)
+                shorter[key] = replace(snapshot, tree=writer.tree(current), files=len(current), size=size)
+        writer.flush()
+        for key, snapshot in shorter.items():
+            archive.add_snapshot(snapshot)
+            archive.delete([key])
+        self._report.files = len(dropped)
+
+    def _is_expired(self, entry: Entry) -> bool:
+        return 0 < entry.deleted < self._limit
+
+    def _find_live(self) -> None:
+        """Collect the ids of all chunks that a snapshot needs."""
+        archive = self._archive
+        contents = set[Content]()
+        for key in archive.snapshot_keys():
+            snapshot: Snapshot = archive.snapshot(key)
+            self._add_live(snapshot.tree, self._lists)
+            for each in archive.entries(snapshot):
+                if each.content not in contents:
+                    contents.add(each.content)
+                    self._add_live(each.content, self._live)
+        self._live |= self._lists
+
+    def _add_live(self, content: Content, last: set[bytes]) -> None:
+        *lists, ids = archive_levels(self._archive, content)
+        for each in lists:
+            self._lists.update(layout.split_ids(each))
+        last.update(layout.split_ids(ids))
+
+    def _remove_marked(self, packs: dict[str, dict[bytes, int]], marks: dict[str, Mark]) -> None:
+        """Remove packs that were marked long ago, except for those that a later snapshot needs."""
+        expired = {key: mark for key, mark in marks.items() if mark.time + self._waiting <= now()}
+        marked = {name for mark in marks.values() for name in mark.packs}
+        elsewhere = _in_use(self._live, (chunks for name, chunks in packs.items() if name not in marked))
+        useless = list[str]()
+        for name in sorted({name for mark in expired.values() for name in mark.packs} & packs.keys()):
+            missing = self._live.intersection(packs[name]) - elsewhere
+            elsewhere |= missing
+            if not missing:
+                useless.append(name)
+        self._remove_packs(useless)
+        self._archive.delete(list(expired))
+
+    def _mark(self, packs: dict[str, dict[bytes, int]]) -> None:
+        """Rewrite packs of which little is in use, and mark what is no longer needed."""
+        stored = self._archive.index.stored_sizes()
+        small = [name for name in packs if stored[name] < _SMALL]
+        joined = set(small) if len(small) >= _MANY else set()
+        useless, rewritten = list[str](), list[str]()
+        for name, chunks in packs.items():
+            used = sum(size for identity, size in chunks.items() if identity in self._live)
+            if not used:
+                useless.append(name)
+            elif name in joined or used * _USED < sum(chunks.values()):
+                rewritten.append(name)
+        kept = packs.keys() - {*useless, *rewritten}
+        self._rewrite(rewritten, packs, _in_use(self._live, (packs[name] for name in kept)))
+        self._mark_packs([*useless, *rewritten], stored)
+
+    def _rewrite(self, names: list[str], packs: dict[str, dict[bytes, int]], elsewhere: set[bytes]) -> None:
+        """Write the chunks of packs that are in use, and that no other pack has, to new packs."""
+        writer = Writer(self._archive)
+        for name in names:
+            for identity in packs[name]:
+                if identity in self._live and identity not in elsewhere:
+                    elsewhere.add(identity)
+                    writer.rewrite(identity, self._archive.chunk(identity), is_list=identity in self._lists)
+        writer.flush()
+
+    def _mark_packs(self, names: list[str], stored: dict[str, int]) -> None:
+        if not names:
+            return
+        if not self._waiting:
+            self._remove_packs(names)
+            return
+        data = layout.encode(Mark(now(), tuple(sorted(names))))
+        self._archive.create(f"{MARKS}{now():012}-{layout.short_hash(data)}", data)
+        self._report.waiting_bytes = sum(stored[name] for name in names)
+
+    def _remove_packs(self, names: list[str]) -> None:
+        stored = self._archive.index.stored_sizes()
+        self._archive.delete([layout.pack_key(name) for name in names])
+        self._archive.index.remove(names)
+        self._report.packs += len(names)
+        self._report.freed_bytes += sum(stored[name] for name in names)
+
+
+def archive_levels(archive: Archive, content: Content) -> Iterator[bytes]:
+    """Yield the ids of a content: those of the lists of ids, from the outermost one, and those of its bytes."""
+    ids = content.ids
+    yield ids
+    for _ in range(content.depth):
+        ids = b"".join(map(archive.chunk, layout.split_ids(ids)))
+        yield ids
+
+
+def _in_use(live: set[bytes], packs: Iterable[dict[bytes, int]]) -> set[bytes]:
+    return {identity for chunks in packs for identity in chunks if identity in live}
+
+
+@contextmanager
+def _locked(archive: Archive) -> Iterator[None]:
+    """Take the lock of the archive; that of a process that was killed is taken over."""
+    data = json.dumps({"owner": owner(), "time": now()}).encode()
+    try:
+        archive.create_new(LOCK, data)
+    except FileExistsError:
+        _refuse_locked(archive)
+        archive.delete([LOCK])
+        archive.create_new(LOCK, data)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            archive.delete([LOCK])
+
+
+def _refuse_locked(archive: Archive) -> None:
+    """Raise ``UsageError`` unless the lock belongs to a process that no longer runs."""
+    try:
+        lock = json.loads(archive.read(LOCK))
+        name, time = str(lock["owner"]), int(lock["time"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+        return
+    if is_alive(name.encode()) is not False and time + _LONGEST > now():
+        why = f"is being pruned by another process ({escape(name[:200])})"
+        raise UsageError(f"{archive.place}: {why}; wait for it, or remove {archive.place}/{LOCK} if it is gone")
