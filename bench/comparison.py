@@ -223,7 +223,15 @@ def _lost(rows: list[Row]) -> str:
         cells = [_share(kept, [part for part in parts if part in there], words) for parts, words in _LOST.values()]
         joined = dict.fromkeys(name for words in records for name in known.apart(words))
         lines.append([KINDS[row["kind"]], row["name"], *cells, ", ".join(joined) or "-"])
-    return markdown(lines)
+    return markdown(_grouped(lines))
+
+
+def _grouped(lines: list[list[str]]) -> list[list[str]]:
+    """Return a line per result: the second cell has the names of all converters with the same other cells."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for logs, name, *cells in lines:
+        groups.setdefault((logs, *cells), []).append(name)
+    return [[logs, "; ".join(names), *cells] for (logs, *cells), names in groups.items()]
 
 
 def _share(kept: set[str], parts: Iterable[str], members: Iterable[str]) -> str:
@@ -245,7 +253,7 @@ def _cut(rows: list[Row]) -> str:
         )
         cells = [_share(kept, [known.CUT], ["reply"]), told, f"{others}/{len(row['whole']['records'])}"]
         lines.append([KINDS[row["kind"]], row["name"], *cells])
-    return markdown(lines)
+    return markdown(_grouped(lines))
 
 
 def _times(rows: list[Row]) -> str:

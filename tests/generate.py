@@ -150,15 +150,24 @@ def click_version() -> str:
 def _help(command: str) -> str:
     """Return the output of ``COLUMNS=100 chatsquash COMMAND --help-all``.
 
-    Options that ``convert`` has, too, are only listed by name below the block.
+    Options that ``convert`` or the command of a subcommand has, too, are only listed by name below the block.
     """
     context, reference = _context(command), _records(_context("convert"))
     if command == "convert":
         return _block(context)
-    duplicates = [name for name, record in _records(context).items() if record in reference.values()]
-    with _hidden(context, duplicates):
+    duplicates = _repeated(context, reference)
+    parent = command.rpartition(" ")[0]
+    of_parent = _repeated(context, _records(_context(parent))) if parent else []
+    with _hidden(context, [*duplicates, *of_parent]):
         block = _block(context)
-    return "\n\n".join(filter(None, [block, _list_repeated(duplicates, [*reference])]))
+    others = [name for name in of_parent if name not in duplicates]
+    sentences = [_list_shared(others, parent), _list_repeated(duplicates, [*reference])]
+    return "\n\n".join(filter(None, [block, *sentences]))
+
+
+def _repeated(context: click.Context, reference: dict[str, tuple[str, str]]) -> list[str]:
+    """Return the names of a command's options that another command has with the same help."""
+    return [name for name, record in _records(context).items() if record in reference.values()]
 
 
 def _context(command: str = "") -> click.Context:
@@ -200,7 +209,11 @@ def _list_repeated(duplicates: list[str], reference: list[str]) -> str:
     others = [name for name in reference if name not in duplicates]
     if len(special) > len(others):
         return _wrap(f"Also takes all options of `convert` except {_listing(others)}.")
-    return _wrap(f"Also takes, like `convert`: {_listing(special)}.") if special else ""
+    return _list_shared(special, "convert")
+
+
+def _list_shared(names: list[str], command: str) -> str:
+    return _wrap(f"Also takes, like `{command}`: {_listing(names)}.") if names else ""
 
 
 def _wrap(text: str) -> str:

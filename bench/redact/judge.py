@@ -70,7 +70,7 @@ class Share(NamedTuple):
     whole: int
 
     def __str__(self) -> str:
-        return f"{100 * self.some / self.whole:.1f} % of {self.whole:,}" if self.whole else "none"
+        return f"{100 * self.some / self.whole:.1f}% of {self.whole:,}" if self.whole else "none"
 
 
 def recall(made: Iterable[Made], verdicts: Iterable[Verdict], *, aside: bool) -> dict[tuple[str, bool], Share]:

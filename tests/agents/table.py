@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def regions() -> dict[str, str]:
         "agents": _agents(results),
         "agents-wrong": _wrong(results),
         "agents-undecidable": _undecidable(),
-        "scenarios": _scenarios(),
+        "scenarios": _scenarios(results),
     }
 
 
@@ -68,11 +69,11 @@ def verification(name: str, results: dict[str, Result]) -> str:
 
 
 def _agents(results: dict[str, Result]) -> str:
-    rows = ["| agent | verified with | scenarios | not correct |", "|---|---|---|---|"]
+    rows = [f"| agent | verified with | scenarios of {len(SCENARIOS)} | not correct |", "|---|---|---|---|"]
     for name, client in clients().items():
         result = results.get(name, Result())
         version = verification(name, results) + (f" (not run: {result.skipped})" if result.skipped else "")
-        count = f"{len(result.cells)} of {len(SCENARIOS)}" if result.cells else ""
+        count = f"{len(result.cells)}" if result.cells else ""
         rows.append(f"| {client.title} | {version} | {count} | {_exceptions(name, result)} |")
     return "\n".join(rows)
 
@@ -110,8 +111,8 @@ def _wrong(results: dict[str, Result]) -> str:
 
 def _undecidable() -> str:
     titles = {name: client.title for name, client in clients().items()}
-    rows = [f"| {titles[each.agent]} | {each.scenario} | {each.source} | {why} |" for each, why in UNDECIDABLE.items()]
-    head = ["| agent | scenario | source | why it cannot be decided |", "|---|---|---|---|"]
+    rows = [f"| {titles[each.agent]} | {each.scenario} | {why} |" for each, why in UNDECIDABLE.items()]
+    head = ["| agent | scenario | why it cannot be decided |", "|---|---|---|"]
     return "\n".join([*head, *rows]) if rows else "Every source can be decided."
 
 
@@ -119,5 +120,18 @@ def _escape(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "\\<").replace("\n", " ")[:200]
 
 
-def _scenarios() -> str:
-    return "\n".join(f"- {each.name}: {each.sentence[0].lower()}{each.sentence[1:]}" for each in SCENARIOS)
+def _scenarios(results: dict[str, Result]) -> str:
+    """Return the names of all scenarios, and the sentences of those that the tables name."""
+    named = {cell.scenario for cell in [*UNDECIDABLE, *faults(results)]}
+    names = textwrap.fill(f"{', '.join(each.name for each in SCENARIOS)}.", 120)
+    return "\n".join(
+        [
+            names,
+            "",
+            *(
+                f"- {each.name}: {each.sentence[0].lower()}{each.sentence[1:]}"
+                for each in SCENARIOS
+                if each.name in named
+            ),
+        ]
+    )

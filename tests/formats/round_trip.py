@@ -189,8 +189,16 @@ def table() -> str:
     rows: dict[tuple[str, str], tuple[str, str]] = {}
     for kind in KINDS:
         cells = {name: declared(kind, name) for name in names}
-        reduced, missing = (", ".join(name for name in names if cells[name] == mark) for mark in (MARKS, DROPPED))
+        reduced, missing = (
+            _listing([name for name in names if cells[name] == mark], names) for mark in (MARKS, DROPPED)
+        )
         if reduced or missing:
             rows.setdefault((LABELS.get(kind, kind), reduced + missing), (reduced, missing))
     lines = [f"| {label} | {reduced} | {missing} |" for (label, _), (reduced, missing) in rows.items()]
     return "\n".join(["| content | reduced in | lost in |", "|---|---|---|", *lines])
+
+
+def _listing(formats: list[str], names: list[str]) -> str:
+    """Return formats as a list, or as those that are not among them if these are fewer."""
+    others = [name for name in names if name not in formats]
+    return f"all except {', '.join(others)}" if 0 < len(others) < len(formats) - 2 else ", ".join(formats)

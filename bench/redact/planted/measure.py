@@ -85,7 +85,7 @@ def table(judged: list[Outcome]) -> Iterator[str]:
     yield "|---|---|---|"
     for group, share in shares(judged).items():
         bound = "at most" if group == "look-alikes" else "at least"
-        yield f"| {_WHAT[group]} | {share} | {bound} {GOALS[group]} % |"
+        yield f"| {_WHAT[group]} | {share} | {bound} {GOALS[group]}% |"
     yield ""
 
 
