@@ -31,7 +31,7 @@ from chatsquash.session.conversations import (
 from chatsquash.session.log_findings import SessionCoverage, loss_findings, options_keeping
 from chatsquash.session.reply_counts import count_in_record
 from chatsquash.session.session import Session, Snapshot
-from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
+from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file, with_evidence
 from chatsquash.trees.documents import FilePath, is_written, paths_of
 from chatsquash.trees.loss import judge_of
 
@@ -131,13 +131,16 @@ class DocumentPart(Struct, frozen=True, dict=True):
         chain = self.place.session.chain if self.place.session else []
         written_paths = chain if result is None or self.log.part is not None else self.place.chain()
         replaced_paths = {id(path) for path in self.paths if path.kind == "compacted"} | set(map(id, written_paths[1:]))
-        return outcomes(
-            [(reply, path) for path in self.paths for reply in path.own],
-            {reply.number: path for path in self.paths for reply in path.own},
+        replies = [(reply, path) for path in self.paths for reply in path.own]
+        rows = outcomes(
+            replies,
+            {reply.number: path for reply, path in replies},
             placements,
             {id(path): self.names(path) for path in self.paths},
             lambda reply, path: exclusion_reasons.get(reply.number) or loss_of(path, replaced_paths),
         )
+        is_needed = self.options.lists_replies or self.options.provenance or self.options.samples != "session"
+        return with_evidence(rows, (reply for reply, _ in replies)) if is_needed else rows
 
     def coverage(self, rows: list[ReplyOutcome], result: Record | Rejection | None) -> Coverage:
         """Sum the outcomes of replies and conversations."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, S
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chatsquash.core import chat
 from chatsquash.core.accounting import ELSEWHERE, ReplyEvidence, ReplyOutcome, ReplyPlace
@@ -87,6 +88,7 @@ def reply_outcomes(
     names = {id(path): (ids[id(path)], ids.get(id(path.parent)) if path.parent else None) for path in paths}
     earlier = _earlier_in_chain(paths, {id(each.path) for each in placements if each.why != "refused"})
     rows = outcomes(replies, owners, placements, names, lambda _, path: loss_of(path, earlier))
+    rows = with_evidence(rows, trees.replies)
     for repeat in trees.repeats:
         row = rows[repeat.by.number]
         if repeat.is_same_response:
@@ -120,7 +122,7 @@ def outcomes(
         each = placements[bearing[number]] if number in bearing else None
         message = each.message(number) if each and each.record is not None else None
         name, parent = names[id(path)] if path else ("", None)
-        about = _about(reply)
+        about: dict[str, Any] = {"labels": reply.labels, "scores": reply.scores, "facts": reply.facts}
         kind = "retry" if reply.is_retried else "copy" if reply.is_copy else path.kind if path else "branch"
         reasoning = fate(reply.message, message)
         if not each or each.record is None:
@@ -138,16 +140,12 @@ def outcomes(
     return rows
 
 
-def _about(reply: LoggedReply) -> dict[str, Any]:
-    """Return the members of an outcome that do not depend on the records."""
-    return {
-        "id": reply.logged_id,
-        "nth": reply.nth,
-        "labels": reply.labels,
-        "scores": reply.scores,
-        "facts": reply.facts,
-        "evidence": ReplyEvidence(*reply.logged_at, reply.model),
-    }
+def with_evidence(rows: list[ReplyOutcome], replies: Iterable[LoggedReply]) -> list[ReplyOutcome]:
+    """Return the outcomes of replies with what identifies and proves these."""
+    return [
+        replace(row, id=reply.logged_id, nth=reply.nth, evidence=ReplyEvidence(*reply.logged_at, reply.model))
+        for row, reply in zip(rows, replies, strict=True)
+    ]
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:
