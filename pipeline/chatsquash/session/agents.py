@@ -139,7 +139,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
             {id(path): self.names(path) for path in self.paths},
             lambda reply, path: exclusion_reasons.get(reply.number) or loss_of(path, replaced_paths),
         )
-        is_needed = self.options.lists_replies or self.options.provenance or self.options.samples != "session"
+        is_needed = self.options.lists_replies or self.options.samples != "session"
         return with_evidence(rows, (reply for reply, _ in replies)) if is_needed else rows
 
     def coverage(self, rows: list[ReplyOutcome], result: Record | Rejection | None) -> Coverage:
