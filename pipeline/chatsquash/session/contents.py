@@ -55,7 +55,8 @@ class ContentsMeasure:
 
     def _contents(self, record: Record, model: str) -> Contents | None:
         try:
-            value = parsed(record.line)
+            line = record.line
+            value = parsed(line)
         except jsonio.TooLargeError:
             return None
         content = records.record(value)
@@ -71,7 +72,7 @@ class ContentsMeasure:
                 by = models.get(place or 0, model) if models else model
                 lengths[by] = lengths.get(by, 0) + self._length(records.message_texts(message))
         return Contents(
-            characters=len(record.line) if record.line.isascii() else len(record.line.decode()),
+            characters=len(line) if line.isascii() else len(line.decode()),
             defines_tools=bool(content.tools),
             calls=sum(self._calls(message) for _, message in replies),
             images=bool(value.get("images")) or any(map(media.has_image, content.messages)),
