@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash.formats import documents
+from chatsquash.formats import retention as retentions
 from chatsquash.formats.retention import Period
 from chatsquash.inspect.retention import deletions, owner, read_periods
 from chatsquash.inspect.settings_files import UnreadableError, read_settings
@@ -42,12 +43,12 @@ def write(path, content):
 
 
 def general(name):
-    return read_periods(documents.get_format(name).RETENTION).general
+    return read_periods(documents.get_format(name).RETENTION or retentions.UNKNOWN).general
 
 
 def test_the_retention_of_every_agent_is_known_or_said_to_be_unknown():
     agents = [name for name in documents.names() if documents.get_format(name).LOCATIONS]
-    retentions = {name: documents.get_format(name).RETENTION for name in agents}
+    retentions = {name: documents.get_format(name).RETENTION or retentions.UNKNOWN for name in agents}
     assert {name for name, each in retentions.items() if each.period} == DELETING
     assert {name for name, each in retentions.items() if not each.is_known} == UNKNOWN
     assert all(each.evidence for each in retentions.values() if each.is_known)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.text import align_columns, pluralize, printable
 from chatsquash.formats import documents
-from chatsquash.formats.retention import Period, Retention
+from chatsquash.formats.retention import UNKNOWN, Period, Retention
 from chatsquash.inspect.agents import AgentFiles, agents, known_agents
 from chatsquash.inspect.retention import (
     DAYS_SOON,
@@ -97,7 +97,7 @@ def lookup(archive: Archive, machine: str) -> IsArchived:
 
 
 def _status(agent: AgentFiles, now: float, is_archived: IsArchived | None) -> Status:
-    retention = documents.get_format(agent.name).RETENTION
+    retention = documents.get_format(agent.name).RETENTION or UNKNOWN
     periods = read_periods(retention)
     files = [*agent.files, *agent.copies]
     status = Status(agent, retention, periods, deletions(files, periods, now), now)

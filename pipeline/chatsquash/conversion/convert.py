@@ -401,8 +401,9 @@ class Conversion:
                 self._out.join(name, self._inputs.descriptor(line_place), line_place)
                 size = line_place.size
             else:
-                self._out.append(name, record.line)
-                size = len(record.content) + 1
+                line = record.line
+                self._out.append(name, line)
+                size = len(line) + 1
             self._ends[name] = rows + 1, offset + size
             places.append(Place(name, rows + 1, offset))
         return outcome, places

@@ -82,10 +82,7 @@ def lines(outcome: Outcome) -> list[bytes]:
 
 def are_spooled(outcome: Outcome) -> bool:
     """Return whether lines of an outcome's records are outside of memory."""
-    for each in outcome.records:  # a loop, since most outcomes have one record
-        if type(each.content) is not bytes:
-            return True
-    return False
+    return any(type(each.content) is not bytes for each in outcome.records)
 
 
 def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:

@@ -2,15 +2,17 @@
 
 # No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Callable, Iterable
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Message, Origin, Response, Tool, WrongType
-from chatsquash.formats.retention import UNKNOWN, Retention
 from chatsquash.formats.values import Object, compact, kind
+
+if TYPE_CHECKING:
+    from chatsquash.formats.retention import Retention
 
 T = TypeVar("T")
 
@@ -308,8 +310,8 @@ class DocumentFormat(AnyFormat, frozen=True, eq=False, kw_only=True):
     """Globs for the files that an agent stores, as read by ``sources.agent_files``."""
     IN_PROJECTS: tuple[str, ...] = ()
     """The paths of an agent's session files, relative to a project folder."""
-    RETENTION: Retention = UNKNOWN
-    """Whether and when the agent deletes its own sessions."""
+    RETENTION: "Retention | None" = None
+    """Whether and when the agent deletes its own sessions; ``None`` if unknown."""
     every: Callable[[list[Json]], list[Conversation]] | None = None
     """Load all branches of a history in file order."""
     dump_all: Callable[[list[Conversation]], Json] | None = None

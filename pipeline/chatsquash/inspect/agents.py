@@ -12,6 +12,7 @@ from msgspec import Struct
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import align_columns, hint, pluralize
 from chatsquash.formats import documents
+from chatsquash.formats.retention import UNKNOWN
 from chatsquash.inspect.retention import DAYS_SOON, deletions, is_soon, read_periods
 from chatsquash.sources.agent_files import AgentFile, expand_pattern, files
 from chatsquash.sources.compression import uncompressed
@@ -147,7 +148,7 @@ def _day(seconds: float) -> str:
 
 def _deletion_notice(agent: AgentFiles, now: float) -> str:
     """Return which files an agent deletes next, or an empty string if it keeps them."""
-    retention = documents.get_format(agent.name).RETENTION
+    retention = documents.get_format(agent.name).RETENTION or UNKNOWN
     periods = read_periods(retention)
     period = periods.general
     if period.days is None:
