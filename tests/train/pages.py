@@ -1,7 +1,6 @@
 """The blocks of docs/training.md that ``make train`` runs, and the files that their conversions write for a trainer."""
 
 import re
-import shlex
 from pathlib import Path
 
 from chatsquash.core.options import Options, list_options
@@ -38,9 +37,3 @@ def _spelled(trainer: str, command: str) -> str:
     values["samples"] = "reply" if "--samples reply" in command else "session"
     chosen = trainers.settings(trainer, values, given)
     return " ".join(flags[name] if value is True else f"{flags[name]} {value}" for name, value in chosen.items())
-
-
-def trainer_command(script: Path) -> list[str]:
-    """The words of a script that starts a trainer, without those that it is given."""
-    command = script.read_text(encoding="utf-8").replace("\\\n", " ").partition("exec ")[2]
-    return shlex.split(command.replace('"$@"', ""))

@@ -9,8 +9,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from chatsquash.recipe.observe import INSIDE as HOOKS
+from chatsquash.recipe.observe import command_words, merge_lines
+
 from .environments import Environments
-from .pages import conversion, trainer_command, truth
+from .pages import conversion, truth
 from .replies import Difference, Reply, compared, of_message, of_prompt, read_back, trained_messages
 
 ROOT = Path(__file__).parents[2]
@@ -129,8 +132,14 @@ class Place:
         """Run the page's command, or the script that stands for it, while what is trained on is written down."""
         run = self.run
         path = os.pathsep.join([str(self.python.parent), os.environ["PATH"]])
-        inside = os.pathsep.join([str(INSIDE), str(INSIDE / "stand-ins" / run.trainer)])
-        noted = {"PATH": path, "PYTHONPATH": inside, "TRAINED_TOKENS": str(self.tokens), **dict(run.variables)}
+        inside = os.pathsep.join(map(str, (HOOKS, INSIDE, INSIDE / "stand-ins" / run.trainer)))
+        noted = {
+            "PATH": path,
+            "PYTHONPATH": inside,
+            "SQUASH_ROWS": str(self.tokens),
+            "SQUASH_TRAINS": "1",
+            **dict(run.variables),
+        }
         folder = self.folder / "dataset" / "trainer"
         script = folder / ("train-dpo.sh" if run.pairs else "train.sh")
         command = ["sh", str(script), *run.words]
@@ -138,11 +147,11 @@ class Place:
             script.write_text(script.read_text(encoding="utf-8").replace("REWARD ", "rewards.noted "), encoding="utf-8")
         read = [str(path) for path in folder.glob("train.py")]
         for path in folder.glob("*.yaml"):
-            path.write_text(merged(path.read_text(encoding="utf-8"), run.lines), encoding="utf-8")
+            path.write_text(merge_lines(path.read_text(encoding="utf-8"), run.lines), encoding="utf-8")
             read = [str(path)]
         if run.script:
-            read = trainer_command(script) if script.exists() else read
-            command = [str(self.python), str(INSIDE / run.script), *read, *run.words]
+            read = command_words(script) if script.exists() else read
+            command = [str(self.python), str(HOOKS / run.script), *read, *run.words]
         self.call(command, noted, folder)
 
     def trained(self) -> list[Reply]:
@@ -154,20 +163,6 @@ class Place:
         rows = json.loads(self.call(decode, {"PYTHONPATH": ""}))
         (self.folder / "trained.txt").write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
         return [reply for row in rows for text in row for reply in read_back(text, self.run.dialect)]
-
-
-def merged(text: str, added: tuple[str, ...]) -> str:
-    """A configuration with lines added, which replace those of the same key; ``block>key: value`` belongs into a block."""
-    lines = text.splitlines()
-    for each in added:
-        block, _, line = each.rpartition(">")
-        line = f"  {line}" if block else line
-        key = line.partition(":")[0] + ":"
-        start = lines.index(f"{block}:") + 1 if block else 0
-        end = next((at for at in range(start, len(lines)) if block and not lines[at].startswith(" ")), len(lines))
-        kept = [each for each in lines[start:end] if not each.startswith(key)]
-        lines[start:end] = [*kept, line]
-    return "\n".join([*lines, ""])
 
 
 def play(run: Run, environments: Environments) -> Difference:

@@ -7,17 +7,24 @@ the second begins a text; an empty word is none.
 import sys
 from pathlib import Path
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, set_seed
 
 VOCABULARY = 2000
 PAD = "<|endoftext|>"
+WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""As ``Qwen2Tokenizer`` of transformers 5 splits texts, whatever tokenizer.json says."""
 
 
 def tokenizer(texts, template, special):
     """Trained on these texts, with a chat template."""
     trained = Tokenizer(models.BPE())
-    trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    split = pre_tokenizers.Split(Regex(WORDS), "isolated")
+    trained.pre_tokenizer = pre_tokenizers.Sequence(
+        [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
     trained.decoder = decoders.ByteLevel()
     known = {
         "vocab_size": VOCABULARY,

@@ -1,0 +1,83 @@
+"""The command certifies what its trainer does, writes the certificate, and says what is missing."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import cases
+from tests.recipe.conftest import FILE
+
+
+@pytest.fixture
+def here(place, tmp_path, monkeypatch):
+    """The folder with a configuration of its own."""
+    shutil.copytree(place / "out/trainer", tmp_path / "config")
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+@pytest.fixture
+def recipe(here, command):
+    """Runs the command with settings of the trainer."""
+
+    def run(*words, **settings):
+        Path("config/trainer.json").write_text(json.dumps(settings))
+        return command("recipe", here / "out", "--python", here / "bin/python", "--config", "config", *words)
+
+    return run
+
+
+def test_the_certificate_has_what_was_run_and_found(here, recipe):
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    code, out, err = recipe("--output", "certificate.json")
+    assert (code, out) == (0, ""), err
+    assert "Certified: the labels are the replies, token by token." in err
+    certificate = json.loads(Path("certificate.json").read_text())
+    assert {name: certificate[name] for name in ("trainer", "records", "are_all", "replies", "exact_prompts")} == {
+        "trainer": "trl", "records": 6, "are_all": True, "replies": 18, "exact_prompts": 6,
+    }  # fmt: skip
+    assert certificate["sha256"][FILE] == hashlib.sha256((here / "out" / FILE).read_bytes()).hexdigest()
+    assert {"trainer/train.sh", "trainer/trainer.json", "tokenizer", "template"} < set(certificate["sha256"])
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before  # nothing is written there
+    assert json.loads(recipe("--json")[1]) == certificate
+
+
+def test_a_sample_is_its_first_records(recipe):
+    code, out, _ = recipe("--limit", "2", "--json")
+    assert code == 0
+    assert (json.loads(out)["records"], json.loads(out)["are_all"], json.loads(out)["replies"]) == (2, False, 6)
+
+
+@cases(
+    "settings, text",
+    ("no mask", {"mask": "none"}, "trained on together with the text before it"),
+    ("too short", {"max_length": 90}, "cut off: is the maximum length of the trainer too small?"),
+    ("packed", {"pack": 3}, "are records packed into one row?"),
+)
+def test_wrong_settings_are_refused_with_the_first_difference(recipe, settings, text):
+    code, out, err = recipe("--output", "certificate.json", **settings)
+    assert (code, out) == (3, "")
+    assert err.startswith(f"Not certified: {FILE}:")
+    assert text in err
+    assert not Path("certificate.json").exists()
+
+
+@cases(
+    "words, settings, text",
+    ("the trainer fails", [], {"fails": True}, "trl ended with exit code 1: ValueError: no such template"),
+    ("nothing to train on", [], {"skip": 1, "max_length": 0, "cut": "drop"}, "trl made no batches"),
+    ("no such trainer", ["--trainer", "trll"], {}, "--trainer trll: unknown trainer; expected one of trl, axolotl"),
+    ("a service", ["--trainer", "openai"], {}, "--trainer openai: a service, whose data path cannot be run here"),
+    ("another trainer", ["--trainer", "torchtune"], {}, "torchtune ended with exit code"),
+    ("no model", ["--model", "nowhere"], {}, "nowhere: no such file or folder"),
+    ("no python", ["--python", "nowhere/python"], {}, "nowhere/python: no such file; pass the Python"),
+    ("no configuration", ["--config", "nowhere"], {}, "nowhere: no such folder; convert with --for trl="),
+    ("no place for the certificate", ["--output", "no/where.json"], {}, "no/where.json: cannot be written"),
+)
+def test_what_is_missing_is_said(recipe, words, settings, text):
+    code, out, err = recipe(*words, **settings)
+    assert (code, out) == (2, "")
+    assert text in err, err
