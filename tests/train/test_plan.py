@@ -8,14 +8,14 @@ from tests.train.pages import blocks, conversion, truth
 from tests.train.plan import RUNS
 from tests.train.replies import DIALECTS
 from tests.train.results import Result, Results
-from tests.train.runs import INSIDE, merged
+from tests.train.runs import HOOKS, merge_lines
 from tests.train.trainers import TRAINERS
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.told)
 def test_a_run_has_its_block_on_the_page(run):
     assert "--for " in conversion(run.block)
-    assert not run.script or (INSIDE / run.script).is_file()
+    assert not run.script or (HOOKS / run.script).is_file()
     assert run.dialect in DIALECTS
 
 
@@ -43,7 +43,7 @@ def test_the_truth_has_the_options_that_for_sets():
 
 def test_lines_replace_those_of_their_key_in_their_block():
     text = "# a.yaml\na: 1\nblock:\n  a: 2\n  b: 3\nc: 4\n"
-    assert merged(text, ("a: 5", "block>b: 6")) == "# a.yaml\nblock:\n  a: 2\n  b: 6\nc: 4\na: 5\n"
+    assert merge_lines(text, ("a: 5", "block>b: 6")) == "# a.yaml\nblock:\n  a: 2\n  b: 6\nc: 4\na: 5\n"
 
 
 def test_results_are_read_as_they_were_written(tmp_path):

@@ -1,10 +1,8 @@
 """What is trained on is read back as what the records say, in each form that a template writes."""
 
-import json
-
 import pytest
 
-from tests.train.inside.sitecustomize import runs
+from tests.train.inside.decode import runs
 from tests.train.replies import Reply, compared, of_message, read_back, trained_messages
 
 MESSAGE = {
@@ -67,5 +65,5 @@ def test_the_messages_to_train_on_are_those_of_the_completion_or_without_a_flag(
 
 
 def test_neighbouring_tokens_are_one_run():
-    assert runs([1, 2, 3, 4, 5], [False, True, True, False, True]) == [[2, 3], [5]]
-    assert json.dumps(runs([1], [0])) == "[]"
+    assert runs({"ids": [1, 2, 3, 4, 5], "trained": [False, True, True, False, True]}) == [[2, 3], [5]]
+    assert runs({"ids": [1], "trained": [False]}) == []

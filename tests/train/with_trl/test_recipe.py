@@ -71,7 +71,7 @@ def changed(rows, name):
     if name in ("half", "twice"):
         return rows.select(range(0, len(rows), 2) if name == "half" else [*range(len(rows)), 0])
     change = {
-        "first": lambda row: {member: row[member][1:]},
+        "first": lambda row: {member: row[member][1:] or row[member]},
         "tools": lambda row: {"tools": None},
         "results": lambda row: {member: [{**each, "content": each["content"][:20]} for each in row[member]]},
         "reasoning": lambda row: {
