@@ -13,6 +13,8 @@ from chatsquash.storage.archive.layout import snapshot_parts
 from chatsquash.storage.archive.repository import Archive
 
 Row = dict[str, Any]
+_LATEST = 253_402_300_799
+"""The last second of the year 9999."""
 
 
 def files(archive: Archive, patterns: Iterable[str], until: int | None = None) -> list[Row]:
@@ -63,5 +65,5 @@ def as_json(rows: list[Row]) -> Iterator[str]:
 
 def _cell(name: str, value: Any) -> str:
     if name in ("changed", "deleted", "time"):
-        return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M}" if value else "-"
+        return f"{datetime.fromtimestamp(min(max(value, 0), _LATEST), UTC):%Y-%m-%d %H:%M}" if value else "-"
     return f"{value:,}" if isinstance(value, int) else escape(str(value))

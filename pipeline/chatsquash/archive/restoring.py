@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -17,6 +18,8 @@ from chatsquash.storage.folder import Folder
 
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 _SUFFIX = ".new"
+_DEEPEST = 256
+"""The largest number of folders in a name."""
 
 
 class RestoreReport(Struct):
@@ -54,16 +57,18 @@ def selected(files: list[ArchivedFile], patterns: Iterable[str]) -> list[Archive
 
 
 def _write(archive: Archive, file: ArchivedFile, folder: Folder, *, force: bool) -> None:
+    if file.name.count("/") > _DEEPEST:
+        raise OSError(36, "the name has too many folders")
     if folder.status(file.name) and not force:
         raise OSError(17, "exists already (--force replaces it)")
-    partial = f"{file.name}{_SUFFIX}"
-    folder.make(file.name.rpartition("/")[0], _PRIVATE_FOLDER)
-    folder.remove(partial)
+    above = file.name.rpartition("/")[0]
+    partial = f"{above}/{os.urandom(8).hex()}{_SUFFIX}"  # no file of the user has this name
+    folder.make(above, _PRIVATE_FOLDER)
     try:
         with open(folder.create(partial, _PRIVATE_FILE), "wb") as output:
             output.writelines(intact_chunks(archive, file.entry.content))
-        with folder.parent_of(partial) as (above, last):
-            os.utime(last, ns=(file.entry.modified, file.entry.modified), dir_fd=above, follow_symlinks=False)
+        with folder.parent_of(partial) as (parent, last), suppress(OverflowError):
+            os.utime(last, ns=(file.entry.modified, file.entry.modified), dir_fd=parent, follow_symlinks=False)
         folder.move(partial, folder, file.name)
     except BaseException:
         folder.remove(partial)
@@ -77,7 +82,9 @@ def intact_chunks(archive: Archive, content: Content) -> Iterator[memoryview]:
         chunk = archive.chunk(identity)
         if chunk_id(chunk) != identity:
             raise DamageError(5, f"{archive.place}: chunk {identity.hex()} does not match its hash")
-        yield chunk
         size += len(chunk)
+        if size > content.size:
+            break
+        yield chunk
     if size != content.size:
         raise DamageError(5, "has another size in the archive than in its snapshot")

@@ -21,6 +21,12 @@ _PACK = re.compile(rf"{PACKS}[0-9a-f]{{2}}/([0-9a-f]{{64}})")
 
 T = TypeVar("T")
 
+_SMALLEST_CHUNK = 64
+"""A number of bytes that only the last chunk of a file may fall below."""
+_DEEPEST = 8
+_LARGEST_FILE = 1 << 42
+_MOST_CHUNKS = 1 << 27
+
 
 class DamageError(OSError):
     """An object of an archive is missing or does not match its hash."""
@@ -127,6 +133,13 @@ def chunk_id(data: bytes | memoryview) -> bytes:
 def split_ids(ids: bytes) -> list[bytes]:
     """Return the ids of a list."""
     return [ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES)]
+
+
+def most_ids(content: Content) -> int:
+    """Return the largest number of chunks that a file of this size can have; raise ``DamageError`` for invalid ones."""
+    if not (0 <= content.depth <= _DEEPEST and 0 <= content.size <= _LARGEST_FILE):
+        raise DamageError(5, "has an impossible size")
+    return min(content.size // _SMALLEST_CHUNK + _DEEPEST, _MOST_CHUNKS)
 
 
 def group_of(machine: str, sources: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from chatsquash.storage.archive import blocks
 from chatsquash.storage.archive.cipher import Cipher
-from chatsquash.storage.archive.layout import Block, DamageError, Footer, decode, encode
+from chatsquash.storage.archive.layout import ID_BYTES, Block, DamageError, Footer, decode, encode
 
 _MAGIC = b"chatsquash pack\n"
 _END = struct.Struct("<II8s")
@@ -15,6 +15,7 @@ _END = struct.Struct("<II8s")
 _END_MARK = b"packend\n"
 END_BYTES = int(_END.size)
 _LARGEST_TABLE = 1 << 30
+_LARGEST_PACK, _LARGEST_BLOCK = 1 << 40, 1 << 28
 _FULL = 16 << 20
 """The size in bytes at which a pack is written."""
 
@@ -67,4 +68,24 @@ def footer_size(end: bytes, key: str) -> int:
 def parse_footer(tail: bytes, cipher: Cipher, key: str) -> Footer:
     """Return the table of a pack, given the bytes that contain it."""
     _, size, _ = _END.unpack(tail[-END_BYTES:])
-    return decode(blocks.expand(tail[:-END_BYTES], cipher, size, key), Footer, key)
+    footer = decode(blocks.expand(tail[:-END_BYTES], cipher, size, key), Footer, key)
+    if not _is_consistent(footer):
+        raise DamageError(5, f"{key}: its table is damaged")
+    return footer
+
+
+def _is_consistent(footer: Footer) -> bool:
+    """Return whether the numbers in a table agree with each other and are within the limits."""
+    sizes = footer.sizes
+    numbers = [number for each in footer.blocks for number in (each.offset, each.stored_size, each.chunks)]
+    if min((*numbers, *sizes), default=0) < 0 or max(numbers, default=0) > _LARGEST_PACK:
+        return False
+    if sum(each.chunks for each in footer.blocks) != len(sizes) or len(footer.ids) != ID_BYTES * len(sizes):
+        return False
+    start = 0
+    for each in footer.blocks:
+        end = start + each.chunks
+        if each.size > _LARGEST_BLOCK or sum(sizes[start:end]) != each.size:
+            return False
+        start = end
+    return True

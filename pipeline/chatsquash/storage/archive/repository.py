@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from errno import ENOENT, ENOTSUP
@@ -34,6 +35,7 @@ from chatsquash.storage.stores.local import LocalStore
 _LARGEST = 1 << 30
 _REMEMBERED = 1 << 18
 """The number of places of chunks to remember."""
+_ID = re.compile(r"[0-9a-f]{32}")
 _TAIL = 1 << 16
 """The number of bytes at the end of a pack that are read first."""
 
@@ -46,9 +48,12 @@ class Archive:
         config = layout.decode(self.read(CONFIG), Config, f"{place}/{CONFIG}")
         if config.version != VERSION:
             raise UsageError(f"{place}: has version {config.version}, which this version of chatsquash cannot read")
+        if not _ID.fullmatch(config.id):
+            raise DamageError(5, f"{place}/{CONFIG}: is damaged")
         self.identity = config.id
         self.cipher: Cipher = cipher_of(config, secret, place)
-        self.index = Index(config.id)
+        # Another archive with the same id must not change this index.
+        self.index = Index(f"{config.id}-{layout.short_hash(os.fsencode(str(place)))}")
         self.damaged: dict[str, str] = {}
         """Packs whose tables cannot be read, with the reasons."""
         self.has_lost_packs = False
@@ -194,10 +199,21 @@ class Archive:
             yield self.chunk(each)
 
     def ids(self, content: Content) -> bytes:
-        """Return the ids of the chunks of a file."""
+        """Return the ids of the chunks of a file.
+
+        Raises:
+            DamageError: A chunk is missing, or a file of this size cannot have as many chunks.
+        """
+        most = layout.most_ids(content)
         ids = content.ids
         for _ in range(content.depth):
-            ids = b"".join(map(self.chunk, layout.split_ids(ids)))
+            pieces, size = list[memoryview](), 0
+            for each in layout.split_ids(ids):
+                pieces.append(self.chunk(each))
+                size += len(pieces[-1])
+                if size > most * layout.ID_BYTES:
+                    raise DamageError(5, f"{self.place}: a file has more chunks than its size allows")
+            ids = b"".join(pieces)
         return ids
 
     def block(self, pack: int, number: int) -> bytes:
@@ -207,10 +223,17 @@ class Archive:
             block = self.index.block(pack, number)
             key = layout.pack_key(self.index.pack_name(pack))
             stored = self.read_range(key, block.offset, block.stored_size)
-            dictionary = bytes(self.chunk(block.dictionary)) if block.dictionary else b""
+            dictionary = self._dictionary(block.dictionary, key) if block.dictionary else b""
             data = blocks.expand(stored, self.cipher, block.size, f"{self.place}/{key}", dictionary)
             self._cache.add((pack, number), data)
         return data
+
+    def _dictionary(self, identity: bytes, key: str) -> bytes:
+        """Return the chunk with which a block was compressed, which is in a block without a dictionary."""
+        place = self.place_of(identity)
+        if self.index.block(place.pack, place.block).dictionary:
+            raise DamageError(5, f"{self.place}/{key}: a dictionary needs another one")
+        return bytes(self.chunk(identity))
 
 
 def create_object(store: WritableStore, key: str, data: bytes) -> None:
