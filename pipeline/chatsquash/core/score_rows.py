@@ -1,4 +1,4 @@
-"""Scores that are logged apart from their replies, and what they are about."""
+"""Scores that are logged apart from their replies, and their subjects."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class CardFacts(NamedTuple):
     counts: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """The counts of the run, as in ``run.json``."""
     models: dict[str, ModelTotals] = {}  # noqa: RUF012
-    """What is trained on, by model; the model is ``""`` if it is not logged."""
+    """The messages and replies that are trained on, by model; the model is ``""`` if it is not logged."""
     options: dict[str, object] = {}  # noqa: RUF012
     """The options with values other than their defaults."""
     files: list[str] = []  # noqa: RUF012

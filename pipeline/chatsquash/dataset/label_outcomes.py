@@ -14,7 +14,7 @@ from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.trees.loss import LABEL
 
 IN_EFFECT, UNKNOWN, _NOT_TRAINED = "applied", "unknown", "not-trained"
-_SHARED = {UNKNOWN, "ambiguous", "contradiction"}
+_OUTCOMES_OF_ALL = {UNKNOWN, "ambiguous", "contradiction"}
 """The outcomes of a row that rows with the same id and place also have; others are duplicates."""
 _RANK = {IN_EFFECT: 0, _NOT_TRAINED: 1, "lost": 2}
 """The outcomes of a row in several sessions, of which the first is reported; all others come last."""
@@ -67,7 +67,7 @@ class LossLabels(Report):
         lines = []
         for number, row in self._rows.items():
             _, outcome, why = self._outcomes.get(row.repeats or number, _UNKNOWN)
-            if row.repeats and outcome not in _SHARED:
+            if row.repeats and outcome not in _OUTCOMES_OF_ALL:
                 outcome, why = "duplicate", None
             outcome = row.problem or outcome
             totals[outcome] += 1

@@ -101,7 +101,7 @@ class Summary(Struct):
     trained: int = 0
     """Logged replies trained on in samples."""
     models: dict[str, ModelTotals] = field(default_factory=dict)
-    """What is trained on, by model; the model is ``""`` if it is not logged."""
+    """The messages and replies that are trained on, by model; the model is ``""`` if it is not logged."""
     unit: Literal["characters", "tokenizer_tokens"] = "characters"
     """The unit of the lengths in ``models``."""
     true: int = 0

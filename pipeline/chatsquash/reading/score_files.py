@@ -30,7 +30,7 @@ _DEEPEST = 1_000
 
 
 class ScoreIndex:
-    """The newest version of each score for the lines of a log, by what it is about.
+    """The newest version of each score for the lines of a log, by its subject.
 
     Args:
         envelope: The envelope of the log.
@@ -150,7 +150,7 @@ def _subjects(rows: dict[str, ScoreRow]) -> Iterator[ScoreSubject]:
 
 
 def _key(subject: ScoreSubject) -> str:
-    """Return the key of what a score is about; empty if it is unknown."""
+    """Return the key of the subject of a score; empty if it is unknown."""
     for kind, name in zip(("e", "t", _OF_SESSION), subject[:3], strict=True):
         if name:
             return kind + name

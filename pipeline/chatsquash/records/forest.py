@@ -202,12 +202,12 @@ def stored_samples(rows: Iterable[tuple[str, bytes]]) -> Iterator[StoredSample]:
         nodes[row["node"]] = row
         if row.get("sample") is not None:
             try:
-                yield _stored(row, nodes)
+                yield _stored_sample(row, nodes)
             except (LookupError, TypeError, ValueError, StopIteration, AttributeError):
                 raise UsageError(f"{place}: rows of the sample are missing or damaged; convert again") from None
 
 
-def _stored(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> StoredSample:
+def _stored_sample(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> StoredSample:
     session, source = (each if isinstance(each, str) else "" for each in (row.get("session"), row.get("source")))
     flag = row["sample"].get(_FLAG)
     is_flagged = isinstance(flag, str) and flag in FLAGS

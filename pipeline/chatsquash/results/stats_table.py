@@ -52,7 +52,7 @@ class ToolCount:
 
 @dataclass(slots=True)
 class ModelCount:
-    """What is trained on of a model, as counted by the run that wrote a dataset."""
+    """The replies of a model that are trained on, as counted by the run that wrote a dataset."""
 
     records: int = 0
     """Records with messages that are trained on."""

@@ -158,8 +158,8 @@ class Sampling(Struct):
         self._endings[conversation] = result.ending
         record_draft = draft(result)
         marks = [self._marks.setdefault(mark, mark) for mark in result.marks]
-        kept = replace(result, content=self._spool.keep(result.line), marks=marks)
-        record_draft = replace(record_draft, record=kept, marks=marks)
+        stored_record = replace(result, content=self._spool.keep(result.line), marks=marks)
+        record_draft = replace(record_draft, record=stored_record, marks=marks)
         span = record_draft.span(ordinal)
         if span is None or span.stop != record_draft.messages:
             self._reject(checks.joined_reply(), key, conversation, entry)

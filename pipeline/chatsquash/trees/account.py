@@ -141,7 +141,7 @@ def outcomes(
 
 
 def with_evidence(rows: list[ReplyOutcome], replies: Iterable[LoggedReply]) -> list[ReplyOutcome]:
-    """Return the outcomes of replies with what identifies and proves these."""
+    """Return the outcomes of replies with their ids and evidence."""
     return [
         replace(row, id=reply.logged_id, nth=reply.nth, evidence=ReplyEvidence(*reply.logged_at, reply.model))
         for row, reply in zip(rows, replies, strict=True)

@@ -267,19 +267,19 @@ class _CallIndex:
     def _pairs(self) -> set[tuple[str, int]]:
         return {(call_id, path.number) for path in self._members for call_id in path.calls}
 
-    def find(self, call_id: str | None, named: FilePath | None) -> FilePath | None:
+    def find(self, call_id: str | None, by_name: FilePath | None) -> FilePath | None:
         """Return the conversation with a call: the named one if it has the call, because agents may reuse ids."""
         caller = self._callers.get(call_id) if call_id else None
-        if call_id and caller and named and caller is not named and (call_id, named.number) in self._pairs:
-            return named
+        if call_id and caller and by_name and caller is not by_name and (call_id, by_name.number) in self._pairs:
+            return by_name
         return caller
 
 
 def _set_parent(root: FilePath, tree: list[FilePath], calls: _CallIndex, names: _NameIndex) -> None:
     """Set the parent of a trunk: the conversation with its call, or else the one given in the file."""
     origin = root.origin
-    named = names.find(origin.parent) if origin.kind != "branch" else None
-    parent = calls.find(origin.call, named) or named
+    by_name = names.find(origin.parent) if origin.kind != "branch" else None
+    parent = calls.find(origin.call, by_name) or by_name
     tree[0].parent = None if any(parent is path for path in tree) else parent
 
 

@@ -82,14 +82,14 @@ def _with_callers(trajectories: list[PlacedTrajectory]) -> list[PlacedTrajectory
     References are resolved in the entire document. Only earlier trajectories count, so no trajectory is its own parent.
     """
     callers: dict[str, PlacedTrajectory] = {}
-    linked: list[PlacedTrajectory] = []
+    with_parents: list[PlacedTrajectory] = []
     for each in trajectories:
         outer = None if each.outer is None else trajectories[each.outer]
         caller = outer if outer is None or each.id in outer.began else callers.get(each.id)
-        linked.append(each._replace(parent=caller.id, call=caller.began[each.id]) if caller else each)
+        with_parents.append(each._replace(parent=caller.id, call=caller.began[each.id]) if caller else each)
         for name in each.began:
             callers.setdefault(name, each)
-    return linked
+    return with_parents
 
 
 # Writing
