@@ -62,11 +62,11 @@ def unpack(data):
 
 
 def stored(path):
-    """Return the bytes of a log, which may be a member of an archive."""
     if not (match := ARCHIVE.fullmatch(path)):
         return Path(path).read_bytes()
     is_zip = match[1].lower().endswith(".zip")
-    return (zipfile.ZipFile(match[1]).open if is_zip else tarfile.open(match[1]).extractfile)(match[2]).read()
+    with zipfile.ZipFile(match[1]) if is_zip else tarfile.open(match[1]) as archive:
+        return (archive.open if is_zip else archive.extractfile)(match[2]).read()
 
 
 def check_statement(out, run, logs, problems, key):

@@ -50,7 +50,7 @@ class MessageOrigin(Struct, frozen=True, array_like=True):
     """The byte offset of that line after decompression."""
     start: int | None = None
     stop: int | None = None
-    """The range of bytes, after decompression, of the object or the strings that it was made from."""
+    """The range of bytes, after decompression, of the strings that it was made from."""
     changes: list[str] = []
     """The rules and options that changed its texts."""
     texts: str = "[]"

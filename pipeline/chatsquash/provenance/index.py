@@ -70,7 +70,7 @@ class Index:
         self._cursor = self._raw_cursor = 0
         self._raw = len(scan.leaves) if raw else -1
         if raw:
-            scan.leaves.append(Leaf(raw, (), 0, len(raw), b"", None))
+            scan.leaves.append(Leaf(raw, (), 0, len(raw), b""))
 
     def rewind(self) -> None:
         """Begin with another record: equal strings are used in the order in which they are logged."""

@@ -38,6 +38,8 @@ class Sources:
                 piece = self._piece(number)
                 self._lines[number] = piece, offset - (log.pieces[piece].offset if log.pieces else 0), length
         self._first: tuple[int, Index] | None = None
+        self._used: list[Index] = []
+        """The indexes that were used for this record."""
 
     @property
     def are_readable(self) -> bool:
@@ -49,16 +51,22 @@ class Sources:
         place = self._place(line) if line else None
         file = self._files[place[0]] if place else None
         self._first = (place[0], file.index(((place[1], place[1] + place[2]),))) if file and place else None
-        for _, index in self.all():
-            index.rewind()
+        self._used.clear()
 
     def all(self) -> Iterator[tuple[int, Index]]:
         """Yield the indexes of strings, each with the number of its file."""
         if self._first:
-            yield self._first
+            yield self._rewound(*self._first)
         for number, file in enumerate(self._files):
             if file and (spans := self._spans(number)) is not None:
-                yield number, file.index(spans)
+                yield self._rewound(number, file.index(spans))
+
+    def _rewound(self, number: int, index: Index) -> tuple[int, Index]:
+        """Return an index, which begins anew with each record."""
+        if all(index is not each for each in self._used):
+            index.rewind()
+            self._used.append(index)
+        return number, index
 
     def _spans(self, number: int) -> Spans | None:
         if not self._lines or number >= self._own:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
+from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import printable_json
 from chatsquash.core.version import __version__
@@ -30,6 +31,15 @@ def statement(files: Iterable[tuple[str, str]], inputs: Iterable[dict[str, Any]]
             "inputs": [_input(each) for each in inputs],
         },
     }
+
+
+def subjects(data: bytes) -> dict[str, str] | None:
+    """Return the hashes of files in a statement by name, or ``None`` if it is damaged."""
+    try:
+        statement = jsonio.loads(data)
+        return {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
 
 
 def write(out: Output, inputs: Iterable[dict[str, Any]], key: bytes | None = None) -> None:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_TOKEN = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[{}\[\]]')
+# A string that is not closed is matched too: otherwise, each of its quotes would be tried as the beginning of one.
+_TOKEN = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|[{}\[\]]')
 STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _IS_KEY = re.compile(rb"[ \t\r\n]*:")
 _NESTED = re.compile(rb"[ \t\r\n]*+(?:[{\[]|(?:data|event|id): ?)")
@@ -39,8 +40,6 @@ class Leaf(NamedTuple):
     stop: int
     key: bytes
     """The key that it is a value of, or that its array is the value of."""
-    around: int | None
-    """The index of the innermost object around the outermost string."""
 
 
 class Scan:
@@ -48,8 +47,6 @@ class Scan:
 
     def __init__(self) -> None:
         self.leaves: list[Leaf] = []
-        self.objects: list[tuple[int, int]] = []
-        """The ranges of all objects outside strings; the end is 0 for an object that is not closed."""
         self.values: list[tuple[Any, int, int, Steps]] = []
         """All objects and arrays: the data, their ranges in it, and the steps that lead to the data."""
 
@@ -58,41 +55,34 @@ class Scan:
         self._add(data, (start, stop), steps, None, 0)
 
     def _add(self, data: Any, span: tuple[int, int], steps: Steps, outer: Leaf | None, depth: int) -> None:
-        open_: list[tuple[int, int | None, bytes]] = []
+        open_: list[tuple[int, bytes]] = []
         key = b""
         for match in _TOKEN.finditer(data, *span):
             at, end = match.span()
             character = data[at]
             if character == 0x22:
+                if end - at < 2 or data[end - 1] != 0x22:
+                    continue
                 if _IS_KEY.match(data, end):
                     key = bytes(data[at + 1 : end - 1])
                 else:
-                    around = next((index for _, index, _ in reversed(open_) if index is not None), None)
-                    self._leaf(data, (at, end), (steps, key, around), outer, depth)
+                    self._leaf(data, (at, end), (steps, key), outer, depth)
             elif character in b"{[":
                 if len(open_) < _MOST_OPEN:
-                    open_.append((at, self._open(character, at, outer), key))
+                    open_.append((at, key))
             elif open_:
-                begin, index, key = open_.pop()
-                if index is not None:
-                    self.objects[index] = (begin, end)
+                begin, key = open_.pop()
                 self.values.append((data, begin, end, steps))
 
-    def _open(self, character: int, at: int, outer: Leaf | None) -> int | None:
-        if character != 0x7B or outer:
-            return None
-        self.objects.append((at, 0))
-        return len(self.objects) - 1
-
     def _leaf(
-        self, data: Any, span: tuple[int, int], about: tuple[Steps, bytes, int | None], outer: Leaf | None, depth: int
+        self, data: Any, span: tuple[int, int], about: tuple[Steps, bytes], outer: Leaf | None, depth: int
     ) -> None:
-        steps, key, around = about
+        steps, key = about
         text = decode_string(bytes(data[span[0] : span[1]]))
         if text is None:
             return
-        place = (outer.start, outer.stop, outer.around) if outer else (*span, around)
-        leaf = Leaf(text, (*steps, [*span], STRING), place[0], place[1], key, place[2])
+        place = (outer.start, outer.stop) if outer else span
+        leaf = Leaf(text, (*steps, [*span], STRING), *place, key)
         self.leaves.append(leaf)
         if depth < _DEEPEST and _NESTED.match(text):
             self._add(text, (0, len(text)), leaf.steps, outer or leaf, depth + 1)

@@ -75,6 +75,8 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
             done.files += 1
             done.problems += differences(out, output)
         done.problems += _counts(out, run)
+        if run["options"].get("provenance"):
+            done.problems += _statement(out, run)
         if logs:
             paths = known.paths(run["options"]["anonymize_key_fingerprint"]) if known else {}
             done.logs, problems = compare(run, out / RUN, paths)
@@ -106,6 +108,22 @@ def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
         yield f"{path}: {actual}, expected {entry['size']:,} bytes with {entry['sha256']}"
     elif has_lines and lines != entry["lines"]:
         yield f"{path}: {pluralize(lines, 'line')}, expected {entry['lines']:,}"
+
+
+def _statement(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
+    """Yield a difference between the statement of the provenance and ``run.json``, which it names with its hash."""
+    from chatsquash.provenance import statement  # only needed for outputs with a provenance
+
+    path = out / statement.STATEMENT
+    try:
+        with out.folder.open_file(statement.STATEMENT) as file, out.folder.open_file(RUN) as manifest_file:
+            data, run_digest = file.read(), hashlib.sha256(manifest_file.read()).hexdigest()
+    except OSError as problem:
+        yield f"{path}: cannot be read ({problem.strerror})"
+        return
+    hashes = {each["path"]: each["sha256"] for each in run["outputs"]}
+    if statement.subjects(data) != {**hashes, RUN: run_digest}:
+        yield f"{path}: its hashes are not those of {RUN} and its outputs"
 
 
 def _count_lines(size: int) -> int:
