@@ -11,6 +11,10 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.conversion.merge_results import merge_results
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.results.verify import verify
 from tests.conftest import KEY, assistant, cases, log_line, user, write_log
@@ -215,6 +219,17 @@ def test_a_key_that_cannot_sign_is_refused_first(here):
     with pytest.raises(UsageError, match="Ed25519 key in PEM"):
         convert("logs", "out", options(provenance_key=b"no key at all, but long"))
     assert not Path("out").exists()
+
+
+def test_merged_shards_have_the_provenance_of_one_run(logs):
+    divide("logs", Path("shards"), options(), 3)
+    for number in (1, 2, 3):
+        convert_shard(Path("shards"), Shard(number, 3), Options(anonymize_key=KEY.encode()))
+    merge(Path("shards"), key=KEY.encode())
+    convert("logs", "out", options())
+    for name in ("messages", "records", "logs"):
+        assert rows(name, "shards") == rows(name, "out")
+    assert checker.check("shards") == []
 
 
 def test_the_statement_is_verified(logs):

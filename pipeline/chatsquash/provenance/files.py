@@ -41,10 +41,10 @@ class LogFile:
         """Read a file; raise ``OSError`` if this fails, or ``ValueError`` if it is too large."""
         with closing(raw(path)) as file:
             file.seek(0)
-            stored = _read(file)
-            self.stored = StoredFile(len(stored), sha256(stored).hexdigest())
-            kind = recognise(stored[:HEAD])
-            self.data = _read(ExpandedFile(file, kind, options)) if kind else stored
+            data = _read(file)
+            self.identity = StoredFile(len(data), sha256(data).hexdigest())
+            kind = recognise(data[:HEAD])
+            self.data = _read(ExpandedFile(file, kind, options)) if kind else data
         self.is_unfolded = unfold.recognise(self.data[: unfold.HEAD]) is not None
         """Whether it is an export whose lines are not lines of the file."""
         self._feeds: array[int] | None = None

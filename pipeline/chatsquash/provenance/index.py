@@ -36,7 +36,7 @@ class Copy(NamedTuple):
     is_complete: bool
     """Whether it is the complete string."""
 
-    def quoted(self) -> Copy:
+    def in_quotes(self) -> Copy:
         """Return the part as a string of JSON."""
         return self._replace(steps=(*self.steps, QUOTE), text=quote(self.text))
 
@@ -123,15 +123,15 @@ class Index:
         for separators in _SEPARATORS:
             for is_ascii in (False, True):
                 spelled = json.dumps(value, ensure_ascii=is_ascii, separators=separators)
-                if found := self._in_raw(text, spelled.encode("utf-8", "surrogatepass")):
-                    return found
+                if copies := self._in_raw(text, spelled.encode("utf-8", "surrogatepass")):
+                    return copies
         pieces: list[Piece] = []
         at = 0
         for match in STRINGS.finditer(text):
             is_key = text[match.end() : match.end() + 1] == b":"
             copies = [] if is_key else self.complete(decode_string(match[0]) or b"")
             if len(copies) == 1 and isinstance(copies[0], Copy) and quote(copies[0].text) == match[0]:
-                pieces += [Inserted(text[at : match.start()]), copies[0].quoted()]
+                pieces += [Inserted(text[at : match.start()]), copies[0].in_quotes()]
                 at = match.end()
         return [*pieces, Inserted(text[at:])] if pieces else []
 

@@ -29,8 +29,8 @@ UNREADABLE, CHANGED = "unreadable", "replay-failed"
 def with_origins(outcome: Outcome, log: Log, options: Options) -> Outcome:
     """Return an outcome with the hashes of its files, and the origins of the messages of its records."""
     files = open_files(log, options)
-    stored = [file.stored if file else StoredFile(0, "") for file in files]
-    account = replace(outcome.account, files=stored)
+    identities = [file.identity if file else StoredFile(0, "") for file in files]
+    account = replace(outcome.account, files=identities)
     tracer = _Tracer(outcome, options, Sources(files, log))
     records = [replace(record, origins=tracer.record(number, record)) for number, record in enumerate(outcome.records)]
     return replace(outcome, account=account).with_records(records)

@@ -56,13 +56,13 @@ class Sources:
     def all(self) -> Iterator[tuple[int, Index]]:
         """Yield the indexes of strings, each with the number of its file."""
         if self._first:
-            yield self._rewound(*self._first)
+            yield self._from_start(*self._first)
         for number, file in enumerate(self._files):
             if file and (spans := self._spans(number)) is not None:
-                yield self._rewound(number, file.index(spans))
+                yield self._from_start(number, file.index(spans))
 
-    def _rewound(self, number: int, index: Index) -> tuple[int, Index]:
-        """Return an index, which begins anew with each record."""
+    def _from_start(self, number: int, index: Index) -> tuple[int, Index]:
+        """Return an index, which begins from its first string for each record."""
         if all(index is not each for each in self._used):
             index.rewind()
             self._used.append(index)
