@@ -35,7 +35,7 @@ words = sys.argv[1:]
 settings = json.loads(Path("trainer.json").read_text())
 if settings.pop("fails", None):
     sys.exit("ValueError: no such template")
-lines = load_dataset(words[words.index("--dataset_name") + 1])
+lines = load_dataset(words[len(words) - 1 - words[::-1].index("--dataset_name") + 1])  # the last one counts
 model = Path(words[words.index("--model_name_or_path") + 1])
 tokenizer = Tokenizer((model / "tokenizer.json").read_bytes())
 made = trainer.Trainer(list(lines), tokenizer)

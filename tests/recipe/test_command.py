@@ -45,6 +45,16 @@ def test_the_certificate_has_what_was_run_and_found(here, recipe):
     assert json.loads(recipe("--json")[1]) == certificate
 
 
+def test_arguments_are_those_of_the_trainer(here, recipe):
+    other = here / "elsewhere"
+    shutil.copytree(here / "out/data", other / "data", dirs_exist_ok=True)
+    (other / FILE).write_bytes((here / "out" / FILE).read_bytes().partition(b"\n")[2])
+    code, _, err = recipe("--", "--dataset_name", other)
+    assert (code, "not trained on, like 3 replies in all" in err) == (3, True), err
+    code, out, _ = recipe("--json", "--", "--seed", "5")
+    assert (code, json.loads(out)["arguments"]) == (0, ["--seed", "5"])
+
+
 def test_a_sample_is_its_first_records(recipe):
     code, out, _ = recipe("--limit", "2", "--json")
     assert code == 0

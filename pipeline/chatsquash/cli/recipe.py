@@ -11,8 +11,11 @@ from chatsquash.cli.click_options import argument, option, rendering
 from chatsquash.cli.command import Command
 
 
-@click.command(cls=Command, epilog="Example: chatsquash recipe out --model org/model --trainer trl")
+@click.command(
+    cls=Command, epilog="Example: chatsquash recipe out --model org/model --trainer trl -- --max_length 16384"
+)
 @argument("output", metavar="OUT")
+@argument("words", nargs=-1, metavar="[-- ARGUMENTS]...")
 @option("--model", metavar="MODEL", help="Folder of the model, or its name in the Hugging Face cache.")
 @option("--trainer", metavar="TRAINER", help="Trainer to run.  [default: that of --for]")
 @option("--python", metavar="FILE", help="Python of the trainer's environment.  [default: python on PATH]")
@@ -28,6 +31,7 @@ def recipe(
 
     Runs the installed trainer on a CPU, without network, up to its first step, and compares its batches with the
     replies as the chat template of MODEL renders them. Exits with 3 and shows the first difference if there is one.
+    ARGUMENTS are added to the command of the trainer.
     """
     from pathlib import Path
 

@@ -55,6 +55,8 @@ class Recipe(NamedTuple):
     """The folder of its configuration; ``None`` is ``trainer`` in the output folder."""
     limit: int | None = None
     """The number of records to certify, or ``None`` for all."""
+    words: tuple[str, ...] = ()
+    """Arguments for the command of the trainer."""
     bounds: RenderBounds = BOUNDS
 
 
@@ -76,6 +78,8 @@ class Certificate(Struct):
     """The replies that follow exactly the prompt of inference."""
     trained_headers: int
     """The replies that are trained on together with the header of their turn."""
+    arguments: list[str]
+    """Arguments for the command of the trainer, in addition to its configuration."""
     sha256: dict[str, str]
     """The hashes of the record files, the configuration, the tokenizer and the chat template."""
     chatsquash: str = __version__
@@ -136,6 +140,7 @@ def certify(recipe: Recipe) -> Certificate:
         tokens=totals.tokens,
         exact_prompts=totals.exact,
         trained_headers=totals.headers,
+        arguments=[*recipe.words],
         sha256=hashes,
     )
 
@@ -159,7 +164,7 @@ def _run(recipe: Recipe, options: Options) -> tuple[TrainerRun, str]:
     python = recipe.python or _python()
     if not python.is_file():
         raise UsageError(f"{python}: no such file; pass the Python of the trainer's environment")
-    return TrainerRun(name, python, recipe.output.absolute(), config.absolute(), recipe.limit), model
+    return TrainerRun(name, python, recipe.output.absolute(), config.absolute(), recipe.limit, recipe.words), model
 
 
 def _python() -> Path:

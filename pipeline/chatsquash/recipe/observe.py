@@ -70,6 +70,8 @@ class TrainerRun(NamedTuple):
     """The folder of its configuration."""
     limit: int | None
     """The number of records, or ``None`` for all."""
+    words: tuple[str, ...] = ()
+    """Arguments for its command, in addition to those of the configuration."""
 
 
 @contextmanager
@@ -133,11 +135,11 @@ def _command(run: TrainerRun, folder: Path) -> list[str]:
     if runner.script:
         configs = [str(path) for path in sorted(folder.glob("*.yaml"))]
         words = command_words(script) if script.is_file() else [str(program)] if program.is_file() else configs[:1]
-        return [str(run.python), str(INSIDE / runner.script), *words]
+        return [str(run.python), str(INSIDE / runner.script), *words, *run.words]
     if not script.is_file() and not program.is_file():
         raise UsageError(f"{run.config}: no train.sh or train.py; convert with --for {run.trainer} writes it")
     start = ["sh", str(script)] if script.is_file() else [str(run.python), str(program)]
-    return [*start, *runner.words.split()]
+    return [*start, *run.words, *runner.words.split()]
 
 
 def command_words(script: Path) -> list[str]:
