@@ -40,6 +40,7 @@ CHAPTERS = {
     },
     "Check a dataset": {
         "check": "Check records, and how a chat template renders them.",
+        "diff": "Compare two output folders session by session.",
         "verify": "Compare an output folder with the hashes in its run.json.",
         "recipe": "Certify that a trainer trains on the replies of a dataset.",
         "explain": "Explain findings by their codes.",

@@ -1,0 +1,1 @@
+"""``chatsquash diff``: the sessions in which two results differ, and why."""
