@@ -91,19 +91,17 @@ def _line(problem: dict[str, str]) -> str:
 
 def _as_text(values: dict[str, Any]) -> str:
     """Return the members of a report on one line, without those that are empty."""
+    from chatsquash.core.text import format_size, pluralize
+
     parts = list[str]()
     for name, value in values.items():
         label = name.replace("_", " ")
         if isinstance(value, dict):
             parts += [f"{count:,} {kind} skipped" for kind, count in value.items()]
-        elif isinstance(value, int) and (value or name == "files"):
-            parts.append(f"{_as_size(value)} {label}" if name.endswith(("size", "bytes")) else f"{value:,} {label}")
-    return ", ".join(parts).replace(" bytes", "").replace(" size", "")
-
-
-def _as_size(size: int) -> str:
-    """Format a size with a unit."""
-    for unit, least in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= least:
-            return f"{size / least:.1f} {unit}"
-    return f"{size} B"
+        elif not isinstance(value, int) or (not value and name != "files"):
+            continue
+        elif label.endswith(("size", "bytes")):
+            parts.append(f"{format_size(value)} {label.removesuffix('size').removesuffix('bytes')}".strip())
+        else:
+            parts.append(pluralize(value, label[:-1]) if label.endswith("s") else f"{value:,} {label}")
+    return ", ".join(parts)

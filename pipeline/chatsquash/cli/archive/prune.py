@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from chatsquash.cli.archive._common import Period, key_option, print_report, secret
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
+from chatsquash.cli.exits import tolerate_closed_pipe
+
+if TYPE_CHECKING:
+    from chatsquash.archive.pruning import PruneReport
 
 
 @click.command(cls=Command, epilog="Example: chatsquash archive prune ~/archive --older 365d")
@@ -25,4 +31,18 @@ def prune(store: str, *, older: int, at_once: bool, key_file: str | None, as_jso
     from chatsquash.storage.archive.repository import open_archive
 
     archive = open_archive(store, secret(key_file))
-    print_report(pruning.prune(archive, older, 0 if at_once else pruning.WAITING), as_json=as_json)
+    report = pruning.prune(archive, older, 0 if at_once else pruning.WAITING)
+    if as_json:
+        print_report(report, as_json=True)
+    else:
+        with tolerate_closed_pipe():
+            click.echo(_as_text(report), err=True)
+
+
+def _as_text(report: PruneReport) -> str:
+    from chatsquash.core.text import format_size, pluralize
+
+    parts = pluralize(report.snapshots, "snapshot"), pluralize(report.files, "file"), pluralize(report.packs, "pack")
+    removed = f"{parts[0]}, {parts[1]} and {parts[2]} removed ({format_size(report.freed_bytes)})"
+    waiting = f"; {format_size(report.waiting_bytes)} more will be removed by a prune tomorrow"
+    return removed + (waiting if report.waiting_bytes else "")
