@@ -489,7 +489,8 @@ def test_every_option_that_a_page_names_exists():
         "--additional-suffix",
         "--output-format",
         "--replay-user-messages",
-    }  # of pipx, Aider, Helicone, split, Claude Code
+        "--key",
+    }  # of pipx, Aider, Helicone, split, Claude Code, docs/recipes/check_provenance.py
     assert named - known - others == {"--help", "--version"} & named
 
 

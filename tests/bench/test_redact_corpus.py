@@ -197,9 +197,9 @@ def test_shares_are_told_apart_by_what_is_set_aside():
     rows = list(run.shares(made, {"secrets": run.judged(made, lambda line: line)}))
     assert rows[0] == "| recall | `secrets` | `secrets`, held-out |"
     count = Counter(case.aside for each in made for case in each.cases if case.form == "plain")
-    assert f"| plain | 0.0 % of {count[False]:,} | 0.0 % of {count[True]:,} |" in rows
+    assert f"| plain | 0.0% of {count[False]:,} | 0.0% of {count[True]:,} |" in rows
     kept = Counter(kept.aside for each in made for kept in each.kept)
-    assert f"| false positives | 0.0 % of {kept[False]:,} | 0.0 % of {kept[True]:,} |" in rows
+    assert f"| false positives | 0.0% of {kept[False]:,} | 0.0% of {kept[True]:,} |" in rows
 
 
 def test_what_is_told_names_nothing_that_is_set_aside():
