@@ -65,9 +65,25 @@ def test_what_is_no_set_is_told(command, tmp_path):
     assert command("check", data, "--against", "nowhere").code == 2
 
 
-def test_an_empty_set_finds_nothing(command, tmp_path):
-    data = write(tmp_path / "a.jsonl", record(QUESTION))
-    assert command("check", data, "--against", write(tmp_path / "e.jsonl")).code == 0
+@cases("name, content",
+    ("an empty file", "e.jsonl", b""),
+    ("an empty list", "e.json", b"[]"),
+    ("a head without rows", "e.csv", b"question,answer\n"),
+    ("blank lines", "e.jsonl", b"\n\n"),
+)  # fmt: skip
+def test_a_set_without_rows_is_an_error(command, tmp_path, name, content):
+    """A comparison with nothing finds nothing, which would look like a clean dataset."""
+    (tmp_path / name).write_bytes(content)
+    ended = command("check", write(tmp_path / "a.jsonl", record(QUESTION)), "--against", str(tmp_path / name))
+    assert (ended.code, f"--against {tmp_path}/{name}: no rows" in ended.err) == (2, True)
+
+
+def test_an_empty_file_in_a_folder_of_sets_is_none_of_its_rows(command, tmp_path):
+    (tmp_path / "sets").mkdir()
+    write(tmp_path / "sets/a.jsonl")
+    write(tmp_path / "sets/b.jsonl", {"q": QUESTION})
+    ended = command("check", write(tmp_path / "a.jsonl", record(QUESTION)), "--against", str(tmp_path / "sets"))
+    assert (ended.code, "[eval-overlap]" in ended.out) == (3, True)
 
 
 def test_what_is_met_is_what_a_plain_look_meets(command, tmp_path):

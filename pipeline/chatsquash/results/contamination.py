@@ -48,7 +48,7 @@ class Evaluation:
     """The word sequences of evaluation sets as hashes: about 20 bytes per word."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        """Read JSONL, JSON, CSV or Parquet files, or folders; raise ``UsageError`` for any other file."""
+        """Read JSONL, JSON, CSV or Parquet files, or folders; raise ``UsageError`` for others and sets without rows."""
         self.rows = 0
         self.tasks = TaskList()
         self.short = 0
@@ -64,7 +64,7 @@ class Evaluation:
         self._grams, self._places = unique["gram"], unique["at"]
 
     def _read(self, path: str) -> pl.DataFrame:
-        frames = [_grams(_words([]))]
+        frames, before = [_grams(_words([]))], self.rows
         for file in files(path):
             self._names.append(printable(str(file)))
             self._firsts.append(self.rows)
@@ -82,6 +82,8 @@ class Evaluation:
                     frames.append(self._count(pending))
                     pending, size = [], 0
             frames.append(self._count(pending))
+        if self.rows == before:
+            raise UsageError(f"--against {path}: no rows; use an evaluation set with at least one row")
         return pl.concat(frames)
 
     def _count(self, texts: list[tuple[int, str]]) -> pl.DataFrame:
