@@ -72,6 +72,19 @@ def test_each_says_what_remedies_it(tmp_path, code, expected):
     assert expected in text(item)
 
 
+@cases(
+    "options, expected",
+    ("no flag", {}, "Convert with --loss weight"),
+    ("a flag", {"loss": "weight"}, "These replies are not trained on. --drop reply-truncated also"),
+    ("another flag", {"preset": "hf", "loss": "training"}, "These replies are not trained on."),
+)
+def test_an_option_that_is_set_is_not_advised(tmp_path, options, expected):
+    page = page_of(tmp_path, {"cut": HARMFUL["cut"]}, **options)
+    item = next(item for item in items(page) if "<code>reply-truncated</code>" in item)
+    assert expected in text(item)
+    assert ("--loss" in text(item)) is (not options)
+
+
 def test_a_result_without_errors_and_warnings_has_nothing_to_do(tmp_path):
     page = page_of(tmp_path, {"a": [log_line("Hi")]})
     assert items(page) == []

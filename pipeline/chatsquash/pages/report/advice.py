@@ -18,6 +18,8 @@ from chatsquash.results.types import Counts
 
 _MOST = 5
 _REPLIES_LOST = "replies-lost"
+_NEVER_TRAINED = ("reply-truncated", "stream-interrupted", "incomplete-reply")
+"""Findings about replies that have loss 0 with ``--loss``."""
 _SIGNS: dict[str, str] = {"error": "\u2716", "warning": "\u25b2", "info": "\u25cf"}
 """A symbol per severity, so that readers do not depend on colours."""
 
@@ -53,6 +55,8 @@ def _advice(result: ResultFolder, counts: Counts, severity: Severity, code: str,
         meaning = f"{lost_count:,} of {replies} are not in any record."
         if more_replies(result.counts, option := _option(result)):
             remedy = f"Convert with `{option}` to keep them."
+    elif code in _NEVER_TRAINED and result.options.get("loss", "none") != "none":
+        remedy = f"These replies are not trained on. `--drop {code}` also excludes their sessions."
     return Advice(severity, code, pluralize(count, "finding"), meaning, remedy)
 
 
