@@ -303,6 +303,25 @@ def test_parquet_and_json_lines_are_read_alike(here):
 
 
 @cases(
+    "spelled, weight",
+    ("NaN", "NaN", float("nan")),
+    ("infinity", "Infinity", float("inf")),
+    ("negative infinity", "-Infinity", float("-inf")),
+    ("a number above all doubles", "1e400", float("inf")),
+)
+def test_a_number_that_json_cannot_represent_is_no_verdict_in_both(here, spelled, weight):
+    pl.DataFrame({"id": ["r0", "r1"], "weight": [weight, 0.0]}).write_parquet("labels.parquet")
+    Path("labels.jsonl").write_text(
+        f'{{"id": "r0", "weight": {spelled}}}\n{{"id": "r1", "weight": 0.0, "score": [{spelled}]}}\n'
+    )
+    packed = label_files.read("labels.jsonl", Options())
+    assert packed == label_files.read("labels.parquet", Options())
+    write_log(Path("s.jsonl"), *several())
+    convert("s.jsonl", "out", Options(anonymize=False, loss="weight", loss_labels=packed))
+    assert outcomes()[0] == "no-verdict"
+
+
+@cases(
     "content, message",
     (
         "an unknown label",
@@ -316,7 +335,6 @@ def test_parquet_and_json_lines_are_read_alike(here):
     ("not JSON", b'{"id": "a", "label": 1}\n\n{"id":', "labels:3: not valid JSON"),
     ("not an object", b"[1]", "labels:1: expected an object"),
     ("nothing", b"\n", "labels: no row has a weight or label"),
-    ("not finite", b'{"id": "a", "weight": NaN}', "labels:1: not valid JSON"),
     ("damaged Parquet", b"PAR1 and more", "labels: "),
     ("deep nesting", b'{"id":' + b"[" * 100_000, "labels:1: not valid JSON"),
 )

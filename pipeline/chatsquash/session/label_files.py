@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from math import isfinite
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -68,6 +70,8 @@ def _lines(data: bytes, place: str) -> Iterator[tuple[int, Json]]:
             continue
         try:
             value = jsonio.loads(line)
+        except jsonio.NotFiniteError:
+            value = _without_infinite(line)
         except (ValueError, RecursionError) as problem:
             raise UsageError(
                 f"{place}:{number}: not valid JSON ({error_text(problem)}); use JSON Lines or Parquet"
@@ -75,6 +79,16 @@ def _lines(data: bytes, place: str) -> Iterator[tuple[int, Json]]:
         if not isinstance(value, dict):
             raise UsageError(f"{place}:{number}: expected an object with an id and a weight or label")
         yield number, value
+
+
+def _without_infinite(line: bytes) -> Json:
+    """Parse a line in which numbers such as NaN are null, as in the rows of a Parquet file."""
+    text = line.decode("utf-8", "surrogatepass")
+    return json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
+
+
+def _finite(spelled: str) -> float | None:
+    return value if isfinite(value := float(spelled)) else None
 
 
 def _parquet(data: bytes, place: str, options: Options) -> Iterator[tuple[int, Json]]:
