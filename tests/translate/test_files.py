@@ -52,6 +52,38 @@ def test_there_and_back_is_the_same(here):
         assert orjson.loads(back)["tools"] == [TOOL], name
 
 
+def line(name: str | None, text: str, second: int = 0) -> dict:
+    """A line with a session id, or without one."""
+    made = log_line(text, reply=f"{text}!", at=f"2026-01-13T10:00:{second:02}Z", session_id=name or "none")
+    return made if name else {key: value for key, value in made.items() if key != "session_id"}
+
+
+@cases(
+    "names, texts",
+    ("each line has its own id", [f"s{number}" for number in range(17)], [f"{number}" for number in range(17)]),
+    ("one line has another id", ["a", "a", "b", "a"], ["3", "2"]),
+    ("two sessions with two lines", ["a", "b", "a", "b"], ["2", "3"]),
+    ("a line has no id", ["a", None, "b"], ["0", "1", "2"]),
+    ("unrelated lines without ids", [None] * 5, ["0", "1", "2", "3", "4"]),
+    ("one id", ["a"] * 3, ["2"]),
+)
+def test_each_session_of_a_log_is_written(here, names, texts):
+    """Also if ``convert`` rejects the file: its options can divide it, and no option of ``translate`` does."""
+    write_log(here / "a.jsonl", *(line(name, f"{number}", number) for number, name in enumerate(names)))
+    write_all(["a.jsonl"], Translation(to="openai_chat", output="out"), io.BytesIO(), io.BytesIO())
+    bodies = [orjson.loads(path.read_bytes())["messages"] for path in sorted((here / "out").iterdir())]
+    assert sorted([each["content"] for each in body] for body in bodies) == sorted([text, f"{text}!"] for text in texts)
+
+
+def test_sessions_without_a_readable_line_are_reported_and_the_others_are_written(here):
+    empty = {"session_id": "c", "timestamp": "2026-01-13T10:00:02Z", "request": {"messages": 7}}
+    write_log(here / "a.jsonl", line("a", "0"), line("b", "1", 1), empty)
+    done = write_all(["a.jsonl"], Translation(to="openai_chat", output="out"), io.BytesIO(), io.BytesIO())
+    assert sorted(path.name for path in (here / "out").iterdir()) == ["a.json", "b.json"]
+    assert done.ignored == {"lines that cannot be read": 1, "sessions without a usable entry": 1}
+    assert [place.partition(": ")[0] for place in done.bad_lines] == ["a.jsonl:3"]
+
+
 def test_a_session_log_is_its_last_snapshot_and_the_reply(here):
     write_log(here / "a.jsonl", log_line("hi"), log_line("hi", "more", at="2026-01-13T10:00:01Z", reply="done"))
     count, _, out = written(["a.jsonl"], to="openai_chat", output="-")

@@ -30,10 +30,11 @@ def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Lo
     If no line has an id and no request continues another, each exchange is a session unless the user set
     ``--sessions-by``. If only the ids show that a file is mixed, the first session records the number of sessions.
     """
-    return sessions.split(log, options, expanded, _parts) if log.spans is None else [_in_order(log, options)]
+    return sessions.split(log, options, expanded, parts_in) if log.spans is None else [_in_order(log, options)]
 
 
-def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
+def parts_in(log: Log, file: BinaryIO, options: Options) -> list[Log]:
+    """Return the sessions in an open file."""
     places = sessions.places_by_id(file, options)
     logs = [sessions.part_of(log, spans) for spans in places.values()] or [log]
     if options.sessions_by is not None:

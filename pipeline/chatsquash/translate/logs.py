@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from chatsquash import formats
@@ -12,17 +12,19 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import Call, Result, Turn
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import Conversation, Json, RejectedLine, Tool
+from chatsquash.core.model import Conversation, Entry, Json, RejectedLine, SkippedLine, Tool
 from chatsquash.core.options import Options
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from chatsquash.reading import envelopes
 from chatsquash.reading.reader import MixedSessionsError, Reader
+from chatsquash.session.parts import parts_in
 from chatsquash.session.select import select
 from chatsquash.session.session import Snapshot
 
 _ELSEWHERE = "turns stored elsewhere"
+_NO_ENTRY = "the log has no usable entry"
 
 
 class LoggedConversation(NamedTuple):
@@ -38,8 +40,16 @@ class LoggedConversation(NamedTuple):
     """The unreadable lines."""
 
 
-class NoReadableLineError(UsageError):
-    """A file contains no readable line."""
+class NoEntryError(UsageError):
+    """A session contains no usable entry."""
+
+
+class NoReadableLineError(NoEntryError):
+    """A file or session contains no readable line."""
+
+    def __init__(self, message: str, rejected: list[RejectedLine] | None = None) -> None:
+        super().__init__(message)
+        self.rejected = rejected or []
 
 
 def exchange(value: Json, from_format: str | None) -> LoggedConversation | None:
@@ -56,6 +66,36 @@ def exchange(value: Json, from_format: str | None) -> LoggedConversation | None:
     return session(Log("", "exchange", "exchange", len(line)), line, options)
 
 
+def sessions(log: Log, data: bytes, options: Options) -> list[LoggedConversation]:
+    """Return the last complete request and reply of each session in a log.
+
+    Lines with several ids are several sessions. Without ids, the file is divided as by ``convert``.
+    Raises ``UsageError`` for a log without a conversation.
+    """
+    only = session(log, data, options)
+    if only and only.session is not None:
+        return [only]
+    parts = parts_in(log, io.BytesIO(data), options)
+    return [only] if only and len(parts) < 2 else _of_parts(parts, data, options)
+
+
+def _of_parts(parts: Iterable[Log], data: bytes, options: Options) -> list[LoggedConversation]:
+    """Return the conversations of sessions; lines of those without one are added to the first."""
+    results = list[LoggedConversation]()
+    problems = list[NoEntryError]()
+    for part in parts:
+        try:
+            results += filter(None, [session(part, data, options)])
+        except NoEntryError as problem:
+            problems.append(problem)
+    if not results:
+        raise problems[0] if problems else NoEntryError(_NO_ENTRY)
+    rejected = [line for each in problems if isinstance(each, NoReadableLineError) for line in each.rejected]
+    empty = Counter({"sessions without a usable entry": len(problems)})
+    first, *others = results
+    return [first._replace(ignored=+(first.ignored + empty), rejected=[*first.rejected, *rejected]), *others]
+
+
 def session(log: Log, data: bytes, options: Options) -> LoggedConversation | None:
     """Return the last complete request and reply of a session, or ``None`` for a log of several sessions.
 
@@ -64,16 +104,17 @@ def session(log: Log, data: bytes, options: Options) -> LoggedConversation | Non
     reading = Reader(options).read(io.BytesIO(data), log)
     if reading.is_mixed:
         return None
+    is_divisible = options.sessions_by is None and not log.is_part
     try:
-        selection = select(reading.items, trace_roles=False)
+        selection = select(_until_other_id(reading.items) if is_divisible else reading.items, trace_roles=False)
     except MixedSessionsError:
         return None
     snapshot = selection.snapshot
     if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):
         if selection.rejected:
             first = selection.rejected[0]
-            raise NoReadableLineError(f"the log has no usable entry: line {first.line}: {first.reason}")
-        raise UsageError("the log has no usable entry")
+            raise NoReadableLineError(f"{_NO_ENTRY}: line {first.line}: {first.reason}", selection.rejected)
+        raise NoEntryError(_NO_ENTRY)
     entry = snapshot.entry
     form = formats.get_format((reading.seen and reading.seen.format) or formats.PLAIN)
     extras = bodies.request_extras(form, _request(data, entry.line))
@@ -82,6 +123,18 @@ def session(log: Log, data: bytes, options: Options) -> LoggedConversation | Non
     ignored["choices after the first"] = max(entry.reply.choices - 1, 0)
     conversation = _conversation_of(snapshot, has_private=selection.has_private)
     return LoggedConversation(conversation, entry.session_id, +ignored, tuple(extras.options), selection.rejected)
+
+
+# ``convert`` rejects a file in which a single line has another id, because options can change that; nothing can here.
+def _until_other_id(items: Iterable[Entry | SkippedLine]) -> Iterator[Entry | SkippedLine]:
+    """Yield the items of a file; raise ``MixedSessionsError`` once there are two session ids."""
+    first: str | None = None
+    for item in items:
+        if isinstance(item, Entry) and item.session_id is not None:
+            first = item.session_id if first is None else first
+            if item.session_id != first:
+                raise MixedSessionsError
+        yield item
 
 
 def ignored_parts(extras: bodies.RequestExtras, *, elsewhere: bool = True) -> Counter[str]:

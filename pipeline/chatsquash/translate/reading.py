@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
@@ -18,7 +17,6 @@ from chatsquash.formats.base import Tools, TurnError
 from chatsquash.reading import contents, sidecars, split_files
 from chatsquash.reading.identify import log_in
 from chatsquash.reading.members import BYTE_ORDER_MARK
-from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations, logs
@@ -198,10 +196,7 @@ class Reader:
     def _sessions(self, log: Log, data: bytes) -> Iterator[Source]:
         """Yield the conversation of a session log, or one per session if the log contains several."""
         options = Options(from_format=self._from_format)
-        session = logs.session(log, data, options)
-        parts = [] if session else by_ids(log, io.BytesIO(data))
-        sessions = [session, *(logs.session(part, data, options) for part in parts)]
-        for number, each in enumerate(filter(None, sessions), 1):
+        for number, each in enumerate(logs.sessions(log, data, options), 1):
             source = Source(each.session or log.name, each.conversation, number, each.ignored, each.options)
             yield _with_bad_lines(source, each.rejected, log.display_path)
 
