@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash.archive import copying, listing, verification
+from chatsquash.archive import copying, listing, selection, verification
 from chatsquash.archive.restoring import restore
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.archive import blocks, layout, packs
@@ -253,9 +253,9 @@ def test_a_file_that_is_replaced_between_listing_and_reading_is_a_problem(tmp_pa
     select = copying.select
 
     def select_and_swap(*arguments):
-        selection = select(*arguments)
+        selected = select(*arguments)
         swap(logs)
-        return selection
+        return selected
 
     monkeypatch.setattr(copying, "select", select_and_swap)
     report = poll(tmp_path / "store", logs)
@@ -285,3 +285,27 @@ def test_links_among_the_files_of_an_agent_are_not_followed(tmp_path, logs, monk
     report = poll(tmp_path / "store", agents=["claude_code"])
     assert report.skipped == {"links": 2}
     assert set(restored(tmp_path / "store", tmp_path / "output")) == {str(projects / "w/a.jsonl")}
+
+
+def test_a_folder_that_is_replaced_by_a_link_while_it_is_listed_is_not_followed(tmp_path, logs, monkeypatch):
+    add_entry = selection._Walk._add_entry
+
+    def swap_and_add(walk, path, entry, *others):
+        if entry.name == "sub":
+            swap_folder(logs)
+        add_entry(walk, path, entry, *others)
+
+    monkeypatch.setattr(selection._Walk, "_add_entry", swap_and_add)
+    report = poll(tmp_path / "store", logs)
+    assert report.problems or report.skipped == {"links": 1}
+    assert restored(tmp_path / "store", tmp_path / "output") == {}
+
+
+def test_very_deep_folders_are_a_problem(tmp_path, logs):
+    deep = logs
+    for _ in range(250):
+        deep /= "d"
+    deep.mkdir(parents=True)
+    report = poll(tmp_path / "store", logs)
+    assert "more than 200 folders in each other" in report.problems[0].reason
+    assert set(restored(tmp_path / "store", tmp_path / "output")) == {str(logs / "sub/a.jsonl")}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from errno import ELOOP
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -20,6 +21,9 @@ from chatsquash.sources.agent_files import expand_pattern, files
 ALL = "all"
 _OF_AGENT = "agent:"
 _MAGIC = "*?["
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_DEEPEST = 200
+"""The largest number of folders in each other; each of them is open while its files are listed."""
 
 
 class Problem(Struct, frozen=True):
@@ -45,12 +49,20 @@ class Selection(Struct):
         except FileNotFoundError:
             return
         except OSError as problem:
-            self.problems.append(Problem(path, problem.strerror or type(problem).__name__))
+            self.report(path, problem)
             return
+        self.add_entry(path, status)
+
+    def add_entry(self, path: str, status: os.stat_result) -> None:
+        """Add a file with its status, or count it if it is not a regular file."""
         if stat.S_ISREG(status.st_mode):
             self.files[path] = status
         else:
             self.skipped["links" if stat.S_ISLNK(status.st_mode) else "special files"] += 1
+
+    def report(self, path: str, problem: OSError) -> None:
+        """Add a problem."""
+        self.problems.append(Problem(path, problem.strerror or type(problem).__name__))
 
 
 def known_agents() -> tuple[str, ...]:
@@ -126,27 +138,60 @@ def _is_below(path: str, root: str) -> bool:
 def _add_path(path: str, selection: Selection, store: str) -> None:
     real_path = os.path.realpath(path)
     if os.path.isdir(real_path):  # noqa: PTH112
-        for each in _files_below(path, selection, store):
-            selection.add(each)
+        try:
+            descriptor = os.open(real_path, _FOLDER)
+        except OSError as problem:
+            selection.report(path, problem)
+            return
+        _Walk(selection, _identity(store)).add_folder(path, descriptor)
     elif os.path.isfile(real_path):  # noqa: PTH113
         selection.files[path] = os.stat(real_path)  # noqa: PTH116 - the user's own path may be a link
 
 
-def _files_below(folder: str, selection: Selection, store: str) -> Iterator[str]:
-    """Yield the files below a folder in the order of their paths."""
-    if os.path.realpath(folder) == store:
-        return
+def _identity(path: str) -> tuple[int, int]:
+    """Return what identifies a folder, whatever its path."""
     try:
-        with os.scandir(folder) as entries:
-            entries_in_order = sorted(entries, key=lambda each: each.name)
-    except OSError as problem:
-        selection.problems.append(Problem(folder, problem.strerror or type(problem).__name__))
-        return
-    for each in entries_in_order:
-        if each.is_dir(follow_symlinks=False):
-            yield from _files_below(each.path, selection, store)
-        else:
-            yield each.path
+        status = os.stat(path)  # noqa: PTH116 - of a text, which may be empty
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino
+
+
+class _Walk:
+    """Adds the files in folders; each folder is opened from the one above, so that no link can replace it meanwhile."""
+
+    def __init__(self, selection: Selection, store: tuple[int, int]) -> None:
+        self._selection, self._store = selection, store
+
+    def add_folder(self, path: str, descriptor: int, depth: int = 0) -> None:
+        """Add the files in an open folder, in the order of their paths, and close it."""
+        try:
+            status = os.fstat(descriptor)
+            if (status.st_dev, status.st_ino) == self._store:
+                return
+            with os.scandir(descriptor) as entries:
+                entries_in_order = sorted(entries, key=lambda each: each.name)
+            for each in entries_in_order:
+                self._add_entry(f"{path.rstrip('/')}/{each.name}", each, descriptor, depth)
+        except OSError as problem:
+            self._selection.report(path, problem)
+        finally:
+            os.close(descriptor)
+
+    def _add_entry(self, path: str, entry: os.DirEntry[str], above: int, depth: int) -> None:
+        try:
+            status = entry.stat(follow_symlinks=False)
+            if not stat.S_ISDIR(status.st_mode):
+                self._selection.add_entry(path, status)
+            elif depth < _DEEPEST:
+                descriptor = os.open(entry.name, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
+                self.add_folder(path, descriptor, depth + 1)
+            else:
+                self._selection.report(path, OSError(ELOOP, f"more than {_DEEPEST} folders in each other"))
+        except FileNotFoundError:  # deleted since the folder was listed
+            return
+        except OSError as problem:
+            self._selection.report(path, problem)
 
 
 def _remove_parts_of_databases(selection: Selection) -> None:

@@ -85,7 +85,7 @@ def archive(  # noqa: PLR0913 - one parameter per option
 
     schedule = TimerOptions(**timer)
     if schedule.remove:
-        schedule.remove_timers(store, is_alone=not (logs or agents or machine or as_json))
+        schedule.remove_timers(store, is_alone=not (logs or agents or machine or watch or as_json))
         return
     if store is None:
         raise click.UsageError("missing option '--to': the folder or URL of the archive")
