@@ -27,6 +27,7 @@ def diff(first: str, second: str, *, limit: int, as_json: bool) -> int:
     """Compare the output folders A and B: sessions that were added, changed or removed, and why.
 
     Records are compared by content, whatever the format and the layout of the files. Exits with 3 if sessions differ.
+    view B --against A shows records side by side.
     """
     from chatsquash.core.text import escape
     from chatsquash.results.diff.comparison import Comparison

@@ -16,8 +16,11 @@ from chatsquash.cli.command_line import refuse_idle
 @options("cleaning", "reading", "bounds")
 @option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port.  [default: a free one]")
 @option("--open", "opens", is_flag=True, help="Open the browser.")
+@option("--against", metavar="RESULT", help="Compare with this earlier output folder, side by side.")
 @option("--template", metavar="MODEL", help="Also show records as this chat template renders them.")
-def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | None, **reading: Any) -> None:
+def view(
+    arguments: tuple[str, ...], *, port: int, opens: bool, against: str | None, template: str | None, **reading: Any
+) -> None:
     """Browse an output folder, or session logs, in the browser: sessions, conversations, log lines and search.
 
     Serves on loopback only, to holders of the token in the printed URL, until Ctrl-C. LOGS are converted to a private
@@ -35,4 +38,6 @@ def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | 
     if serve.result_of(with_session(arguments)[0]):
         refuse_idle(reading, "on an output folder because its logs were already read")
     watch = Watch(quiet=False, verbose=False)
-    serve.view(arguments, converting, port=port, template=template, opens=opens, say=click.echo, watch=watch)
+    serve.view(
+        arguments, converting, port=port, template=template, opens=opens, say=click.echo, watch=watch, against=against
+    )

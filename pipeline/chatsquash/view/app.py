@@ -41,6 +41,8 @@ from chatsquash.view.selection import parse_query, select_sessions
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from chatsquash.view.against import Against
+
 _STATIC = {
     "base.css": "chatsquash.pages.html",
     "view.css": "chatsquash.view.static",
@@ -70,6 +72,7 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
         "/r/{tag}/search": _search,
         "/r/{tag}/search/stream": _stream,
         "/r/{tag}/pairs/{number}": _pair,
+        "/r/{tag}/against": _differences,
         session: _conversation,
         f"{session}/find": _find,
         f"{session}/facts": _facts,
@@ -78,6 +81,7 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
         f"{session}/copy.md": _markdown,
         f"{session}/copy.json": _json,
         f"{session}/tree": _tree,
+        f"{session}/against": _compared,
         f"{session}/template": _template,
         f"{session}/log": _log,
         f"{session}/log/{{line}}": partial(_of_line, page=log_pages.request),
@@ -113,7 +117,13 @@ def _session(viewer: Viewer, request: Request) -> Conversation:
         raise HTTPException(404)
     query = request.query_params
     link_parameters = {name: query[name] for name in LINK_PARAMETERS if len(query.get(name, "")) in range(1, _QUERY)}
-    return Conversation(result, at, has_template=viewer.model is not None, link_parameters=link_parameters)
+    return Conversation(
+        result,
+        at,
+        has_template=viewer.model is not None,
+        is_compared=viewer.against is not None,
+        link_parameters=link_parameters,
+    )
 
 
 def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
@@ -211,6 +221,31 @@ def _pair(viewer: Viewer, request: Request) -> Response:
     result = _result(viewer, request)
     pair = read_pair(result, _number(request.path_params["number"]) or 0)
     return HTMLResponse(pair_pages.pair(result, pair) if pair else pair_pages.nothing(result))
+
+
+# The comparison
+
+
+def _against(viewer: Viewer, result: ViewerResult) -> Against:
+    """Return the comparison; raise ``UsageError`` if there is none of this result."""
+    if viewer.against is None:
+        raise HTTPException(404)
+    viewer.against.refuse_other(result.tag)
+    return viewer.against
+
+
+def _differences(viewer: Viewer, request: Request) -> Response:
+    from chatsquash.view.pages import against as pages
+
+    result = _result(viewer, request)
+    return HTMLResponse(pages.differences(result, _against(viewer, result)))
+
+
+def _compared(viewer: Viewer, request: Request) -> Response:
+    from chatsquash.view.pages import against as pages
+
+    conversation = _session(viewer, request)
+    return HTMLResponse(pages.versions(conversation, _against(viewer, conversation.result)))
 
 
 # A session

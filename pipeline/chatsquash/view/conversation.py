@@ -58,6 +58,7 @@ class Conversation:
         at: int,
         *,
         has_template: bool = False,
+        is_compared: bool = False,
         link_parameters: Mapping[str, str] | None = None,
     ) -> None:
         """Read the record of a row of the session table.
@@ -66,12 +67,14 @@ class Conversation:
             result: The result that contains the record.
             at: The row of the session table.
             has_template: Whether the page with the rendered template is available.
+            is_compared: Whether the page with an earlier version of the record is available.
             link_parameters: Query parameters that links between the pages of the session carry over.
 
         Raises:
             UsageError: The record is not at the location stated in the session table.
         """
         self.result, self.at, self.has_template, self.link_parameters = result, at, has_template, link_parameters or {}
+        self.is_compared = is_compared
         self.row: dict[str, Any] = result.sessions.row(at, named=True)
         self.place: Place | None = result.place(at)
         self.data = result.records.read(self.place) if self.place else b""

@@ -33,6 +33,7 @@ from chatsquash.view.watching import EntryRow, EntryWatch, LoggedRequest, Messag
 
 if TYPE_CHECKING:
     from chatsquash.session.converter import Converter
+    from chatsquash.view.against import Against
     from chatsquash.view.pages.template import Model
 
 _GROUPS = ("cleaning", "sessions", "shape", "reading", "bounds")
@@ -281,6 +282,8 @@ class Viewer:
         self.path = path
         self.title = title or escape(str(path))
         self.model = model
+        self.against: Against | None = None
+        """An earlier result with which this one is compared."""
         self.searching = CapacityLimiter(_SEARCHES)
         """Limits the number of concurrent searches."""
         self._lock = Lock()

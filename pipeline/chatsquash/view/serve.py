@@ -64,6 +64,7 @@ def view(  # noqa: PLR0913 - each is one of the command
     opens: bool,
     say: Say,
     watch: Watch | None = None,
+    against: str | None = None,
 ) -> None:
     """Serve an output folder, or converted session logs, until Ctrl-C.
 
@@ -75,6 +76,7 @@ def view(  # noqa: PLR0913 - each is one of the command
         opens: Whether to open the browser.
         say: Called with each line for the terminal.
         watch: The progress display of the conversion.
+        against: An earlier output folder to compare records with.
     """
     from chatsquash.results.show import with_session  # which few runs need
 
@@ -93,10 +95,27 @@ def view(  # noqa: PLR0913 - each is one of the command
         try:
             viewer = Viewer(path, model, _title(arguments, path))
             start = viewer.page_of(session) if session else "/"
-            _serve(viewer, start, listener, hang_up, opens=opens, say=say)
+            with _comparison(viewer, against):
+                if viewer.against and not session:
+                    start = f"/r/{viewer.tag}/against"
+                _serve(viewer, start, listener, hang_up, opens=opens, say=say)
         finally:
             if model:
                 model.close()
+
+
+@contextmanager
+def _comparison(viewer: Viewer, against: str | None) -> Iterator[None]:
+    """Compare the result on display with another one."""
+    if against is None:
+        yield
+        return
+    from chatsquash.results.diff.comparison import Comparison
+    from chatsquash.view.against import Against
+
+    with Comparison(against, str(viewer.path)) as comparison:
+        viewer.against = Against(comparison)
+        yield
 
 
 def result_of(arguments: tuple[str, ...]) -> Path | None:

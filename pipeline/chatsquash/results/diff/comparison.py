@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -14,14 +15,17 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import pluralize
 from chatsquash.core.urls import refuse_remote
+from chatsquash.dataset.report_names import FORGOTTEN
+from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.results import output as outputs
 from chatsquash.results.diff.sessions import SessionRows, Side
-from chatsquash.results.output import OutputSource, ResultFolder
+from chatsquash.results.output import Lines, OutputSource, ResultFolder
 from chatsquash.results.receipts import Receipts
+from chatsquash.results.types import SessionRow
 from chatsquash.storage.folder import Folder
 
 Kind = Literal["added", "removed", "changed"]
-_COLUMNS = ("session", "log", "hash", "why", "records", "digest", "file", "row", "offset")
+_COLUMNS = ("session", "log", "hash", "why", "records", "digest", "file", "row", "offset", "line")
 _SELECT = ", ".join(f"{side}.{name}" for side in ("a", "b") for name in _COLUMNS)
 _QUERIES: dict[Kind, str] = {
     "added": "b.side = 1 AND a.side IS NULL ORDER BY b.at",
@@ -29,6 +33,10 @@ _QUERIES: dict[Kind, str] = {
     "removed": "a.side = 0 AND b.side IS NULL ORDER BY a.at",
 }
 _PAIRS = "FROM paired AS {0} LEFT JOIN paired AS {1} ON {1}.side = {2} AND {1}.key = {0}.key AND {1}.nth = {0}.nth"
+
+
+_SESSION_AT = "SELECT key, nth, line FROM paired WHERE side = 1 AND line <= ? ORDER BY line DESC LIMIT 1"
+_SESSION_BEFORE = "SELECT line, records FROM paired WHERE side = 0 AND key = ? AND nth = ?"
 
 
 class SessionState(NamedTuple):
@@ -47,11 +55,8 @@ class SessionState(NamedTuple):
     row: int | None
     """The place of its first record."""
     offset: int | None
-
-    @property
-    def place(self) -> Place | None:
-        """The place of its first record."""
-        return Place(self.file, self.row, self.offset) if self.file is not None and self.row is not None else None
+    line: int
+    """The 0-based line of the session table with its first record."""
 
     def as_json(self) -> dict[str, Any]:
         """Return its records as a JSON value."""
@@ -107,8 +112,11 @@ class Comparison:
             self.options = self._option_differences()
             """The options that differ, with both values."""
             folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="chatsquash-"))
-            # In a thread of the viewer, pages are read one after the other.
-            self._database = sqlite3.connect(Path(folder) / "sessions", isolation_level=None)
+            self._database = sqlite3.connect(
+                Path(folder) / "sessions",
+                isolation_level=None,
+                check_same_thread=False,  # the viewer has several threads, and queries one at a time
+            )
             self._stack.callback(self._database.close)
             self._database.execute("PRAGMA journal_mode = OFF")
             self._database.execute("PRAGMA synchronous = OFF")
@@ -164,6 +172,20 @@ class Comparison:
                 states = tuple(SessionState(*each) if each[0] is not None else None for each in (before, now))
                 yield Difference(kind, self._reason(*states), *states)
 
+    def place_before(self, line: int) -> Place | None:
+        """Return the place in the first result of a record, by its line in the second one's session table."""
+        now = self._database.execute(_SESSION_AT, (line,)).fetchone()
+        before = self._database.execute(_SESSION_BEFORE, now[:2]).fetchone() if now else None
+        if before is None or (number := line - now[2]) >= before[1]:
+            return None
+        facts = self._lines[before[0] + number]
+        return Place(facts["file"], facts["row"], facts["offset"])
+
+    @cached_property
+    def _lines(self) -> Lines:
+        """The session table of the first result."""
+        return Lines(self.sides[0].result.folder, SESSIONS, SessionRow)
+
     def _reason(self, before: SessionState | None, now: SessionState | None) -> str:
         """Return the first reason that applies."""
         if before and now:
@@ -190,6 +212,4 @@ class Comparison:
 
 
 def _receipts(result: ResultFolder) -> bytes:
-    from chatsquash.dataset.report_names import FORGOTTEN
-
     return result.folder.read(FORGOTTEN) if FORGOTTEN in result.outputs else b""

@@ -24,18 +24,19 @@ CREATE TABLE log (side INTEGER, path TEXT, hash TEXT);
 CREATE TABLE record (side INTEGER, file TEXT, row INTEGER, digest BLOB, PRIMARY KEY (side, file, row)) WITHOUT ROWID;
 CREATE TABLE session (
     side INTEGER, at INTEGER, key BLOB, session TEXT, log TEXT, hash TEXT, why TEXT, records INTEGER, digest BLOB,
-    file TEXT, row INTEGER, offset INTEGER
+    file TEXT, row INTEGER, offset INTEGER, line INTEGER
 );
 """
 _INDEXES = """
 CREATE TABLE paired AS SELECT *, ROW_NUMBER() OVER (PARTITION BY side, key ORDER BY at) AS nth FROM session;
 CREATE INDEX paired_key ON paired (side, key, nth);
+CREATE INDEX paired_line ON paired (side, line);
 """
 _LOG_INDEXES = """
 CREATE INDEX log_path ON log (side, path);
 CREATE INDEX log_hash ON log (side, hash);
 """
-_INSERT_SESSION = "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_SESSION = "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LOG_HASH = "SELECT hash FROM log WHERE side = ? AND path = ?"
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("log", "session"), str),
@@ -74,7 +75,7 @@ class SessionRows:
     def __init__(self, database: sqlite3.Connection, sides: tuple[Side, Side]) -> None:
         self._database, self._sides = database, sides
         has_parquet = [side.has_parquet for side in sides]
-        # Parquet files have null members instead of missing ones, and columns that lines lack.
+        # Parquet files have null members instead of missing ones, and other columns.
         self._differs = has_parquet[0] != has_parquet[1]
 
     def load(self) -> None:
@@ -120,7 +121,8 @@ class SessionRows:
     def _sessions(self, number: int, side: Side) -> Iterator[tuple[Any, ...]]:
         is_chain = side.run["options"].get("sessions_by") == "chain"
         hashes = iter(side.run["inputs"])
-        for at, lines in enumerate(_grouped(side.result)):
+        line = 0
+        for at, lines in enumerate(_sessions_of(side.result)):
             first = lines[0]
             entry = None if is_chain else next(hashes, None)
             log, log_hash = first["log"], ""
@@ -133,12 +135,15 @@ class SessionRows:
                 log_hash = row[0] if row else ""
             key = xxh3_128_digest(f"{first['session']}\0{PurePath(log).name}".encode("utf-8", "surrogatepass"))
             why = str(first["filtered"] or first["left_out"] or "") if first["file"] is None else ""
-            digests = [self._stored(number, each["file"], each["row"]) for each in lines if each["file"] is not None]
+            digests = [
+                self._record_digest(number, each["file"], each["row"]) for each in lines if each["file"] is not None
+            ]
             digest = xxh3_128_digest(b"".join(digests) + why.encode())
             place = (first["file"], first["row"], first["offset"])
-            yield number, at, key, first["session"], log, log_hash, why, len(digests), digest, *place
+            yield number, at, key, first["session"], log, log_hash, why, len(digests), digest, *place, line
+            line += len(lines)
 
-    def _stored(self, number: int, file: str, row: int) -> bytes:
+    def _record_digest(self, number: int, file: str, row: int) -> bytes:
         query = "SELECT digest FROM record WHERE side = ? AND file = ? AND row = ?"
         match = self._database.execute(query, (number, file, row)).fetchone()
         if match is None:
@@ -152,7 +157,7 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...],
         yield batch
 
 
-def _grouped(result: ResultFolder) -> Iterator[list[dict[str, Any]]]:
+def _sessions_of(result: ResultFolder) -> Iterator[list[dict[str, Any]]]:
     """Yield the lines of each session of the session table."""
     lines: list[dict[str, Any]] = []
     for line in outputs.lines(result.folder, SESSIONS, *_TYPES):

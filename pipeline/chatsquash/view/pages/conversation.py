@@ -39,7 +39,7 @@ _NAME = 200
 _WINDOW_TITLE = 60
 _MEMBERS = 100
 """Members of a line of the session table, and of each of its objects; chatsquash writes far fewer."""
-_TABS = ("conversation", "log", "tree", "template")
+_TABS = ("conversation", "log", "tree", "template", "against")
 
 
 def conversation_page(conversation: Conversation, message: int) -> Html:
@@ -68,7 +68,8 @@ def conversation_page(conversation: Conversation, message: int) -> Html:
 def head(conversation: Conversation, now: str) -> list[Html]:
     """Return the title of a session and the links to its pages."""
     names = [name for name in _TABS if (name != "template" or (conversation.has_template and conversation.place))]
-    titles = {"log": "with its log", "template": "rendered by the template"}
+    names = [name for name in names if name != "against" or conversation.is_compared]
+    titles = {"log": "with its log", "template": "rendered by the template", "against": "compared"}
     links = []
     for name in names:
         to = session_url(conversation) if name == "conversation" else session_url(conversation, name)
