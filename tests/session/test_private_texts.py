@@ -28,7 +28,7 @@ from chatsquash.session import private_texts
 HIDDEN = {
     "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
     "RejectedLine.reason", "SelectedEntry.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
-    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "Record.trained_replies", "Record.models", "Score.name", "Score.value", "Ending.scores", "ToolUse.name", "Usage.tool_names", "Ending.finish",
+    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "Record.trained_replies", "Record.models", "Score.name", "Score.value", "ReplyEvidence.model", "Ending.scores", "ToolUse.name", "Usage.tool_names", "Ending.finish",
     *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "failed_results", "last_user", "scores")),
 }  # fmt: skip
 OURS = {

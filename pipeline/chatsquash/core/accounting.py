@@ -61,7 +61,7 @@ class ReplyPlace(NamedTuple):
     """Whether the record also contains the reasoning of the reply."""
 
 
-class ReplyEvidence(NamedTuple):
+class ReplyEvidence(Struct, frozen=True, array_like=True):
     """The evidence of a logged reply."""
 
     line: int | None

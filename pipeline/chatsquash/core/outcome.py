@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome, TrainedReplies, Usage
 from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine, Tokens, Violation
-from chatsquash.core.origins import MessageOrigin, StoredFile
 
 
 class Facts(NamedTuple):
@@ -215,8 +214,8 @@ class Record(Struct, frozen=True, array_like=True):
     """The number of messages after its system prompt that were removed because it exceeded the limit of tokens."""
     label: bool | None = None
     """Whether its completion is good; ``None`` if it has no label."""
-    origins: list[MessageOrigin] = []
-    """The origins of its messages, if ``--provenance`` needs them."""
+    origins: bytes = b""
+    """The origins of its messages, as in ``provenance.values``, if ``--provenance`` needs them."""
 
     @property
     def line(self) -> bytes:
@@ -348,8 +347,8 @@ class SessionAccount(Struct, frozen=True, array_like=True):
     """Whether its conversation was joined with the session of a gateway."""
     scores: ScoreAccount | None = None
     """``None`` without any such scores."""
-    files: list[StoredFile] = []
-    """The log or its parts, and the files that it is joined with, if ``--provenance`` needs their hashes."""
+    files: bytes = b""
+    """The hashes of its files, as in ``provenance.values``, if ``--provenance`` needs them."""
 
     def unwritten(self) -> "SessionAccount":
         """Return the account if no record is written after all."""

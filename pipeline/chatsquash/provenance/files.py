@@ -13,9 +13,9 @@ from hashlib import sha256
 
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.origins import StoredFile
 from chatsquash.provenance.index import Index
 from chatsquash.provenance.tokens import GUNZIP, MEMBER, Scan, Steps
+from chatsquash.provenance.values import StoredFile
 from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, ExpandedFile, recognise
 from chatsquash.sources.open import raw

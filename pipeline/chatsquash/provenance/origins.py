@@ -11,13 +11,13 @@ from chatsquash.core import jsonio, marks
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.origins import MessageOrigin, Proof, StoredFile
 from chatsquash.core.outcome import Outcome, Record
 from chatsquash.provenance.files import open_files
 from chatsquash.provenance.index import Copy, Inserted, Piece
 from chatsquash.provenance.rules import NOT_IN_LOG, SPELLING, Rules
 from chatsquash.provenance.sources import Sources
 from chatsquash.provenance.tokens import JSON, texts_of
+from chatsquash.provenance.values import MessageOrigin, Proof, StoredFile, pack
 from chatsquash.redaction.placeholders import PLACEHOLDER
 
 _LISTS = ("messages", "conversations", "prompt", "completion")
@@ -30,9 +30,11 @@ def with_origins(outcome: Outcome, log: Log, options: Options) -> Outcome:
     """Return an outcome with the hashes of its files, and the origins of the messages of its records."""
     files = open_files(log, options)
     identities = [file.identity if file else StoredFile(0, "") for file in files]
-    account = replace(outcome.account, files=identities)
+    account = replace(outcome.account, files=pack(identities))
     tracer = _Tracer(outcome, options, Sources(files, log))
-    records = [replace(record, origins=tracer.record(number, record)) for number, record in enumerate(outcome.records)]
+    records = [
+        replace(record, origins=pack(tracer.record(number, record))) for number, record in enumerate(outcome.records)
+    ]
     return replace(outcome, account=account).with_records(records)
 
 

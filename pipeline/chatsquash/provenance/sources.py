@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from chatsquash.core import times
 from chatsquash.core.accounting import ReplyEvidence, ReplyOutcome
 from chatsquash.core.log import Log, is_elsewhere
-from chatsquash.core.origins import MessageOrigin, SourceReply
 from chatsquash.provenance.files import LogFile, Spans
 from chatsquash.provenance.index import Copy, Index, Piece
 from chatsquash.provenance.replay import replay
+from chatsquash.provenance.values import MessageOrigin, SourceReply
 
 _TIMES = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[0-9:.,+Z-]*|\d{9,19}(?:\.\d+)?")
 """Times in ISO 8601, and numbers that may be times."""

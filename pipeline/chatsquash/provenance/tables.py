@@ -9,7 +9,6 @@ from typing import Any, BinaryIO
 from chatsquash.core import jsonio
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.origins import MessageOrigin, SourceReply, StoredFile
 from chatsquash.core.outcome import Outcome, Place, Record
 from chatsquash.core.text import printable
 from chatsquash.dataset.arrow import Field
@@ -17,6 +16,7 @@ from chatsquash.dataset.parquet import ParquetFile
 from chatsquash.dataset.report_names import PROVENANCE
 from chatsquash.dataset.store import Output
 from chatsquash.provenance import statement
+from chatsquash.provenance.values import MessageOrigin, SourceReply, StoredFile, unpack_files, unpack_origins
 
 _LARGEST = 64 << 20
 """Bytes of rows in a file of a table."""
@@ -51,19 +51,21 @@ class Provenance:
 
     def add(self, log: Log, outcome: Outcome, places: Iterable[Place]) -> None:
         """Add a session and its records."""
-        names = _names(log)
-        for path, file in zip(names, outcome.account.files, strict=False):
+        names, files = _names(log), unpack_files(outcome.account.files)
+        for path, file in zip(names, files, strict=False):
             if path not in self._paths:
                 self._paths.add(path)
                 self._write("logs", {"path": path, "size": file.size, "sha256": file.sha256})
         for record, place in zip(outcome.records, places, strict=False):
             where = {"file": place.file, "row": place.row}
-            self._write("records", {**where, **_record(log, outcome, record, names)})
-            for origin in record.origins:
+            origins = unpack_origins(record.origins)
+            hashes = dict(zip(names, (file.sha256 for file in files), strict=False))
+            self._write("records", {**where, **_record(log, outcome, record, hashes), **_summary(origins)})
+            for origin in origins:
                 self._proofs[origin.proof, origin.reason] += 1
                 if origin.trained:
                     self._trained[origin.proof] += 1
-                self._write("messages", {**where, **_message(origin, names, outcome.account.files)})
+                self._write("messages", {**where, **_message(origin, names, files)})
 
     def finish(self, final: dict[str, str]) -> dict[str, object]:
         """Write the tables, with placeholders in places replaced as in ``final``; return counts for ``run.json``."""
@@ -119,21 +121,25 @@ def _names(log: Log) -> list[str]:
     return [printable(path) for path in (*own, *(agent.display_path for agent in log.agents))]
 
 
-def _record(log: Log, outcome: Outcome, record: Record, names: list[str]) -> dict[str, Any]:
+def _record(log: Log, outcome: Outcome, record: Record, hashes: dict[str, str]) -> dict[str, Any]:
     entry = record.entry or outcome.output.entry
     path, line = log.at(entry.line if entry else None)
-    hashes = dict(zip(names, (file.sha256 for file in outcome.account.files), strict=False))
-    proofs = [origin.proof for origin in record.origins]
     return {
         "session": printable(outcome.session),
         "conversation": printable(record.conversation),
         "log": printable(path),
         "sha256": hashes.get(printable(path), ""),
         "line": line,
-        "messages": len(record.origins),
-        "trained": sum(origin.trained for origin in record.origins),
+    }
+
+
+def _summary(origins: list[MessageOrigin]) -> dict[str, Any]:
+    proofs = [origin.proof for origin in origins]
+    return {
+        "messages": len(origins),
+        "trained": sum(origin.trained for origin in origins),
         "proof": min(proofs, key=_PROOFS.index, default="none"),
-        "changes": [*dict.fromkeys(change for origin in record.origins for change in origin.changes)],
+        "changes": [*dict.fromkeys(change for origin in origins for change in origin.changes)],
     }
 
 

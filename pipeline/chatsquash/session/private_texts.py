@@ -182,7 +182,7 @@ def _ending(ending: Ending, hide: Hide) -> Ending:
 
 def _row(row: ReplyOutcome, hide: Hide) -> ReplyOutcome:
     if row.evidence and row.evidence.model:
-        row = structs.replace(row, evidence=row.evidence._replace(model=hide(row.evidence.model)))
+        row = structs.replace(row, evidence=structs.replace(row.evidence, model=hide(row.evidence.model)))
     if not row.scores:
         return row
     scores = [

@@ -1,8 +1,9 @@
 """The origins of a record's messages: the bytes of its log and the changes that lead to each text."""
 
-# No ``from __future__ import annotations``: as in ``core.outcome``.
+# No ``from __future__ import annotations``: msgspec needs the types at run time.
 from typing import Literal, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 Proof = Literal["complete", "partial", "none"]
@@ -56,3 +57,22 @@ class MessageOrigin(Struct, frozen=True, array_like=True):
     texts: str = "[]"
     """Its texts as JSON: the JSON pointer of each in the message, and its parts."""
     reply: SourceReply | None = None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_files, _origins = msgspec.msgpack.Decoder(list[StoredFile]), msgspec.msgpack.Decoder(list[MessageOrigin])
+
+
+def pack(values: list[StoredFile] | list[MessageOrigin]) -> bytes:
+    """Return values as bytes; as such, they are part of an outcome without an import in runs that do not need them."""
+    return _encode(values)
+
+
+def unpack_files(data: bytes) -> list[StoredFile]:
+    """Return the files of a session from ``pack``."""
+    return _files.decode(data) if data else []
+
+
+def unpack_origins(data: bytes) -> list[MessageOrigin]:
+    """Return the origins of messages from ``pack``."""
+    return _origins.decode(data) if data else []
