@@ -168,3 +168,49 @@ def test_only_one_run_prunes_at_a_time(tmp_path, logs, clock):
 def test_a_period_needs_a_unit(command, period):
     ended = command("archive", "prune", "store", "--older", period)
     assert (ended.code, "is not a period; write a number and a unit" in ended.err) == (2, True)
+
+
+def test_small_copies_are_compressed_with_a_dictionary_that_stays_while_it_is_in_use(tmp_path, logs, clock):
+    store = tmp_path / "store"
+    (logs / "large.jsonl").write_bytes(text(7, 2_000_000))
+    poll(store, logs)
+    before = size(store)
+    for count in range(5):
+        (logs / f"new-{count}.jsonl").write_bytes(text(7, 2_010_000)[-6_000:] + b"%d" % count)
+        poll(store, logs)
+        clock.now += 1
+    archive = open_archive(str(store))
+    (used,) = archive.index.dictionaries()
+    archive.index.close()
+    assert size(store) - before < 5 * 2_500
+    (logs / "large.jsonl").unlink()
+    poll(store, logs)
+    clock.now += 10 * DAY
+    poll(store, logs)
+    pruned(store, 5, waiting=0)
+    pruned(store, 5, waiting=0)
+    stored = restored(store, tmp_path / "out")
+    assert stored == {str(path): path.read_bytes() for path in logs.iterdir()}
+    archive = open_archive(str(store))
+    assert archive.index.place(used) or not archive.index.dictionaries()
+    archive.index.close()
+
+
+def test_packs_are_not_rewritten_with_a_dictionary_that_is_about_to_be_removed(tmp_path, logs, clock):
+    store = tmp_path / "store"
+    large = tmp_path / "large"
+    large.mkdir()
+    (large / "large.jsonl").write_bytes(text(7, 2_000_000))
+    poll(store, large)  # nothing but this has a dictionary, and nothing uses it
+    (large / "large.jsonl").unlink()
+    for path in logs.iterdir():
+        path.write_bytes(path.read_bytes()[:3_000])
+    (logs / "gone.jsonl").write_bytes(text(8, 300_000))
+    poll(store, logs)
+    (logs / "gone.jsonl").unlink()
+    for _ in range(2):
+        clock.now += 10 * DAY
+        poll(store, logs)
+        poll(store, large)
+    pruned(store, 5, waiting=0)
+    assert restored(store, tmp_path / "out") == {str(path): path.read_bytes() for path in logs.iterdir()}

@@ -131,7 +131,7 @@ class _Prune:
                 if each.content not in contents:
                     contents.add(each.content)
                     self._add_live(each.content, self._live)
-        self._live |= self._lists
+        self._live |= self._lists | archive.index.dictionaries()
 
     def _add_live(self, content: Content, last: set[bytes]) -> None:
         *lists, ids = archive_levels(self._archive, content)
@@ -166,6 +166,7 @@ class _Prune:
             elif name in joined or used * _USED < sum(chunks.values()):
                 rewritten.append(name)
         kept = packs.keys() - {*useless, *rewritten}
+        self._archive.avoid(self._archive.index.packs().keys() - kept)
         self._rewrite(rewritten, packs, _in_use(self._live, (packs[name] for name in kept)))
         self._mark_packs([*useless, *rewritten], stored)
 

@@ -17,6 +17,8 @@ USUAL, THOROUGH = 3, 9
 """The levels of zstd: the second one costs no more time than the first if only a quarter of the content is new."""
 _SMALL = 1 << 18
 """The size in bytes up to which a block is compressed with a dictionary."""
+DICTIONARY = 110 << 10
+"""The size of a dictionary in bytes, which is the usual one of zstd; it saves a quarter of small blocks."""
 _LABEL = b"block"
 _IN_MEMORY = 96 << 20
 """The number of uncompressed bytes to keep."""
@@ -39,6 +41,11 @@ def compress(data: bytes | bytearray, cipher: Cipher, level: int = USUAL, dictio
 def uses_dictionary(size: int) -> bool:
     """Return whether a block of this size is compressed with a dictionary."""
     return size <= _SMALL
+
+
+def has_dictionary(size: int) -> bool:
+    """Return whether a block of this size is enough content for a dictionary."""
+    return size > 8 * DICTIONARY
 
 
 def expand(stored: bytes | memoryview, cipher: Cipher, size: int, key: str, dictionary: bytes = b"") -> bytes:

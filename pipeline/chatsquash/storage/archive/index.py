@@ -12,7 +12,8 @@ from typing import NamedTuple
 from chatsquash.storage.archive.layout import ID_BYTES, Block, Footer
 
 _TABLES = """
-CREATE TABLE IF NOT EXISTS packs (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, stored_size INTEGER);
+CREATE TABLE IF NOT EXISTS packs (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, stored_size INTEGER, dictionary BLOB);
 CREATE TABLE IF NOT EXISTS blocks (
   pack INTEGER, block INTEGER, offset INTEGER, stored_size INTEGER, size INTEGER, chunks INTEGER, dictionary BLOB,
   PRIMARY KEY (pack, block)) WITHOUT ROWID;
@@ -53,8 +54,8 @@ class Index:
     def add(self, name: str, stored_size: int, footer: Footer) -> None:
         """Add a pack."""
         with self._database:
-            insert = "INSERT OR IGNORE INTO packs (name, stored_size) VALUES (?, ?)"
-            cursor = self._database.execute(insert, (name, stored_size))
+            insert = "INSERT OR IGNORE INTO packs (name, stored_size, dictionary) VALUES (?, ?, ?)"
+            cursor = self._database.execute(insert, (name, stored_size, footer.dictionary))
             number = cursor.lastrowid
             if not cursor.rowcount or number is None:  # another process added it
                 return
@@ -87,6 +88,19 @@ class Index:
         """Return the numbers of the packs that contain a chunk."""
         query = "SELECT pack FROM chunks WHERE id = ?"
         return {row[0] for row in self._database.execute(query, (identity,))}
+
+    def dictionary(self, avoided: set[int]) -> bytes:
+        """Return the id of the newest dictionary that no pack to avoid contains, or empty bytes."""
+        rows = self._database.execute(
+            "SELECT number, dictionary FROM packs WHERE dictionary != x'' ORDER BY number DESC"
+        )
+        return next((identity for number, identity in rows if number not in avoided), b"")
+
+    def dictionaries(self) -> set[bytes]:
+        """Return the ids of the dictionaries with which blocks are compressed."""
+        return {
+            row[0] for row in self._database.execute("SELECT DISTINCT dictionary FROM blocks WHERE dictionary != x''")
+        }
 
     def block(self, pack: int, number: int) -> Block:
         """Return a block of a pack."""
@@ -134,7 +148,7 @@ def _open(identity: str) -> sqlite3.Connection:
     folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "chatsquash"
     with suppress(OSError, sqlite3.Error):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = folder / f"archive-{identity}.sqlite"
+        path = folder / f"archive-{identity}.1.sqlite"
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         database = sqlite3.connect(path, timeout=60)
         try:

@@ -103,6 +103,8 @@ class Footer(Struct, frozen=True, array_like=True):
     ids: bytes
     sizes: tuple[int, ...]
     """The size of each chunk in bytes, in the order of the blocks."""
+    dictionary: bytes = b""
+    """The id of a chunk with which small blocks of later packs can be compressed."""
 
 
 class Mark(Struct, frozen=True):

@@ -29,6 +29,7 @@ class PackBuilder:
         self._blocks: list[Block] = []
         self._ids = bytearray()
         self._sizes: list[int] = []
+        self._dictionary = b""
 
     @property
     def is_empty(self) -> bool:
@@ -48,9 +49,14 @@ class PackBuilder:
         self._ids += b"".join(chunks)
         self._sizes += chunks.values()
 
+    def add_dictionary(self, identity: bytes, data: bytes) -> None:
+        """Add a chunk that later packs use as a dictionary, in a block of its own, because it is read with these."""
+        self.add({identity: len(data)}, bytearray(data), blocks.THOROUGH, (b"", b""))
+        self._dictionary = identity
+
     def finish(self) -> tuple[str, bytes, Footer]:
         """Return the name, the bytes and the table of the pack."""
-        footer = Footer(tuple(self._blocks), bytes(self._ids), tuple(self._sizes))
+        footer = Footer(tuple(self._blocks), bytes(self._ids), tuple(self._sizes), self._dictionary)
         table = encode(footer)
         stored = blocks.compress(table, self._cipher)
         data = bytes(self._stored) + stored + _END.pack(len(stored), len(table), _END_MARK)

@@ -152,9 +152,20 @@ class Archive:
 
     def avoid_marked(self) -> None:
         """Let new content not refer to packs that are about to be removed."""
+        self.avoid({name for mark in self.marks().values() for name in mark.packs})
+
+    def avoid(self, names: set[str]) -> None:
+        """Let new content not refer to packs."""
         packs = self.index.packs()
-        marked = {name for mark in self.marks().values() for name in mark.packs}
-        self._avoided = {packs[name] for name in marked if name in packs}
+        self._avoided = {packs[name] for name in names if name in packs}
+
+    def dictionary(self) -> tuple[bytes, bytes]:
+        """Return the id and the bytes of the dictionary for new content; both are empty if there is none."""
+        identity = self.index.dictionary(self._avoided)
+        try:
+            return (identity, bytes(self.chunk(identity))) if identity else (b"", b"")
+        except (DamageError, FileNotFoundError):
+            return b"", b""
 
     def has_chunk(self, identity: bytes) -> bool:
         """Return whether new content may refer to a chunk."""

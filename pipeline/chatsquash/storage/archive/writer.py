@@ -41,6 +41,7 @@ class Writer:
         self._unwritten: set[bytes] = set()
         self._data, self._lists = _Pending(), _Pending()
         self._pack = PackBuilder(archive.cipher)
+        self._has_dictionary = False
         self.read_bytes = self.new_bytes = self.stored_bytes = 0
 
     def add(self, read: Callable[[int], bytes], average: int = chunks.DATA) -> Chunks:
@@ -102,8 +103,21 @@ class Writer:
         if pending.sizes:
             is_repetitive = self.new_bytes * _REPEATED < self.read_bytes
             level = blocks.THOROUGH if is_repetitive else blocks.USUAL
-            self._pack.add(pending.sizes, pending.data, level, (b"", b""))
+            self._pack.add(pending.sizes, pending.data, level, self._dictionary_for(pending))
             pending.__init__()  # type: ignore[misc]
+
+    def _dictionary_for(self, pending: _Pending) -> tuple[bytes, bytes]:
+        """Return the dictionary for a block; a large block provides the first one of an archive."""
+        if pending is self._lists:
+            return b"", b""
+        if blocks.uses_dictionary(len(pending.data)):
+            return self._archive.dictionary()
+        if blocks.has_dictionary(len(pending.data)) and not self._has_dictionary:
+            self._has_dictionary = True
+            if not self._archive.dictionary()[0]:
+                data = bytes(pending.data[-blocks.DICTIONARY :])
+                self._pack.add_dictionary(chunk_id(data), data)
+        return b"", b""
 
     def _write_pack(self) -> None:
         if self._pack.is_empty:
