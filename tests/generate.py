@@ -137,7 +137,6 @@ def command_line() -> dict[str, str]:
     """Return the regions of ``docs/cli.md``."""
     return {
         "made-with": f"Help texts as formatted by click {click_version()}.",
-        "help-chatsquash": _block(_context()),
         **{f"help-{name.replace(' ', '-')}": _help(name) for name in cli.commands_with_subcommands},
     }
 
