@@ -90,15 +90,13 @@ class _Tracer:
         return replace(origin, reply=self._sources.reply(row, origin)) if row else origin
 
     def _text(self, path: str, text: bytes) -> _Text:
+        segments = _segments(text)
         for file, index in self._sources.all():
             if pieces := index.complete(text):
                 return _Text(path, text, [(file, piece) for piece in pieces])
-        segments = _segments(text)
-        if len(segments) > 1:
-            for file, index in self._sources.all():
-                if copies := index.around(segments[::2]):
-                    inserted = [Inserted(each) for each in segments[1::2]]
-                    return _Text(path, text, [*_interleaved(file, copies, inserted)])
+            if len(segments) > 1 and (copies := index.around(segments[::2])):
+                inserted = [Inserted(each) for each in segments[1::2]]
+                return _Text(path, text, [*_interleaved(file, copies, inserted)])
         return _Text(path, text, [each for segment in segments for each in self._pieces(segment)])
 
     def _pieces(self, segment: bytes) -> list[tuple[int, Piece]]:

@@ -19,6 +19,7 @@ from chatsquash.provenance.values import MessageOrigin, SourceReply
 
 _TIMES = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[0-9:.,+Z-]*|\d{9,19}(?:\.\d+)?")
 """Times in ISO 8601, and numbers that may be times."""
+_END = 1 << 10
 _NEAR = 1 << 16
 """The bytes around a message in which its time is searched, in a file with one value in several lines."""
 _SPAN = 4  # the numbers of each line in Log.spans
@@ -137,10 +138,11 @@ class Sources:
         number = log_file.line_at(offset)[0]
         model_at = _model(log_file.data, evidence.model.encode("utf-8", "surrogatepass"), offset, offset + size)
         time = "" if evidence.time is None else times.stamp(evidence.time)
-        time_at = () if evidence.time is None else _time(log_file.data, evidence.time, offset, offset + size)
-        if evidence.time is not None and not time_at:
-            near = max(0, (origin.start or offset) - _NEAR), (origin.stop or offset) + _NEAR
-            time_at = _time(log_file.data, evidence.time, *near)
+        time_at: tuple[int, ...] = ()
+        if evidence.time is not None:
+            ranges = _ranges((offset, offset + size), (origin.start or offset, origin.stop or offset))
+            times_at = (_time(log_file.data, evidence.time, *each) for each in ranges)
+            time_at = next(filter(None, times_at), ())
         return SourceReply(file, number, evidence.model, time, model_at, time_at)
 
 
@@ -151,6 +153,15 @@ def _model(data: bytes, model: bytes, start: int, stop: int) -> tuple[int, ...]:
     at = data.rfind(model, start, stop)
     at = data.find(model) if at < 0 else at
     return (at, at + len(model)) if at >= 0 else ()
+
+
+def _ranges(line: tuple[int, int], message: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Yield where the time of a reply may be: at the ends of its line, within it, or around its message."""
+    start, stop = line
+    yield start, min(start + _END, stop)
+    yield max(start, stop - _END), stop
+    yield line
+    yield max(0, message[0] - _NEAR), message[1] + _NEAR
 
 
 def _time(data: bytes, time: int, start: int, stop: int) -> tuple[int, ...]:
