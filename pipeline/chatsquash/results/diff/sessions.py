@@ -91,7 +91,9 @@ class SessionRows:
 
     def _put(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         for batch in _batches(rows):
+            self._database.execute("BEGIN")  # otherwise each row is a transaction
             self._database.executemany(statement, batch)
+            self._database.execute("COMMIT")
 
     def _logs(self, number: int, side: Side) -> Iterator[tuple[Any, ...]]:
         try:
