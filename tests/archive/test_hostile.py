@@ -309,3 +309,16 @@ def test_very_deep_folders_are_a_problem(tmp_path, logs):
     report = poll(tmp_path / "store", logs)
     assert "more than 200 folders in each other" in report.problems[0].reason
     assert set(restored(tmp_path / "store", tmp_path / "output")) == {str(logs / "sub/a.jsonl")}
+
+
+@cases("content", Content(0, b"", 2**40), Content(1_000_000, chunk_id(lists(DATA, depth=5, width=1000)[-1]), 5))
+def test_prune_and_reading_refuse_impossible_contents(tmp_path, command, content):
+    chunks = [DATA, *lists(DATA, depth=5, width=1000)]
+    forge(tmp_path / "store", [entry(b"/a.jsonl", content)], chunks=chunks)
+    for arguments in (["prune", tmp_path / "store", "--older", "1d"], ["verify", tmp_path / "store"]):
+        ended = command("archive", *arguments)
+        assert ended.code in {1, 3}
+        assert "Traceback" not in ended.err
+    ended = command("convert", f"archive:{tmp_path / 'store'}", "-o", tmp_path / "out", "--no-anonymize")
+    assert ended.code != 0
+    assert "Traceback" not in ended.err

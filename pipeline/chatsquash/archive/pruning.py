@@ -134,7 +134,7 @@ class _Prune:
         self._live |= self._lists | archive.index.dictionaries()
 
     def _add_live(self, content: Content, last: set[bytes]) -> None:
-        *lists, ids = archive_levels(self._archive, content)
+        *lists, ids = self._archive.levels(content)
         for each in lists:
             self._lists.update(layout.split_ids(each))
         last.update(layout.split_ids(ids))
@@ -196,15 +196,6 @@ class _Prune:
         self._archive.index.remove(names)
         self._report.packs += len(names)
         self._report.freed_bytes += sum(stored[name] for name in names)
-
-
-def archive_levels(archive: Archive, content: Content) -> Iterator[bytes]:
-    """Yield the ids of a content: those of the lists of ids, from the outermost one, and those of its bytes."""
-    ids = content.ids
-    yield ids
-    for _ in range(content.depth):
-        ids = b"".join(map(archive.chunk, layout.split_ids(ids)))
-        yield ids
 
 
 def _in_use(live: set[bytes], packs: Iterable[dict[bytes, int]]) -> set[bytes]:

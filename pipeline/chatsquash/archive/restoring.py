@@ -23,7 +23,7 @@ _DEEPEST = 256
 
 
 class RestoreReport(Struct):
-    """What was written."""
+    """The result of ``restore``."""
 
     files: int = 0
     size: int = 0

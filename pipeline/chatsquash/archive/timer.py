@@ -1,4 +1,4 @@
-"""A timer that runs ``archive`` regularly: systemd user units, or a line for cron where systemd is missing."""
+"""A timer that runs ``archive`` regularly: systemd user units, or a line for cron if systemd is missing."""
 
 from __future__ import annotations
 

@@ -72,8 +72,12 @@ def _verify_pack(archive: Archive, name: str, sizes: dict[bytes, int]) -> None:
 
 
 def _is_complete(archive: Archive, entry: Entry, sizes: dict[bytes, int]) -> bool:
+    size = 0
     try:
-        ids = split_ids(archive.ids(entry.content))
+        for each in split_ids(archive.ids(entry.content)):
+            if each not in sizes:
+                return False
+            size += sizes[each]
     except OSError:
         return False
-    return sum(sizes.get(each, -1) for each in ids) == entry.content.size and all(each in sizes for each in ids)
+    return size == entry.content.size

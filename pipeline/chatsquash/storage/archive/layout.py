@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -21,11 +22,11 @@ _PACK = re.compile(rf"{PACKS}[0-9a-f]{{2}}/([0-9a-f]{{64}})")
 
 T = TypeVar("T")
 
-_SMALLEST_CHUNK = 64
+_SMALLEST_CHUNK = 128
 """A number of bytes that only the last chunk of a file may fall below."""
 _DEEPEST = 8
 _LARGEST_FILE = 1 << 42
-_MOST_CHUNKS = 1 << 27
+_MOST_CHUNKS = 1 << 26
 
 
 class DamageError(OSError):
@@ -132,9 +133,9 @@ def chunk_id(data: bytes | memoryview) -> bytes:
     return sha256(data).digest()[:ID_BYTES]
 
 
-def split_ids(ids: bytes) -> list[bytes]:
-    """Return the ids of a list."""
-    return [ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES)]
+def split_ids(ids: bytes) -> Iterator[bytes]:
+    """Yield the ids in a list, of which a hostile archive may have very many."""
+    return (ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES))
 
 
 def most_ids(content: Content) -> int:

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_right
 from itertools import accumulate
 
-from chatsquash.storage.archive.layout import Content, DamageError, split_ids
+from chatsquash.storage.archive.layout import ID_BYTES, Content, DamageError, split_ids
 from chatsquash.storage.archive.repository import Archive
 
 
@@ -16,8 +16,8 @@ class ContentReader:
     def __init__(self, archive: Archive, content: Content) -> None:
         self._archive = archive
         self.size = content.size
-        self._ids = split_ids(archive.ids(content))
-        sizes = [archive.place_of(each).size for each in self._ids]
+        self._ids = archive.ids(content)
+        sizes = (archive.place_of(each).size for each in split_ids(self._ids))
         self._starts = array("q", accumulate(sizes, initial=0))
         if self._starts[-1] != content.size:
             raise DamageError(5, f"{archive.place}: a file has another size than in its snapshot")
@@ -31,7 +31,7 @@ class ContentReader:
         at = bisect_right(self._starts, offset) - 1
         start = self._starts[at]
         while start < end:
-            chunk = self._archive.chunk(self._ids[at])
+            chunk = self._archive.chunk(self._ids[at * ID_BYTES : (at + 1) * ID_BYTES])
             pieces.append(chunk[max(0, offset - start) : end - start])
             start += len(chunk)
             at += 1

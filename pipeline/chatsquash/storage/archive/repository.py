@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterator
 from errno import ENOENT, ENOTSUP
 from pathlib import Path
@@ -210,22 +211,27 @@ class Archive:
             yield self.chunk(each)
 
     def ids(self, content: Content) -> bytes:
-        """Return the ids of the chunks of a file.
+        """Return the ids of the chunks of a file; see ``levels``."""
+        return deque(self.levels(content), maxlen=1)[0]
+
+    def levels(self, content: Content) -> Iterator[bytes]:
+        """Yield the ids of a content: those of the lists of ids, from the outermost one, and those of its bytes.
 
         Raises:
             DamageError: A chunk is missing, or a file of this size cannot have as many chunks.
         """
-        most = layout.most_ids(content)
+        most = layout.most_ids(content) * layout.ID_BYTES
         ids = content.ids
+        yield ids
         for _ in range(content.depth):
             pieces, size = list[memoryview](), 0
             for each in layout.split_ids(ids):
                 pieces.append(self.chunk(each))
                 size += len(pieces[-1])
-                if size > most * layout.ID_BYTES:
+                if size > most:
                     raise DamageError(5, f"{self.place}: a file has more chunks than its size allows")
             ids = b"".join(pieces)
-        return ids
+            yield ids
 
     def block(self, pack: int, number: int) -> bytes:
         """Return an uncompressed block."""
