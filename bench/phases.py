@@ -40,6 +40,7 @@ _ROOMS = {
     "dataset/reports": "run",
     "pages": "run",
     "results": "run",
+    "archive": "run",
     "inspect": "run",
     "conversion": "run",
     "hub": "run",
