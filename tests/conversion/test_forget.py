@@ -339,6 +339,19 @@ def test_a_run_that_would_bring_a_session_back_is_refused(result):
     assert not Path("out/reports/forgotten.jsonl").exists()
 
 
+def test_files_of_the_same_name_without_ids_are_told_apart_by_their_folders(here):
+    for name in "xyz":
+        line = log_line(f"question {name}")
+        del line["session_id"]
+        write_log(here / f"logs/{name}/log.jsonl", line)
+    convert("logs", "out", PLAIN)
+    assert [each["session"] for each in report("sessions.jsonl")] == ["log"] * 3
+    assert [each.path for each in run("logs/y/log.jsonl").matches] == ["logs/y/log.jsonl"]
+    with pytest.raises(UsageError, match=r"logs/y/log\.jsonl: session 'log' was removed"):
+        convert("logs", "out", PLAIN)
+    assert convert("logs", "out", Options(anonymize=False, exclude=("y",))).written == 2
+
+
 def test_a_refused_run_leaves_no_text_of_the_session(here):
     for name in "ab":
         write_log(here / f"logs/{name}.jsonl", log_line(f"the secret of {name}"))

@@ -26,7 +26,7 @@ class Receipt(Struct, frozen=True):
     session: str
     """The digest of the session id."""
     log: str
-    """The digest of the session id and the name of its log, without folders."""
+    """The digest of the session id and the name of its log; with folders, if the id is from the name."""
     request: str
     """The digest of the argument that selected the session."""
     records: int
@@ -80,7 +80,9 @@ class Receipts:
 
 
 def _log(salt: str, session: str, path: str) -> str:
-    return _digest(salt, f"{session}\0{PurePath(path).name}")
+    name = PurePath(path).name
+    # Files of the same name in several folders often have the same id if it is from their name.
+    return _digest(salt, f"{session}\0{path if name.startswith(session) else name}")
 
 
 def _digest(salt: str, text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chatsquash.conversion.forget.remaining import RemainingResult
-from chatsquash.conversion.forget.selection import Match, Removal, Requests, select
+from chatsquash.conversion.forget.selection import Match, Removal, SessionPatterns, select
 from chatsquash.conversion.merge_options import merged_options
 from chatsquash.conversion.merge_results import MergedRun, write_results
 from chatsquash.core.errors import UsageError
@@ -112,7 +112,7 @@ def _rewrite(result: RemainingResult, output: Output) -> ForgetOutcome:
 
 def _select(result: RemainingResult, arguments: Sequence[str]) -> tuple[Removal, str]:
     """Select the sessions; also return the time of an earlier removal if an argument was already carried out."""
-    requests = Requests(arguments)
+    requests = SessionPatterns(arguments)
     removal = select(result.stored_lines, requests)
     receipts, earlier = Receipts(result.receipts()), ""
     for argument in requests.unused:

@@ -31,7 +31,7 @@ class Match(NamedTuple):
         return f"{self.session} ({self.path}, {pluralize(self.records, 'record')}{note})"
 
 
-class Requests:
+class SessionPatterns:
     """The arguments of ``forget``: ids of sessions, paths of logs, and globs for both."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -88,7 +88,7 @@ class Removal:
         return sum(each.records for each in self.matches)
 
 
-def select(stored_lines: Callable[[], Iterable[StoredLine]], requests: Requests) -> Removal:
+def select(stored_lines: Callable[[], Iterable[StoredLine]], requests: SessionPatterns) -> Removal:
     """Select the sessions that the arguments request.
 
     A session that was joined with a selected one is selected too, since each contains texts of the other.
