@@ -168,7 +168,7 @@ def messages_of(record, flag):
             members = message if isinstance(message, dict) else {}
             role = members.get("role", members.get("from", ""))
             trained = role in ASSISTANTS if flag == "none" else bool(members.get(flag))
-            trained = name == "completion" if record.get("completion") is not None else trained
+            trained = name == "completion" if name in ("prompt", "completion") else trained
             yield f"/{name}/{at}" if isinstance(value, list) else f"/{name}", role, trained, [*texts_of(message)]
 
 

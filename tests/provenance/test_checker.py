@@ -41,6 +41,7 @@ def test_the_checker_is_short_and_imports_nothing_of_ours():
     {"loss": "weight", "conversations": "all", "redact": "secrets,phones,ips,paths"},
     {"samples": "reply", "preset": "hf"},
     {"preset": "text", "format": "jsonl.gz"},
+    {"samples": "reply", "preset": "hf", "sample_shape": "prompt"},
     {"sessions_by": "chain", "json_tool_calls": True},
 )
 def test_every_text_of_the_sample_logs_is_replayed(here, values):

@@ -148,12 +148,11 @@ class _Tracer:
 def _messages(value: Any, options: Options) -> Iterator[tuple[str, Any, bool]]:
     """Yield the messages of a record with their JSON pointers, and whether they are trained on."""
     flag = options.flag
-    has_completion = "completion" in value
     for name in _LISTS:
         messages = value.get(name, [])
         for at, message in enumerate(messages if isinstance(messages, list) else [messages]):
             place = f"/{name}/{at}" if isinstance(messages, list) else f"/{name}"
-            if has_completion:
+            if name in ("prompt", "completion"):
                 trained = name == "completion"
             elif not isinstance(message, dict):
                 trained = False
