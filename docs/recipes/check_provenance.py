@@ -101,8 +101,7 @@ def check_signature(path, data, key, problems):
 
 
 def open_logs(logs, folders, problems):
-    """Return the content of each log by its path; logs that moved are found by their hashes."""
-    contents = {}
+    contents = {}  # by path; logs that moved are found by their hashes
     files = (file for folder in folders for file in Path(folder).rglob("*") if file.is_file())
     moved = {sha256(file.read_bytes()): str(file) for file in files}
     for log in logs:
@@ -159,7 +158,6 @@ def texts_of(value, path=""):
 
 
 def messages_of(record, flag):
-    """Yield the messages of a record: JSON pointer, role, whether it is trained on, and texts."""
     for name in LISTS:
         value = record.get(name) or []
         for at, message in enumerate(value if isinstance(value, list) else [value]):
@@ -173,7 +171,6 @@ def messages_of(record, flag):
 
 
 def check_message(row, expected, contents, problems):
-    """Replay the texts of a message, and compare everything else that follows from them."""
     texts, logs = json.loads(row["texts"]), json.loads(row["logs"])
     rules, reasons, places = set(), Counter(), []
     if [path for path, _ in texts] != [path for path, _ in expected]:
@@ -280,9 +277,12 @@ def check(out, folders=(), key=b""):
         changes = [*dict.fromkeys(each for row in rows for each in json.loads(row["changes"]))]
         proof = min((row["proof"] for row in rows), key=("none", "partial", "complete").index, default="none")
         for row in about:
-            expected = (len(rows), sum(row["trained"] for row in rows), proof, changes, hashes.get(row["log"]))
-            actual = (row["messages"], row["trained"], row["proof"], json.loads(row["changes"]), row["sha256"])
-            problems.unless(actual == expected, f"{place}: its row differs from those of its messages")
+            start = min((each["start"] for each in rows if each["log"] == row["log"]), default=None)
+            stop = max((each["stop"] for each in rows if each["log"] == row["log"]), default=None)
+            expected = (len(rows), sum(each["trained"] for each in rows), proof, hashes.get(row["log"]), start, stop)
+            actual = tuple(row[name] for name in ("messages", "trained", "proof", "sha256", "start", "stop"))
+            same = actual == expected and json.loads(row["changes"]) == changes
+            problems.unless(same, f"{place}: its row differs from those of its messages")
         problems.unless({each.partition(":")[0] for each in changes} <= RULES, f"{place}: unknown rule")
     problems += [f"{place}: no such record" for rows in tables.values() for place in rows]
     return problems

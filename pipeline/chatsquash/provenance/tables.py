@@ -25,6 +25,7 @@ LOGS = (Field("path", "text"), Field("size", "int"), Field("sha256", "text"))
 RECORDS = (
     *(Field("file", "text"), Field("row", "int"), Field("session", "text"), Field("conversation", "text")),
     *(Field("log", "text"), Field("sha256", "text"), Field("line", "int")),
+    *(Field("start", "int"), Field("stop", "int")),
     *(Field("messages", "int"), Field("trained", "int"), Field("proof", "text"), Field("changes", "json")),
 )
 MESSAGES = (
@@ -59,8 +60,10 @@ class Provenance:
         for record, place in zip(outcome.records, places, strict=False):
             where = {"file": place.file, "row": place.row}
             origins = unpack_origins(record.origins)
-            hashes = dict(zip(names, (file.sha256 for file in files), strict=False))
-            self._write("records", {**where, **_record(log, outcome, record, hashes), **_summary(origins)})
+            about = _record(log, outcome, record)
+            number = names.index(about["log"]) if about["log"] in names else 0
+            about["sha256"] = files[number].sha256 if number < len(files) else ""
+            self._write("records", {**where, **about, **_summary(origins, number)})
             for origin in origins:
                 self._proofs[origin.proof, origin.reason] += 1
                 if origin.trained:
@@ -121,21 +124,24 @@ def _names(log: Log) -> list[str]:
     return [printable(path) for path in (*own, *(agent.display_path for agent in log.agents))]
 
 
-def _record(log: Log, outcome: Outcome, record: Record, hashes: dict[str, str]) -> dict[str, Any]:
+def _record(log: Log, outcome: Outcome, record: Record) -> dict[str, Any]:
     entry = record.entry or outcome.output.entry
     path, line = log.at(entry.line if entry else None)
     return {
         "session": printable(outcome.session),
         "conversation": printable(record.conversation),
         "log": printable(path),
-        "sha256": hashes.get(printable(path), ""),
         "line": line,
     }
 
 
-def _summary(origins: list[MessageOrigin]) -> dict[str, Any]:
+def _summary(origins: list[MessageOrigin], file: int) -> dict[str, Any]:
+    """Return what the messages of a record have in common; the range is that of those in its file."""
     proofs = [origin.proof for origin in origins]
+    own = [origin for origin in origins if origin.file == file]
     return {
+        "start": min((origin.start for origin in own if origin.start is not None), default=None),
+        "stop": max((origin.stop for origin in own if origin.stop is not None), default=None),
         "messages": len(origins),
         "trained": sum(origin.trained for origin in origins),
         "proof": min(proofs, key=_PROOFS.index, default="none"),
