@@ -135,7 +135,7 @@ def replay(data, steps):
         elif step == "gunzip":
             data = zlib.decompress(data, 31)
         elif step[0] == "member":
-            data = zipfile.ZipFile(io.BytesIO(data)).read(step[1])
+            data = (archive := zipfile.ZipFile(io.BytesIO(data))).read(archive.infolist()[step[1]])
         else:
             start, stop = step
             data = data[start:stop] if 0 <= start < stop <= len(data) else parse(b"")

@@ -166,10 +166,10 @@ def _members(data: bytes) -> Iterator[tuple[Steps, bytes]]:
     left = _MOST
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for member in archive.infolist():
+            for number, member in enumerate(archive.infolist()):  # names may be private
                 left -= member.file_size
                 if left < 0:
                     return
-                yield ([MEMBER, member.filename],), archive.read(member)
+                yield ([MEMBER, number],), archive.read(member)
     except (*PARSER_ERRORS, zipfile.BadZipFile, NotImplementedError, OSError):
         return

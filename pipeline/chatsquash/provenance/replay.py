@@ -30,7 +30,7 @@ def replay(data: bytes, steps: Sequence[Any]) -> bytes | None:
             result = zlib.decompressobj(_GZIP).decompress(result)
         elif step[0] == MEMBER:
             with zipfile.ZipFile(io.BytesIO(result)) as archive:
-                result = archive.read(step[1])
+                result = archive.read(archive.infolist()[step[1]])
         else:
             result = result[step[0] : step[1]]
     return result
