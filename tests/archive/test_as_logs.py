@@ -108,3 +108,20 @@ def test_an_archive_that_is_missing_is_refused(logs, argument, command):
     assert ended.code == 2
     assert argument.removeprefix("archive:").partition("!")[0] in ended.err
     assert not os.path.exists("out")
+
+
+def test_the_viewer_converts_an_archive_and_finds_its_logs_again(logs, tmp_path):
+    from chatsquash.view import serve
+    from chatsquash.view.logs import NoLogError, _log_path
+
+    poll("store", logs / "litellm")
+    out = serve._convert(("archive:store",), tmp_path / "out", Options(anonymize_key=KEY), None)
+    rows = [json.loads(line) for line in (out / "reports" / "sessions.jsonl").read_text().splitlines()]
+    paths = {row["log"] for row in rows}
+    assert paths
+    assert all(path.startswith(f"archive:{tmp_path}/store!/") for path in paths)
+    assert {_log_path(path, []) for path in paths} == paths
+    with pytest.raises(NoLogError, match="does not exist"):
+        _log_path(f"archive:{tmp_path}/store!/nothing.jsonl", [])
+    with pytest.raises(NoLogError, match="cannot be read"):
+        _log_path(f"archive:{tmp_path}/missing!/nothing.jsonl", [])

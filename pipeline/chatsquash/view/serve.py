@@ -165,10 +165,10 @@ def _result(arguments: tuple[str, ...], options: Options, say: Say, watch: Watch
 
 def _convert(logs: tuple[str, ...], out: Path, options: Options, watch: Watch | None) -> Path:
     from chatsquash.conversion.convert import convert
+    from chatsquash.sources.relatives import absolute
 
-    absolute = [str(Path(each).absolute()) for each in logs]
     with watch or nullcontext():
-        convert(absolute, out, options, watch.observer if watch else None)
+        convert(map(absolute, logs), out, options, watch.observer if watch else None)
     return out
 
 
