@@ -86,6 +86,7 @@ def test_the_result_is_that_of_a_run_over_the_other_logs(here, options):
     done = run(*LOGS[1::2])
     assert alike("out") == alike("others")
     assert verify(Path("out")).problems == []
+    assert done.pages == done.foreign_files == []
     assert (
         done.remaining
         == manifest("others")["counts"]["sessions"]["seen"]

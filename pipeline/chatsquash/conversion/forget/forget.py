@@ -106,7 +106,7 @@ def _rewrite(result: RemainingResult, output: Output) -> ForgetOutcome:
     _refuse_remains(path, *commit.BACKUPS)
     _remove_empty_folders(path, result.outputs)
     foreign_files = _other_files(path, names)
-    pages = sorted({*other_files}.difference(foreign_files))
+    pages = [name for name in other_files if not (path / name).exists()]
     return ForgetOutcome(removal.matches, removal.remaining, removal.duplicates, pages, foreign_files)
 
 
