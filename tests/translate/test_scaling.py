@@ -1,5 +1,6 @@
 """Work grows with what a conversation has: told from the lines that are run, which are as many on every machine."""
 
+import json
 import sys
 
 import pytest
@@ -8,9 +9,13 @@ from hypothesis import strategies as st
 
 import chatsquash
 from chatsquash.core.blocks import Media, Reasoning, Text
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
 from chatsquash.formats import calls, get_format, writing
 from chatsquash.formats.calls import State
+from chatsquash.translate import logs
 from chatsquash.translate.conversations import losses
+from tests.conftest import log_line
 from tests.formats.kinds import answers, asks, calling, conversation, gives, says
 
 SERVICES = ("anthropic", "gemini", "ollama", "openai_chat", "openai_responses")
@@ -169,3 +174,19 @@ def test_calls_are_found_alike_however_many_they_are(data):
             told, indexed = step(indexed)
             assert (told, indexed.orphan) == (found, one_by_one.orphan)
             assert (*(call for run in indexed.before for call in run), *indexed.open) == one_by_one.open
+
+
+def test_a_log_of_many_sessions_is_not_split_for_each_of_them():
+    class Data(bytes):
+        splits = 0
+
+        def split(self, *arguments):
+            Data.splits += 1
+            return super().split(*arguments)
+
+    rows = [log_line(f"{number}", reply="Hi", session_id=f"s{number}") for number in range(50)]
+    data = Data(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    found = logs.sessions(Log("", "a.jsonl", "a.jsonl", len(data)), data, Options())
+    assert [each.session for each in found] == [f"s{number}" for number in range(50)]
+    assert [each.conversation.messages[0]["content"] for each in found] == [f"{number}" for number in range(50)]
+    assert Data.splits <= 1

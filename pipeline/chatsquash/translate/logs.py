@@ -19,6 +19,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from chatsquash.reading import envelopes
 from chatsquash.reading.reader import MixedSessionsError, Reader
+from chatsquash.reading.sessions import SPAN
 from chatsquash.session.parts import parts_in
 from chatsquash.session.select import select
 from chatsquash.session.session import Snapshot
@@ -117,7 +118,7 @@ def session(log: Log, data: bytes, options: Options) -> LoggedConversation | Non
         raise NoEntryError(_NO_ENTRY)
     entry = snapshot.entry
     form = formats.get_format((reading.seen and reading.seen.format) or formats.PLAIN)
-    extras = bodies.request_extras(form, _request(data, entry.line))
+    extras = bodies.request_extras(form, _request(log, data, entry.line))
     is_missing = any(each.code == "missing-history" for each in selection.repeats)  # otherwise the log has all turns
     ignored = ignored_parts(extras, elsewhere=is_missing)
     ignored["choices after the first"] = max(entry.reply.choices - 1, 0)
@@ -162,9 +163,9 @@ def _wrap(tool: Tool) -> Tool:
     return {"type": "function", "function": tool} if is_flat else tool
 
 
-def _request(data: bytes, number: int) -> Json:
+def _request(log: Log, data: bytes, number: int) -> Json:
     """Return the request on a line of a log, counted from 1."""
-    line = data.split(b"\n")[number - 1]
+    line = _line(log, data, number)
     envelope = envelopes.recognise(line)
     whole = (envelopes.unwrap(line, envelope) if envelope else line).removeprefix(b"\xef\xbb\xbf")
     try:
@@ -172,6 +173,15 @@ def _request(data: bytes, number: int) -> Json:
     except ValueError:  # the request itself was readable, so the damage is elsewhere on the line
         value = jsonio.value(whole.decode("utf-8", "replace"), {})
     return value.get("request")
+
+
+def _line(log: Log, data: bytes, number: int) -> bytes:
+    """Return a line; those of one session of many are found without splitting all of the data again."""
+    if log.spans is None:
+        return data.split(b"\n")[number - 1]
+    at = SPAN * log.spans[::SPAN].index(number)
+    offset, length = log.spans[at + 1 : at + 3]
+    return data[offset : offset + length]
 
 
 def unlinked(turns: Iterable[Turn]) -> Counter[str]:
