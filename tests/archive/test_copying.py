@@ -40,7 +40,7 @@ def test_deleted_files_stay_in_the_archive(tmp_path, logs):
     poll(tmp_path / "store", logs)
     for path in before:
         os.remove(path)
-    assert poll(tmp_path / "store", logs).deleted == 3
+    assert poll(tmp_path / "store", logs).deletions == 3
     assert restored(tmp_path / "store", tmp_path / "out") == before
 
 
@@ -48,7 +48,7 @@ def test_an_unchanged_tree_is_not_read_and_adds_no_snapshot(tmp_path, logs, monk
     monkeypatch.setattr(copying, "_RECENT", -(10**12))  # a change is never too recent
     poll(tmp_path / "store", logs)
     opened = []
-    monkeypatch.setattr(copying, "opened", lambda *some: opened.append(some))
+    monkeypatch.setattr(copying, "open_stable", lambda *some: opened.append(some))
     report = poll(tmp_path / "store", logs)
     assert (report.snapshot, report.read_bytes, opened) == (None, 0, [])
 
@@ -308,8 +308,10 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_others_are_copied(tmp_pa
     def denied(path, *_):
         raise PermissionError(13, "Permission denied", path)
 
-    opened = copying.opened
-    monkeypatch.setattr(copying, "opened", lambda path, status: denied(path) if "two" in path else opened(path, status))
+    opened = copying.open_stable
+    monkeypatch.setattr(
+        copying, "open_stable", lambda path, status: denied(path) if "two" in path else opened(path, status)
+    )
     report = poll(tmp_path / "store", logs)
     assert [each.reason for each in report.problems] == ["Permission denied"]
     assert len(restored(tmp_path / "store", tmp_path / "out")) == 2

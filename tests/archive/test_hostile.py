@@ -193,7 +193,7 @@ def test_lists_of_lists_do_not_exhaust_memory(tmp_path):
 
 @cases("modified", 2**63, 2**64 - 1, -(2**63))
 def test_times_that_no_file_system_has_are_ignored(tmp_path, modified):
-    forge(tmp_path / "store", [entry(modified=modified, deleted=2**62)])
+    forge(tmp_path / "store", [entry(modified=modified, deletion=2**62)])
     assert restored(tmp_path / "store", tmp_path / "output") == {"/a": DATA}
     assert listing.as_text(listing.files(opened(tmp_path / "store"), ()))
 

@@ -154,7 +154,7 @@ def test_many_small_packs_are_joined(tmp_path, logs, clock):
 def test_only_one_run_prunes_at_a_time(tmp_path, logs, clock):
     poll(tmp_path / "store", logs)
     archive = open_archive(str(tmp_path / "store"))
-    with pruning._locked(archive), pytest.raises(UsageError, match="is being pruned by another process"):
+    with pruning._lock(archive), pytest.raises(UsageError, match="is being pruned by another process"):
         prune(archive, DAY)
     lock = tmp_path / "store" / "locks" / "prune"
     lock.parent.mkdir(exist_ok=True)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from chatsquash.archive import databases
 from chatsquash.archive.selection import Problem, Selection, select
-from chatsquash.archive.stable import opened, read_stable
+from chatsquash.archive.stable import open_stable, read_stable
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.storage.archive.layout import ID_BYTES, Content, DamageError, Entry, Snapshot, chunk_id, group_of
 from chatsquash.storage.archive.repository import Archive, now
@@ -36,7 +36,7 @@ _LONGEST = 12 * 3600
 
 
 class CopyReport(Struct):
-    """What a run copied."""
+    """The report on a copy."""
 
     snapshot: str | None = None
     """The key of the new snapshot; ``None`` if nothing changed."""
@@ -44,7 +44,7 @@ class CopyReport(Struct):
     size: int = 0
     changed: int = 0
     """The number of new or changed files."""
-    deleted: int = 0
+    deletions: int = 0
     """The number of files in the snapshot that no longer exist."""
     read_bytes: int = 0
     new_bytes: int = 0
@@ -96,7 +96,7 @@ def latest(archive: Archive, machine: str, names: tuple[str, ...]) -> tuple[Snap
             continue
         # Files with lost chunks are copied again if they still exist.
         is_complete: Callable[[Entry], bool] = partial(_is_complete, archive) if archive.has_lost_packs else bool
-        return snapshot, {each.path: each for each in entries if each.deleted or is_complete(each)}
+        return snapshot, {each.path: each for each in entries if each.deletion or is_complete(each)}
     return None
 
 
@@ -131,8 +131,8 @@ class _Run:
         unreadable = {os.fsencode(each.path) for each in self._selection.problems}
         for name, old in self._known.items():
             if name not in entries:
-                is_deleted = name not in unreadable and not old.deleted
-                entries[name] = replace(old, deleted=now()) if is_deleted else old
+                is_deleted = name not in unreadable and not old.deletion
+                entries[name] = replace(old, deletion=now()) if is_deleted else old
         return [entries[name] for name in sorted(entries)]
 
     def _count(self, entries: dict[bytes, Entry]) -> None:
@@ -145,7 +145,7 @@ class _Run:
             files=len(entries),
             size=sum(each.content.size for each in entries),
             changed=self._changed,
-            deleted=sum(each.deleted > 0 for each in entries),
+            deletions=sum(each.deletion > 0 for each in entries),
             read_bytes=self.writer.read_bytes,
             new_bytes=self.writer.new_bytes,
             skipped=dict(self._selection.skipped),
@@ -154,8 +154,8 @@ class _Run:
 
     def _entry(self, path: str, status: os.stat_result, old: Entry | None) -> Entry:
         if old and _is_unchanged(path, status, old):
-            return replace(old, deleted=0)
-        with opened(path, status) as descriptor:
+            return replace(old, deletion=0)
+        with open_stable(path, status) as descriptor:
             if databases.is_database(descriptor):
                 return self._database(path, status)
             return self._file(path, descriptor, old)
@@ -177,14 +177,14 @@ class _Run:
         places = list(_places(self._archive, old.content))
         if sum(size for _, _, size in places) != old.content.size:
             return [], 0
-        sampled = {*range(max(0, len(places) - _TAIL), len(places)), 0}
-        sampled.update(random.randrange(len(places)) for _ in range(_SAMPLES))  # noqa: S311 - not for cryptography
-        for identity, start, size in (places[at] for at in sorted(sampled)):
+        sample = {*range(max(0, len(places) - _TAIL), len(places)), 0}
+        sample.update(random.randrange(len(places)) for _ in range(_SAMPLES))  # noqa: S311 - not for cryptography
+        for identity, start, size in (places[at] for at in sorted(sample)):
             if chunk_id(os.pread(descriptor, size, start)) != identity:
                 return [], 0
         # The last chunk ended with the file.
-        kept = places[:-1]
-        return [identity for identity, _, _ in kept], sum(size for _, _, size in kept)
+        prefix = places[:-1]
+        return [identity for identity, _, _ in prefix], sum(size for _, _, size in prefix)
 
     def _database(self, path: str, status: os.stat_result) -> Entry:
         log = databases.log_state(path)

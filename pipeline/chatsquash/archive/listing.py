@@ -24,7 +24,7 @@ def files(archive: Archive, patterns: Iterable[str], until: int | None = None) -
         {
             "size": each.entry.content.size,
             "changed": each.entry.modified // 10**9,
-            "deleted": each.entry.deleted or None,
+            "deleted": each.entry.deletion or None,
             "name": each.name,
         }
         for each in selected(archived_files(archive, until), patterns)

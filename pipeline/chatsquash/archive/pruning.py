@@ -28,12 +28,12 @@ _LONGEST = WAITING // 2
 """The number of seconds after which a lock belongs to a run that was killed."""
 _SMALL, _MANY = 1 << 20, 16
 """Packs of fewer bytes are joined if there are at least so many."""
-_USED = 2
-"""The divisor of a pack's size: with less than this share in use, it is rewritten."""
+_LIVE_SHARE = 2
+"""The divisor of a pack's size: with less than this share in use, it is sparse."""
 
 
 class PruneReport(Struct):
-    """What was removed."""
+    """The report on a prune."""
 
     snapshots: int = 0
     """The number of removed snapshots."""
@@ -59,7 +59,7 @@ def prune(archive: Archive, older: int, waiting: int = WAITING) -> PruneReport:
     Raises:
         UsageError: Another machine is pruning the archive.
     """
-    with _locked(archive):
+    with _lock(archive):
         return _Prune(archive, now() - older, waiting).run()
 
 
@@ -81,9 +81,9 @@ class _Prune:
         self._find_live()
         marks = archive.marks()
         packs = {name: dict(archive.index.chunks_of(number)) for name, number in archive.index.packs().items()}
-        marked = {name for mark in marks.values() for name in mark.packs}
+        marked_packs = {name for mark in marks.values() for name in mark.packs}
         self._remove_marked(packs, marks)
-        self._mark({name: chunks for name, chunks in packs.items() if name not in marked})
+        self._mark({name: chunks for name, chunks in packs.items() if name not in marked_packs})
         if isinstance(archive.store, LocalStore):
             archive.store.remove_partial(now() - WAITING)
         return self._report
@@ -118,7 +118,7 @@ class _Prune:
         self._report.files = len(dropped)
 
     def _is_expired(self, entry: Entry) -> bool:
-        return 0 < entry.deleted < self._limit
+        return 0 < entry.deletion < self._limit
 
     def _find_live(self) -> None:
         """Collect the ids of all chunks that a snapshot needs."""
@@ -142,8 +142,8 @@ class _Prune:
     def _remove_marked(self, packs: dict[str, dict[bytes, int]], marks: dict[str, Mark]) -> None:
         """Remove packs that were marked long ago, except for those that a later snapshot needs."""
         expired = {key: mark for key, mark in marks.items() if mark.time + self._waiting <= now()}
-        marked = {name for mark in marks.values() for name in mark.packs}
-        elsewhere = _in_use(self._live, (chunks for name, chunks in packs.items() if name not in marked))
+        marked_packs = {name for mark in marks.values() for name in mark.packs}
+        elsewhere = _in_use(self._live, (chunks for name, chunks in packs.items() if name not in marked_packs))
         useless = list[str]()
         for name in sorted({name for mark in expired.values() for name in mark.packs} & packs.keys()):
             missing = self._live.intersection(packs[name]) - elsewhere
@@ -155,20 +155,20 @@ class _Prune:
 
     def _mark(self, packs: dict[str, dict[bytes, int]]) -> None:
         """Rewrite packs of which little is in use, and mark what is no longer needed."""
-        stored = self._archive.index.stored_sizes()
-        small = [name for name in packs if stored[name] < _SMALL]
-        joined = set(small) if len(small) >= _MANY else set()
-        useless, rewritten = list[str](), list[str]()
+        stored_sizes = self._archive.index.stored_sizes()
+        small = [name for name in packs if stored_sizes[name] < _SMALL]
+        mergeable = set(small) if len(small) >= _MANY else set()
+        useless, sparse = list[str](), list[str]()
         for name, chunks in packs.items():
-            used = sum(size for identity, size in chunks.items() if identity in self._live)
-            if not used:
+            live_size = sum(size for identity, size in chunks.items() if identity in self._live)
+            if not live_size:
                 useless.append(name)
-            elif name in joined or used * _USED < sum(chunks.values()):
-                rewritten.append(name)
-        kept = packs.keys() - {*useless, *rewritten}
-        self._archive.avoid(self._archive.index.packs().keys() - kept)
-        self._rewrite(rewritten, packs, _in_use(self._live, (packs[name] for name in kept)))
-        self._mark_packs([*useless, *rewritten], stored)
+            elif name in mergeable or live_size * _LIVE_SHARE < sum(chunks.values()):
+                sparse.append(name)
+        remaining = packs.keys() - {*useless, *sparse}
+        self._archive.avoid(self._archive.index.packs().keys() - remaining)
+        self._rewrite(sparse, packs, _in_use(self._live, (packs[name] for name in remaining)))
+        self._mark_packs([*useless, *sparse], stored_sizes)
 
     def _rewrite(self, names: list[str], packs: dict[str, dict[bytes, int]], elsewhere: set[bytes]) -> None:
         """Write the chunks of packs that are in use, and that no other pack has, to new packs."""
@@ -180,7 +180,7 @@ class _Prune:
                     writer.rewrite(identity, self._archive.chunk(identity), is_list=identity in self._lists)
         writer.flush()
 
-    def _mark_packs(self, names: list[str], stored: dict[str, int]) -> None:
+    def _mark_packs(self, names: list[str], stored_sizes: dict[str, int]) -> None:
         if not names:
             return
         if not self._waiting:
@@ -188,14 +188,14 @@ class _Prune:
             return
         data = layout.encode(Mark(now(), tuple(sorted(names))))
         self._archive.create(f"{MARKS}{now():012}-{layout.short_hash(data)}", data)
-        self._report.waiting_bytes = sum(stored[name] for name in names)
+        self._report.waiting_bytes = sum(stored_sizes[name] for name in names)
 
     def _remove_packs(self, names: list[str]) -> None:
-        stored = self._archive.index.stored_sizes()
+        stored_sizes = self._archive.index.stored_sizes()
         self._archive.delete([layout.pack_key(name) for name in names])
         self._archive.index.remove(names)
         self._report.packs += len(names)
-        self._report.freed_bytes += sum(stored[name] for name in names)
+        self._report.freed_bytes += sum(stored_sizes[name] for name in names)
 
 
 def _in_use(live: set[bytes], packs: Iterable[dict[bytes, int]]) -> set[bytes]:
@@ -203,13 +203,13 @@ def _in_use(live: set[bytes], packs: Iterable[dict[bytes, int]]) -> set[bytes]:
 
 
 @contextmanager
-def _locked(archive: Archive) -> Iterator[None]:
+def _lock(archive: Archive) -> Iterator[None]:
     """Take the lock of the archive; that of a process that was killed is taken over."""
     data = json.dumps({"owner": owner(), "time": now()}).encode()
     try:
         archive.create_new(LOCK, data)
     except FileExistsError:
-        _refuse_locked(archive)
+        _refuse_lock(archive)
         archive.delete([LOCK])
         archive.create_new(LOCK, data)
     try:
@@ -219,7 +219,7 @@ def _locked(archive: Archive) -> Iterator[None]:
             archive.delete([LOCK])
 
 
-def _refuse_locked(archive: Archive) -> None:
+def _refuse_lock(archive: Archive) -> None:
     """Raise ``UsageError`` unless the lock belongs to a process that no longer runs."""
     try:
         lock = json.loads(archive.read(LOCK))

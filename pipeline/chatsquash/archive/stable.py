@@ -23,7 +23,7 @@ class ChangingError(OSError):
 
 
 @contextmanager
-def opened(path: str, status: os.stat_result) -> Iterator[int]:
+def open_stable(path: str, status: os.stat_result) -> Iterator[int]:
     """Open a regular file without following a link; yield its descriptor.
 
     Raises:

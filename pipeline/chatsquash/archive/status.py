@@ -89,7 +89,7 @@ def lookup(archive: Archive, machine: str) -> IsArchived:
 
     def is_archived(file: AgentFile) -> bool:
         entry = known.get(member_name(machine, os.fsencode(file.path)))
-        if entry is None or entry.deleted or abs(entry.modified / 1e9 - file.changed) > _CLOCK:
+        if entry is None or entry.deletion or abs(entry.modified / 1e9 - file.changed) > _CLOCK:
             return False
         return entry.is_database or entry.content.size == file.size
 

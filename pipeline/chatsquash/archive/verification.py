@@ -15,7 +15,7 @@ from chatsquash.storage.archive.repository import Archive
 
 
 class VerifyReport(Struct):
-    """What was compared."""
+    """The report on a comparison."""
 
     packs: int = 0
     chunks: int = 0

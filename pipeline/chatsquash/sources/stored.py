@@ -41,8 +41,8 @@ class StoredMember(Struct, frozen=True):
         return xxh3_64_intdigest(self.entry.content.ids) >> 1
 
 
-class _Opened(Struct):
-    """An archive and its files as they were when it was opened."""
+class _OpenArchive(Struct):
+    """An archive and its files as they were when it was handle."""
 
     archive: Archive
     members: dict[str, StoredMember]
@@ -60,20 +60,20 @@ def members(archive: str) -> dict[str, StoredMember]:
     return _open(archive).members
 
 
-def _open(archive: str) -> _Opened:
+def _open(archive: str) -> _OpenArchive:
     place = archive.removeprefix(STORED)
-    return _opened(place if "://" in place else os.path.abspath(os.path.expanduser(place)), os.getpid())  # noqa: PTH100, PTH111
+    return _cached(place if "://" in place else os.path.abspath(os.path.expanduser(place)), os.getpid())  # noqa: PTH100, PTH111
 
 
 @lru_cache(maxsize=4)
-def _opened(place: str, process: int) -> _Opened:
+def _cached(place: str, process: int) -> _OpenArchive:
     del process  # a connection to a database does not survive a fork
-    opened = open_archive(place, usual_key())
-    opened.update_index()
-    files = sorted(archived_files(opened), key=lambda each: each.name.replace("/", "\0"))
+    handle = open_archive(place, usual_key())
+    handle.update_index()
+    files = sorted(archived_files(handle), key=lambda each: each.name.replace("/", "\0"))
     known = {each.name: StoredMember(each.name, _log_name(each), each.entry) for each in files}
     state = "".join(f"{each.name}\0{each.size}\0{each.version}\0" for each in known.values())
-    return _Opened(opened, known, xxh3_64_intdigest(state.encode("utf-8", "surrogateescape")))
+    return _OpenArchive(handle, known, xxh3_64_intdigest(state.encode("utf-8", "surrogateescape")))
 
 
 def _log_name(file: ArchivedFile) -> str:
@@ -86,11 +86,11 @@ def _log_name(file: ArchivedFile) -> str:
 
 def open_member(archive: str, name: str) -> StoredFile:
     """Open a file in an archive; raise ``OSError`` if there is none."""
-    opened = _open(archive)
-    member = opened.members.get(name)
+    handle = _open(archive)
+    member = handle.members.get(name)
     if member is None:
         raise OSError(ENOENT, os.strerror(ENOENT))
-    return StoredFile(opened.archive, member, f"{archive}{MARK}{name}")
+    return StoredFile(handle.archive, member, f"{archive}{MARK}{name}")
 
 
 class StoredFile(PositionedFile):
@@ -133,6 +133,6 @@ def state(archive: str, name: str | None = None) -> bytes:
 
 def select(archive: str, only: str | None) -> Sequence[StoredMember]:
     """Return the files that an archive has now, or one of them."""
-    _opened.cache_clear()
+    _cached.cache_clear()
     known = members(archive)
     return [each for each in known.values() if only in (None, each.name)]

@@ -16,7 +16,7 @@ SUBCOMMANDS: dict[str, str] = {
     "restore": "Write files of an archive to a folder.",
     "ls": "List the files of an archive.",
     "verify": "Compare every byte of an archive with its hash.",
-    "prune": "Remove what is older than a period.",
+    "prune": "Remove old snapshots, and files deleted long ago.",
     "status": "List what agents delete soon, and what is archived.",
 }
 """The subcommands with their descriptions. The module of a subcommand has its name."""
@@ -98,7 +98,7 @@ def archive(  # noqa: PLR0913 - one parameter per option
     if schedule.install:
         schedule.install_timer(CopyCommand(logs, agents, store, machine, key_file))
         return
-    opened = open_archive(store, secret(key_file), is_new=True)
+    opened_archive = open_archive(store, secret(key_file), is_new=True)
     if watch:
-        watch_sources(opened, machine or this_machine(), names, watch)
-    print_report(copy(opened, machine or this_machine(), names), as_json=as_json)
+        watch_sources(opened_archive, machine or this_machine(), names, watch)
+    print_report(copy(opened_archive, machine or this_machine(), names), as_json=as_json)

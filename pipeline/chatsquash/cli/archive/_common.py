@@ -1,4 +1,4 @@
-"""What the subcommands of ``chatsquash archive`` share: the key, and the printing of reports."""
+"""Shared parts of the subcommands of ``chatsquash archive``: the key, and the printing of reports."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def watch_sources(archive: Archive, machine: str, names: tuple[str, ...], pause:
     """Copy until the process is stopped; only changes and new problems are printed."""
     before = list[str]()
     while True:
-        lines, is_news = _copied(archive, machine, names)
+        lines, is_news = _copy_once(archive, machine, names)
         if is_news or lines[1:] != before:
             with tolerate_closed_pipe():
                 click.echo("\n".join(lines), err=True)
@@ -28,7 +28,7 @@ def watch_sources(archive: Archive, machine: str, names: tuple[str, ...], pause:
         time.sleep(pause)
 
 
-def _copied(archive: Archive, machine: str, names: tuple[str, ...]) -> tuple[list[str], bool]:
+def _copy_once(archive: Archive, machine: str, names: tuple[str, ...]) -> tuple[list[str], bool]:
     """Copy once; return the lines of the report, and whether anything was copied. An error ends only this copy."""
     when = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
     try:

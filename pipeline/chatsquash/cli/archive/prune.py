@@ -1,4 +1,4 @@
-"""``chatsquash archive prune``: remove what is older than a period."""
+"""``chatsquash archive prune``: remove old snapshots and files."""
 
 from __future__ import annotations
 

@@ -58,4 +58,4 @@ def member_name(machine: str, path: bytes) -> str:
 
 
 def _order(file: ArchivedFile) -> tuple[bool, int]:
-    return not file.entry.deleted, file.time
+    return not file.entry.deletion, file.time

@@ -66,7 +66,7 @@ class Entry(Struct, frozen=True, array_like=True):
     is_database: bool = False
     unread: int = 0
     """The number of bytes at the beginning that were only compared in part when the file grew."""
-    deleted: int = 0
+    deletion: int = 0
     """When the file was first missing, in seconds since the epoch; 0 while it exists."""
 
 

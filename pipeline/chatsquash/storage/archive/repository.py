@@ -55,7 +55,7 @@ class Archive:
         self.cipher: Cipher = cipher_of(config, secret, place)
         # Another archive with the same id must not change this index.
         self.index = Index(f"{config.id}-{layout.short_hash(os.fsencode(str(place)))}")
-        self.damaged: dict[str, str] = {}
+        self.damages: dict[str, str] = {}
         """Packs whose tables cannot be read, with the reasons."""
         self.has_lost_packs = False
         """Whether packs were removed or damaged since the index was last updated."""
@@ -78,7 +78,7 @@ class Archive:
 
     def create(self, key: str, data: bytes) -> None:
         """Write an object whose key contains the hash of its bytes; an existing one is the same."""
-        if layout.pack_name(key) in self.damaged:  # the same bytes were written before they were damaged
+        if layout.pack_name(key) in self.damages:  # the same bytes were written before they were damaged
             self.store.put(self._prefix + key, data)
         else:
             create_object(self.store, self._prefix + key, data)
@@ -105,11 +105,11 @@ class Archive:
 
     def snapshot(self, key: str) -> Snapshot:
         """Return a snapshot; raise ``DamageError`` if it does not match its name."""
-        stored = self.read(key)
+        data = self.read(key)
         parts = layout.snapshot_parts(key)
-        if not parts or parts[2] != layout.short_hash(stored):
+        if not parts or parts[2] != layout.short_hash(data):
             raise DamageError(5, f"{self.place}/{key}: does not match its name, so it is damaged")
-        return layout.decode(self.cipher.unseal(stored, SNAPSHOTS.encode(), key), Snapshot, f"{self.place}/{key}")
+        return layout.decode(self.cipher.unseal(data, SNAPSHOTS.encode(), key), Snapshot, f"{self.place}/{key}")
 
     def add_snapshot(self, snapshot: Snapshot) -> str:
         """Write a snapshot, whose chunks must be in packs; return its key."""
@@ -146,10 +146,10 @@ class Archive:
             except FileNotFoundError:  # removed in the meantime
                 continue
             except DamageError as problem:
-                self.damaged[name] = str(problem.strerror)
+                self.damages[name] = str(problem.strerror)
                 continue
             self.index.add(name, size, footer)
-        self.has_lost_packs = bool(removed or self.damaged)
+        self.has_lost_packs = bool(removed or self.damages)
 
     def avoid_marked(self) -> None:
         """Let new content not refer to packs that are about to be removed."""
@@ -239,9 +239,9 @@ class Archive:
         if data is None:
             block = self.index.block(pack, number)
             key = layout.pack_key(self.index.pack_name(pack))
-            stored = self.read_range(key, block.offset, block.stored_size)
+            data = self.read_range(key, block.offset, block.stored_size)
             dictionary = self._dictionary(block.dictionary, key) if block.dictionary else b""
-            data = blocks.expand(stored, self.cipher, block.size, f"{self.place}/{key}", dictionary)
+            data = blocks.expand(data, self.cipher, block.size, f"{self.place}/{key}", dictionary)
             self._cache.add((pack, number), data)
         return data
 

@@ -10,7 +10,7 @@ from chatsquash.storage.archive.layout import INLINE_IDS, Content, Entry, chunk_
 from chatsquash.storage.archive.packs import PackBuilder
 from chatsquash.storage.archive.repository import Archive
 
-_REPEATED = 4
+_REPETITION = 4
 """The share of new content, as a divisor, below which more time is spent on its compression."""
 _REMEMBERED = 1 << 20
 """The number of ids to remember; the index has the others."""
@@ -60,11 +60,11 @@ class Writer:
 
     def content(self, ids: Iterable[bytes], size: int) -> Content:
         """Return a content with these chunks; a long list of ids is added as chunks."""
-        joined, depth = b"".join(ids), 0
-        while len(joined) > INLINE_IDS * layout.ID_BYTES:
-            inner, _ = self.add(reader(joined), chunks.LISTS)
-            joined, depth = b"".join(inner), depth + 1
-        return Content(size, joined, depth)
+        list_bytes, depth = b"".join(ids), 0
+        while len(list_bytes) > INLINE_IDS * layout.ID_BYTES:
+            inner, _ = self.add(reader(list_bytes), chunks.LISTS)
+            list_bytes, depth = b"".join(inner), depth + 1
+        return Content(size, list_bytes, depth)
 
     def tree(self, entries: list[Entry]) -> Content:
         """Add the entries of a snapshot."""
@@ -101,7 +101,7 @@ class Writer:
 
     def _close_block(self, pending: _Pending) -> None:
         if pending.sizes:
-            is_repetitive = self.new_bytes * _REPEATED < self.read_bytes
+            is_repetitive = self.new_bytes * _REPETITION < self.read_bytes
             level = blocks.THOROUGH if is_repetitive else blocks.USUAL
             self._pack.add(pending.sizes, pending.data, level, self._dictionary_for(pending))
             pending.__init__()  # type: ignore[misc]

@@ -55,13 +55,13 @@ class LocalStore:
         descriptor = self._folder.open(key)
         try:
             status = os.fstat(descriptor)
-            found = _stored_file(key, status)
-            if tag is not None and tag != str(found.state):
+            current = _stored_file(key, status)
+            if tag is not None and tag != str(current.state):
                 raise StaleError
             data = _read_at(descriptor, max(0, min(size, status.st_size - start)), start)
         finally:
             os.close(descriptor)
-        return StoredBytes(data, found.size, found.state, str(found.state))
+        return StoredBytes(data, current.size, current.state, str(current.state))
 
     def put(self, key: str, data: bytes) -> None:
         """See ``WritableStore``."""
