@@ -22,6 +22,10 @@ from chatsquash.cli.main import cli
 from chatsquash.conversion.forget.forget import ForgetOutcome, ForgetRequest, forget
 from chatsquash.conversion.inputs import find
 from chatsquash.conversion.merge_results import merge_results
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge as merge_shards
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.sidecar import locked_result
 from chatsquash.results.verify import verify
@@ -338,6 +342,22 @@ def test_a_run_that_would_bring_a_session_back_is_refused(result):
         convert("logs", "out", PLAIN)
     convert("logs", "out", Options(anonymize=False, replace=True))
     assert not Path("out/reports/forgotten.jsonl").exists()
+
+
+def test_shards_that_would_bring_a_session_back_are_refused(result):
+    run("a")
+    for exclude in ((), ("a.jsonl",)):
+        divide("logs", Path("out"), Options(anonymize=False, exclude=exclude), 1)
+        convert_shard(Path("out"), Shard(1, 1), Options(anonymize=False))
+        if exclude:
+            merge_shards(Path("out"))
+            continue
+        with pytest.raises(UsageError, match=r"logs/a\.jsonl: session 'a' was removed by chatsquash forget"):
+            merge_shards(Path("out"))
+        with pytest.raises(UsageError, match=r"shards: contains shards with texts of sessions; run chatsquash merge"):
+            run("b")
+    assert len(report("forgotten.jsonl")) == 1
+    assert verify(Path("out")).problems == []
 
 
 def test_files_of_the_same_name_without_ids_are_told_apart_by_their_folders(here):

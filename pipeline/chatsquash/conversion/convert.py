@@ -127,7 +127,7 @@ def _convert(
         receipts = b"" if options.replace else out.receipts()
         run = Conversion(options, out, asks[0], summary, describe(options))
         run.keeps, run.receipts = asks[1], receipts
-        run.all(_inputs(receipts)(discovery.logs, options, incremental, out))
+        run.all(refusing(Converting(discovery.logs, options, incremental, out), receipts))
         summary.reused = incremental.journals.reused
         if old and not options.replace:
             old.refuse_nothing(summary)
@@ -146,13 +146,13 @@ def _convert(
     return summary
 
 
-def _inputs(receipts: bytes) -> Callable[..., Converting]:
-    """Return the class of the inputs of a run into a folder with these receipts of ``forget``."""
+def refusing(inputs: SessionInputs, receipts: bytes) -> SessionInputs:
+    """Return inputs that refuse the sessions with receipts of ``forget`` in the output folder."""
     if not receipts:
-        return Converting
+        return inputs
     from chatsquash.conversion.forget.refusal import RefusingInputs  # rarely needed
 
-    return partial(RefusingInputs, receipts)
+    return RefusingInputs(inputs, receipts)
 
 
 def _trainers_ignoring_flags(options: Options) -> list[str]:

@@ -14,6 +14,7 @@ from chatsquash.conversion.forget.remaining import RemainingResult
 from chatsquash.conversion.forget.selection import Match, Removal, SessionPatterns, select
 from chatsquash.conversion.merge_options import merged_options
 from chatsquash.conversion.merge_results import MergedRun, write_results
+from chatsquash.conversion.shards import place
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.options import Options
@@ -76,6 +77,10 @@ def forget(out: str, request: ForgetRequest) -> ForgetOutcome:
     refuse_remote(out)
     if not is_result(path) and not (path / OURS / commit.PLAN).is_file():
         raise UsageError(f"{out}: not a result of chatsquash convert; use its output folder")
+    if _has_files(shards := path / OURS / place.NAME):
+        raise UsageError(
+            f"{shards}: contains shards with texts of sessions; run chatsquash merge, or delete the folder"
+        )
     with ExitStack() as stack:
         output = None
         if not request.is_dry_run:
@@ -140,10 +145,14 @@ def _stage(result: RemainingResult, output: Output) -> None:
 def _refuse_remains(path: Path, *names: str) -> None:
     """Raise ``OSError`` if files of the sessions could not be deleted from ``.chatsquash``."""
     for folder in (path / OURS / name for name in names):
-        if any(each.is_file() for each in folder.rglob("*")):
+        if _has_files(folder):
             raise OSError(
                 EIO, "contains texts of the sessions and cannot be deleted; run the same command again", folder
             )
+
+
+def _has_files(folder: Path) -> bool:
+    return any(each.is_file() for each in folder.rglob("*"))
 
 
 def _remove_empty_folders(path: Path, names: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from xxhash import xxh3_64, xxh3_128_digest, xxh3_128_hexdigest
 
 from chatsquash.conversion import frames
-from chatsquash.conversion.convert import Conversion, old_result, refuse_misplaced
+from chatsquash.conversion.convert import Conversion, old_result, refuse_misplaced, refusing
 from chatsquash.conversion.progress import Observer
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import marker as markers
@@ -103,7 +103,8 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
             raise UsageError(f"{place.out}: the result in this folder is newer than the listing; {hint}")
         options_json = {**describe(options), "anonymize_key_fingerprint": shard_markers[0].key_fingerprint}
         run = Conversion(options, output, observer, summary, options_json)
-        run.all(Merging(place, listing, shard_markers, options))
+        run.receipts = b"" if options.replace else output.receipts()
+        run.all(refusing(Merging(place, listing, shard_markers, options), run.receipts))
         if old:
             old.refuse_nothing(summary)
         run.close(listing.discovery(), started)
