@@ -61,7 +61,7 @@ def unpack(data):
     return next((expand(data) for magic, expand in kinds.items() if data.startswith(magic)), data)
 
 
-def stored(path):
+def content_of(path):
     if not (match := ARCHIVE.fullmatch(path)):
         return Path(path).read_bytes()
     is_zip = match[1].lower().endswith(".zip")
@@ -94,8 +94,8 @@ def check_signature(path, data, key, problems):
         envelope = json.loads(path.read_bytes())
         content = envelope["payloadType"], base64.b64decode(envelope["payload"])
         problems.unless(content == (kind, data), f"{path}: not an envelope of the statement")
-        signed = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(data), data)
-        load_pem_public_key(key).verify(base64.b64decode(envelope["signatures"][0]["sig"]), signed)
+        content_bytes = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(data), data)
+        load_pem_public_key(key).verify(base64.b64decode(envelope["signatures"][0]["sig"]), content_bytes)
     except (OSError, ValueError, LookupError, TypeError, InvalidSignature):
         problems.append(f"{path}: not signed with this key")
 
@@ -103,10 +103,10 @@ def check_signature(path, data, key, problems):
 def open_logs(logs, folders, problems):
     contents = {}  # by path; logs that moved are found by their hashes
     files = (file for folder in folders for file in Path(folder).rglob("*") if file.is_file())
-    moved = {sha256(file.read_bytes()): str(file) for file in files}
+    by_hash = {sha256(file.read_bytes()): str(file) for file in files}
     for log in logs:
         try:
-            data = stored(moved.get(log["sha256"], log["path"]))
+            data = content_of(by_hash.get(log["sha256"], log["path"]))
         except (OSError, LookupError, ValueError, tarfile.TarError, zipfile.BadZipFile):
             data = b""  # elsewhere: pass the folder with --logs
         same = (len(data), sha256(data)) == (log["size"], log["sha256"])
@@ -294,7 +294,7 @@ if __name__ == "__main__":
     parser.add_argument("--logs", action="append", default=[], help="a folder with the logs")
     parser.add_argument("--key", type=Path, help="the public key of the signature, in PEM")
     arguments = parser.parse_args()
-    found = check(arguments.out, arguments.logs, arguments.key.read_bytes() if arguments.key else b"")
-    summary = f"{found.replayed:,} bytes of text replayed, of which rules inserted {found.inserted:,}"
-    print(*found, summary, f"{len(found)} problems", sep="\n")
-    sys.exit(1 if found else 0)
+    result = check(arguments.out, arguments.logs, arguments.key.read_bytes() if arguments.key else b"")
+    summary = f"{result.replayed:,} bytes of text replayed, of which rules inserted {result.inserted:,}"
+    print(*result, summary, f"{len(result)} problems", sep="\n")
+    sys.exit(1 if result else 0)

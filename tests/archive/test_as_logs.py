@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.sources import stored
+from chatsquash.sources import archive_logs
 from tests.archive.cases import poll
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -59,7 +59,7 @@ def test_the_same_records_come_from_an_archive_as_from_the_files(logs, options):
 
 def test_one_file_of_an_archive_is_read_and_files_are_excluded_by_name(logs):
     poll("store", logs)
-    name = next(each for each in stored.members("archive:store") if "litellm" in each)
+    name = next(each for each in archive_logs.members("archive:store") if "litellm" in each)
     convert(f"archive:store!/{name}", "one", Options(anonymize_key=KEY))
     assert counts("one")["logs"] == 1
     convert("archive:store", "two", Options(anonymize_key=KEY, exclude=("litellm",)))

@@ -71,7 +71,7 @@ def known_agents() -> tuple[str, ...]:
 
 
 def sources(logs: Iterable[str], agents: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of what is copied, as stored in snapshots.
+    """Return the names of the copied logs and agents, as in snapshots.
 
     Raises:
         UsageError: An agent is unknown, or a path does not exist.

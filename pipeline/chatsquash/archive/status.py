@@ -115,10 +115,10 @@ def as_lines(statuses: Sequence[Status], width: int) -> list[str]:
     has_archive = statuses[0].archived is not None
     rows = [(*_HEADER, *(["archived"] if has_archive else [])), *map(_row, statuses)]
     notes = [note for each in statuses if (note := _note(each))]
-    wrapped = [
+    note_lines = [
         line for note in notes for line in textwrap.wrap(printable(note), max(width, 40), subsequent_indent="  ")
     ]
-    return [*(line.rstrip() for line in align_columns(rows)), *wrapped]
+    return [*(line.rstrip() for line in align_columns(rows)), *note_lines]
 
 
 def _row(status: Status) -> tuple[str, ...]:

@@ -145,17 +145,17 @@ def _feeds(data: bytes) -> Iterator[int]:
 
 def _streams(data: bytes) -> Iterator[tuple[Steps, bytes]]:
     """Yield the gzip streams in a file, such as the bodies in a dump of exchanges."""
-    at, left = data.find(_GZIP), _MOST_EXPANDED
-    while at >= 0 and left > 0:
+    at, rest = data.find(_GZIP), _MOST_EXPANDED
+    while at >= 0 and rest > 0:
         stream = zlib.decompressobj(31)
         try:
-            expanded = stream.decompress(data[at:], left)
+            expanded = stream.decompress(data[at:], rest)
         except zlib.error:
             expanded = b""
         if expanded and stream.eof:
             stop = len(data) - len(stream.unused_data)
             yield ([at, stop], GUNZIP), expanded
-            left -= len(expanded)
+            rest -= len(expanded)
         at = data.find(_GZIP, at + 1)
 
 
@@ -163,12 +163,12 @@ def _members(data: bytes) -> Iterator[tuple[Steps, bytes]]:
     """Yield the members of a file that is itself an archive."""
     if not data.startswith(_ZIP):
         return
-    left = _MOST
+    rest = _MOST
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for number, member in enumerate(archive.infolist()):  # names may be private
-                left -= member.file_size
-                if left < 0:
+                rest -= member.file_size
+                if rest < 0:
                     return
                 yield ([MEMBER, number],), archive.read(member)
     except (*PARSER_ERRORS, zipfile.BadZipFile, NotImplementedError, OSError):

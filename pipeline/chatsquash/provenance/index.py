@@ -94,7 +94,7 @@ class Index:
         return []
 
     def pieces(self, text: bytes) -> list[Piece]:
-        """Return the longest parts of strings that a text consists of, and what is between them."""
+        """Return the longest parts of strings that a text consists of, and the text between them."""
         if text[:1] in (b"{", b"[") and (structure := self._structure(text)):
             return structure
         return list(self._pieces(text))
@@ -247,7 +247,7 @@ class Index:
         yield from self._short(text[pending:])
 
     def _extend(self, text: bytes, at: int, least: int, number: int, offset: int) -> tuple[int, int, int, int]:
-        """Return the length of the longest common part around a seed, where it begins, and its place."""
+        """Return the length of the longest common part around a seed, its offset in the text, and its place."""
         source = self.scan.leaves[number].text
         start, begin = at, offset
         while start > least and begin > 0 and text[start - 1] == source[begin - 1]:

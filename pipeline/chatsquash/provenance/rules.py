@@ -14,7 +14,7 @@ ANONYMIZE, REDACT, CLEANUP, FORMAT, PRESET, OPTION = "anonymize", "redact", "cle
 _IDS = ("/id", "/tool_call_id", "/call_id")
 NOT_IN_LOG = "not-in-log"
 CERTAIN = (JOIN, SPELLING, ANONYMIZE)
-"""Rules whose text is checked, besides placeholders and ids."""
+"""Rules whose text is checked, in addition to placeholders and ids."""
 _OPTIONS = (
     *("mark_failed_results", "bridge_results", "json_tool_calls", "merge_consecutive"),
     *("split_parallel", "split_text_and_calls", "drop_text_beside_calls", "system_file", "media"),

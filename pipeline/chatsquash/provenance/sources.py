@@ -39,8 +39,8 @@ class Sources:
                 piece = self._piece(number)
                 self._lines[number] = piece, offset - (log.pieces[piece].offset if log.pieces else 0), length
         self._first: tuple[int, Index] | None = None
-        self._used: list[Index] = []
-        """The indexes that were used for this record."""
+        self._rewound_indexes: list[Index] = []
+        """The indexes that have begun from their first string for this record."""
 
     @property
     def are_readable(self) -> bool:
@@ -52,7 +52,7 @@ class Sources:
         place = self._place(line) if line else None
         file = self._files[place[0]] if place else None
         self._first = (place[0], file.index(((place[1], place[1] + place[2]),))) if file and place else None
-        self._used.clear()
+        self._rewound_indexes.clear()
 
     def all(self) -> Iterator[tuple[int, Index]]:
         """Yield the indexes of strings, each with the number of its file."""
@@ -64,9 +64,9 @@ class Sources:
 
     def _from_start(self, number: int, index: Index) -> tuple[int, Index]:
         """Return an index, which begins from its first string for each record."""
-        if all(index is not each for each in self._used):
+        if all(index is not each for each in self._rewound_indexes):
             index.rewind()
-            self._used.append(index)
+            self._rewound_indexes.append(index)
         return number, index
 
     def _spans(self, number: int) -> Spans | None:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from chatsquash.core.log import Log
 from chatsquash.core.urls import is_remote
 from chatsquash.sources.identity import is_raw
-from chatsquash.sources.names import STORED, container, may_be_document
+from chatsquash.sources.names import ARCHIVE_SCHEME, container, may_be_document
 
 GROWTH, SHRINKAGE, REMOVAL, REWRITE = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16
@@ -47,7 +47,7 @@ def _file_change(path: str, size: int, modified: int | None) -> str | None:
 def _archive_change(path: str, modified: int | None) -> str | None:
     """Return how the archive of a log changed."""
     # For an archive in a store, the ETag is compared when the archive is read.
-    if modified is None or is_remote(path) or path.startswith(STORED):
+    if modified is None or is_remote(path) or path.startswith(ARCHIVE_SCHEME):
         return None
     try:
         return None if os.stat(path).st_mtime_ns == modified else REWRITE  # noqa: PTH116 - as above

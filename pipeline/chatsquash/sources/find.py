@@ -27,9 +27,9 @@ from chatsquash.sources.globs import Root, expand, fits, is_folder, matches
 from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.names import (
+    ARCHIVE_SCHEME,
     LOGS,
     MARK,
-    STORED,
     check_dates,
     container,
     is_archive,
@@ -95,7 +95,7 @@ def discover(  # noqa: PLR0913, PLR0917
     for argument in logs:
         if is_remote(argument):
             search.add_url(argument)
-        elif argument.startswith(STORED):
+        elif argument.startswith(ARCHIVE_SCHEME):
             search.add_stored(argument)
         else:
             search.add_argument(argument)
@@ -223,11 +223,11 @@ class _Search(Struct):
 
     def add_stored(self, argument: str) -> None:
         """Add the logs in an archive that ``chatsquash archive`` wrote, or one of them."""
-        from chatsquash.sources import stored  # few runs need it
+        from chatsquash.sources import archive_logs  # few runs need it
 
         archive, only = container(argument) or (argument, None)
         try:
-            members = stored.select(archive, only)
+            members = archive_logs.select(archive, only)
         except OSError as problem:
             raise UsageError(f"{argument}: cannot be read ({problem.strerror})") from None
         if only and not members:

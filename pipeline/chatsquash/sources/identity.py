@@ -10,7 +10,7 @@ from xxhash import xxh3_128, xxh3_128_digest
 
 from chatsquash.core.log import Log
 from chatsquash.core.urls import is_remote
-from chatsquash.sources.names import STORED, container
+from chatsquash.sources.names import ARCHIVE_SCHEME, container
 from chatsquash.storage.folder import NEVER_WAITING
 
 _READING = os.O_RDONLY | NEVER_WAITING
@@ -80,7 +80,7 @@ def _ends(log: Log, file: BinaryIO | None, hashed: LogHash | None) -> bytes:
 
 def _archive_ends(path: str) -> bytes:
     """Return the head and tail of an archive."""
-    if is_remote(path) or path.startswith(STORED):  # the log has a version
+    if is_remote(path) or path.startswith(ARCHIVE_SCHEME):  # the log has a version
         return b""
     with open(os.open(path, _READING), "rb", buffering=0) as file:
         # The tail of a zip file contains its directory.

@@ -55,13 +55,13 @@ MARK = "!/"
 _MEMBER = lazy_compile(r"(.+?\.(?:zip|tgz|tar(?:\.(?:gz|xz|bz2|zst))?))!/(.+)", re.IGNORECASE | re.DOTALL)
 
 
-STORED = "archive:"
+ARCHIVE_SCHEME = "archive:"
 """The beginning of the path of an archive that ``chatsquash archive`` wrote."""
 
 
 def container(path: str) -> tuple[str, str] | None:
     """Split the path of an archive member into archive and member name; return ``None`` for a regular path."""
-    if path.startswith(STORED):
+    if path.startswith(ARCHIVE_SCHEME):
         archive, _, member = path.partition(MARK)
         return (archive, member) if member else None
     match = _MEMBER.fullmatch(path) if MARK in path else None

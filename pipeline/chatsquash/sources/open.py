@@ -14,7 +14,7 @@ from chatsquash.core.urls import is_remote
 from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, ExpandedFile, recognise
 from chatsquash.sources.identity import is_raw, read_at, status_of
-from chatsquash.sources.names import MARK, STORED, container
+from chatsquash.sources.names import ARCHIVE_SCHEME, MARK, container
 from chatsquash.storage.folder import NEVER_WAITING
 
 _SHORTAGES = frozenset((EMFILE, ENFILE, ENOMEM))
@@ -44,10 +44,10 @@ def _open_member(archive: str, name: str) -> io.FileIO:
     """Open a member of an archive like a file."""
     from chatsquash.sources import archives  # few runs need it
 
-    if archive.startswith(STORED):
-        from chatsquash.sources import stored  # few runs need it
+    if archive.startswith(ARCHIVE_SCHEME):
+        from chatsquash.sources import archive_logs  # few runs need it
 
-        return stored.open_member(archive, name)  # type: ignore[return-value]
+        return archive_logs.open_member(archive, name)  # type: ignore[return-value]
     file = open_archive(archive)
     try:
         return archives.open_member(file, name)  # type: ignore[return-value]

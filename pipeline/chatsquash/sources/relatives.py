@@ -20,11 +20,11 @@ from xxhash import xxh3_128
 
 from chatsquash.core.outcome import EACH, Relative
 from chatsquash.core.urls import is_remote
-from chatsquash.sources.names import MARK, STORED, container
+from chatsquash.sources.names import ARCHIVE_SCHEME, MARK, container
 
 if TYPE_CHECKING:
+    from chatsquash.sources.archive_logs import StoredMember
     from chatsquash.sources.archives import ArchiveEntry
-    from chatsquash.sources.stored import StoredMember
     from chatsquash.storage.stores import StoredObject
 
 
@@ -120,10 +120,10 @@ def _read(archive: str, state: bytes) -> _Listing:
 
 def _members(archive: str) -> Mapping[str, ArchiveEntry | StoredMember]:
     """Return the readable members of an archive by name."""
-    if archive.startswith(STORED):
-        from chatsquash.sources import stored  # few runs need it
+    if archive.startswith(ARCHIVE_SCHEME):
+        from chatsquash.sources import archive_logs  # few runs need it
 
-        return stored.members(archive)
+        return archive_logs.members(archive)
     from chatsquash.sources.archives import members  # few runs need it
     from chatsquash.sources.open import open_archive
 
@@ -155,9 +155,9 @@ def unescaped(pattern: str) -> str:
 
 def absolute(path: str) -> str:
     """Return an absolute path; for an archive member, the path of the archive is made absolute."""
-    if path.startswith(STORED):
-        place, mark, member = path.removeprefix(STORED).partition(MARK)
-        return f"{STORED}{absolute(place)}{mark}{member}"
+    if path.startswith(ARCHIVE_SCHEME):
+        place, mark, member = path.removeprefix(ARCHIVE_SCHEME).partition(MARK)
+        return f"{ARCHIVE_SCHEME}{absolute(place)}{mark}{member}"
     return path if is_remote(path) else str(Path(path).absolute())
 
 
@@ -213,10 +213,10 @@ def state(path: str) -> bytes:
     if is_remote(path):
         return os.fsencode(f"{path} {_status(path)}\n")
     inside = container(path)
-    if path.startswith(STORED):
-        from chatsquash.sources import stored  # few runs need it
+    if path.startswith(ARCHIVE_SCHEME):
+        from chatsquash.sources import archive_logs  # few runs need it
 
-        return stored.state(*inside) if inside else stored.state(path)
+        return archive_logs.state(*inside) if inside else archive_logs.state(path)
     try:
         status = Path(inside[0] if inside else path).stat()
     except OSError:

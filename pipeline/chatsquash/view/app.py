@@ -81,7 +81,7 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
         f"{session}/copy.md": _markdown,
         f"{session}/copy.json": _json,
         f"{session}/tree": _tree,
-        f"{session}/against": _compared,
+        f"{session}/against": _comparison,
         f"{session}/template": _template,
         f"{session}/log": _log,
         f"{session}/log/{{line}}": partial(_of_line, page=log_pages.request),
@@ -241,7 +241,7 @@ def _differences(viewer: Viewer, request: Request) -> Response:
     return HTMLResponse(pages.differences(result, _against(viewer, result)))
 
 
-def _compared(viewer: Viewer, request: Request) -> Response:
+def _comparison(viewer: Viewer, request: Request) -> Response:
     from chatsquash.view.pages import against as pages
 
     conversation = _session(viewer, request)

@@ -27,7 +27,7 @@ from chatsquash.results.verify import filesystem_path
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.lines import lines
-from chatsquash.sources.names import LOGS, STORED
+from chatsquash.sources.names import ARCHIVE_SCHEME, LOGS
 from chatsquash.view.result import ReplacedError, ViewerResult
 from chatsquash.view.watching import EntryRow, EntryWatch, LoggedRequest, MessageRow, RequestReadError, Seeker
 
@@ -248,12 +248,12 @@ def _log_path(log: str | None, known: list[Input]) -> str:
     if not log:
         raise NoLogError("the session table does not contain the path of the log")
     short_path = log if len(log) <= _PATH else f"{log[:_PATH]}…"
-    if is_remote(log.removeprefix(STORED)):
+    if is_remote(log.removeprefix(ARCHIVE_SCHEME)):
         raise NoLogError(f"the log is in remote storage, which the viewer does not access: {short_path}")
     if any(each.path_digest for each in known):
         raise NoLogError(f"the run replaced private parts of the path, so the log cannot be located: {short_path}")
     path = filesystem_path(log)
-    is_file = _is_archived(path) if path.startswith(STORED) else os.path.isfile(path)  # noqa: PTH113 - takes any name
+    is_file = _is_archived(path) if path.startswith(ARCHIVE_SCHEME) else os.path.isfile(path)  # noqa: PTH113 - takes any name
     if not is_file:
         hint = "if the path is relative, run chatsquash view in the folder where the conversion ran"
         raise NoLogError(f"the log does not exist: {short_path} ({hint})")

@@ -17,7 +17,7 @@ SUBCOMMANDS: dict[str, str] = {
     "ls": "List the files of an archive.",
     "verify": "Compare every byte of an archive with its hash.",
     "prune": "Remove old snapshots, and files deleted long ago.",
-    "status": "List what agents delete soon, and what is archived.",
+    "status": "List sessions that agents delete soon, and those archived.",
 }
 """The subcommands with their descriptions. The module of a subcommand has its name."""
 _WIDEST = 8

@@ -20,7 +20,7 @@ _LINGER = "loginctl enable-linger keeps it running while you are logged out"
 
 
 class CopyCommand(NamedTuple):
-    """What a timer copies."""
+    """The logs and agents that a timer copies."""
 
     logs: tuple[str, ...]
     agents: tuple[str, ...]
@@ -98,7 +98,7 @@ class TimerOptions(NamedTuple):
 
 def timer_options(run: _Run) -> _Run:
     """Add the options for a timer."""
-    added = (
+    options = (
         option("--install", is_flag=True, help="Run this command regularly: show a systemd user timer and install it."),
         option(
             "--every", type=click.Choice(_EVERY), metavar="PERIOD", help="Timer: hourly (default), daily or weekly."
@@ -106,7 +106,7 @@ def timer_options(run: _Run) -> _Run:
         option("--remove", is_flag=True, help="Remove the timer of an archive, or without --to, all timers."),
         option("--yes", "-y", is_flag=True, help="Install or remove without asking."),
     )
-    for each in reversed(added):
+    for each in reversed(options):
         run = each(run)
     return run
 

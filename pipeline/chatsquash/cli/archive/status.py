@@ -1,4 +1,4 @@
-"""``chatsquash archive status``: what agents delete soon, and what is archived."""
+"""``chatsquash archive status``: sessions that agents delete soon, and those archived."""
 
 from __future__ import annotations
 

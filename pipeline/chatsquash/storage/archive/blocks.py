@@ -48,10 +48,10 @@ def has_dictionary(size: int) -> bool:
     return size > 8 * DICTIONARY
 
 
-def expand(stored: bytes | memoryview, cipher: Cipher, size: int, key: str, dictionary: bytes = b"") -> bytes:
+def expand(block: bytes | memoryview, cipher: Cipher, size: int, key: str, dictionary: bytes = b"") -> bytes:
     """Decrypt and expand a block to exactly ``size`` bytes; raise ``DamageError`` if it was changed."""
     zstd = _zstd()
-    plain = cipher.unseal(bytes(stored), _LABEL, key)
+    plain = cipher.unseal(bytes(block), _LABEL, key)
     extra = {"dict_data": zstd.ZstdCompressionDict(dictionary, zstd.DICT_TYPE_RAWCONTENT)} if dictionary else {}
     try:
         # The size in the frame is not trusted, because it is allocated at once.

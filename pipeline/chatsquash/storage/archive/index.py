@@ -1,4 +1,4 @@
-"""The index of an archive in SQLite: where each chunk is. It is a cache that packs can always restore."""
+"""The index of an archive in SQLite: the place of each chunk. It is a cache that packs can always restore."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CREATE INDEX IF NOT EXISTS chunks_by_pack ON chunks (pack);
 
 
 class ChunkPlace(NamedTuple):
-    """Where a chunk is."""
+    """The place of a chunk."""
 
     pack: int
     block: int

@@ -11,7 +11,7 @@ from chatsquash.storage.archive.layout import ID_BYTES, Block, DamageError, Foot
 
 _MAGIC = b"chatsquash pack\n"
 _END = struct.Struct("<II8s")
-"""The stored and the uncompressed size of the table, and the mark at the end of the file."""
+"""The block and the uncompressed size of the table, and the mark at the end of the file."""
 _END_MARK = b"packend\n"
 END_BYTES = int(_END.size)
 _LARGEST_TABLE = 1 << 30
@@ -25,7 +25,7 @@ class PackBuilder:
 
     def __init__(self, cipher: Cipher) -> None:
         self._cipher = cipher
-        self._stored = bytearray(_MAGIC)
+        self._data = bytearray(_MAGIC)
         self._blocks: list[Block] = []
         self._ids = bytearray()
         self._sizes: list[int] = []
@@ -39,18 +39,18 @@ class PackBuilder:
     @property
     def is_full(self) -> bool:
         """Whether the pack should be written."""
-        return len(self._stored) >= _FULL
+        return len(self._data) >= _FULL
 
     def add(self, chunks: dict[bytes, int], data: bytearray, level: int, dictionary: tuple[bytes, bytes]) -> None:
         """Add a block of chunks, given their ids with sizes and their bytes; the dictionary is an id with bytes."""
-        stored = blocks.compress(data, self._cipher, level, dictionary[1])
-        self._blocks.append(Block(len(self._stored), len(stored), len(data), len(chunks), dictionary[0]))
-        self._stored += stored
+        block = blocks.compress(data, self._cipher, level, dictionary[1])
+        self._blocks.append(Block(len(self._data), len(block), len(data), len(chunks), dictionary[0]))
+        self._data += block
         self._ids += b"".join(chunks)
         self._sizes += chunks.values()
 
     def add_dictionary(self, identity: bytes, data: bytes) -> None:
-        """Add a chunk that later packs use as a dictionary, in a block of its own, because it is read with these."""
+        """Add a chunk that later packs use as a dictionary, in a separate block, because it is read with these."""
         self.add({identity: len(data)}, bytearray(data), blocks.THOROUGH, (b"", b""))
         self._dictionary = identity
 
@@ -58,17 +58,17 @@ class PackBuilder:
         """Return the name, the bytes and the table of the pack."""
         footer = Footer(tuple(self._blocks), bytes(self._ids), tuple(self._sizes), self._dictionary)
         table = encode(footer)
-        stored = blocks.compress(table, self._cipher)
-        data = bytes(self._stored) + stored + _END.pack(len(stored), len(table), _END_MARK)
+        block = blocks.compress(table, self._cipher)
+        data = bytes(self._data) + block + _END.pack(len(block), len(table), _END_MARK)
         return sha256(data).hexdigest(), data, footer
 
 
 def footer_size(end: bytes, key: str) -> int:
     """Return the number of bytes at the end of a pack that contain its table, given its last ``END_BYTES``."""
-    stored, size, mark = _END.unpack(end) if len(end) == END_BYTES else (0, 0, b"")
+    block, size, mark = _END.unpack(end) if len(end) == END_BYTES else (0, 0, b"")
     if mark != _END_MARK or size > _LARGEST_TABLE:
         raise DamageError(5, f"{key}: is not a pack")
-    return int(stored) + END_BYTES
+    return int(block) + END_BYTES
 
 
 def parse_footer(tail: bytes, cipher: Cipher, key: str) -> Footer:

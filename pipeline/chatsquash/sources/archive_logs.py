@@ -13,7 +13,7 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.sources.compression import PositionedFile
-from chatsquash.sources.names import MARK, STORED
+from chatsquash.sources.names import ARCHIVE_SCHEME, MARK
 from chatsquash.storage.archive.files import ArchivedFile, archived_files
 from chatsquash.storage.archive.keys import usual_key
 from chatsquash.storage.archive.layout import Entry
@@ -61,7 +61,7 @@ def members(archive: str) -> dict[str, StoredMember]:
 
 
 def _open(archive: str) -> _OpenArchive:
-    place = archive.removeprefix(STORED)
+    place = archive.removeprefix(ARCHIVE_SCHEME)
     return _cached(place if "://" in place else os.path.abspath(os.path.expanduser(place)), os.getpid())  # noqa: PTH100, PTH111
 
 
