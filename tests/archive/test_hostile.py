@@ -16,7 +16,7 @@ from chatsquash.archive.restoring import restore
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.archive import blocks, layout, packs
 from chatsquash.storage.archive.cipher import Cipher
-from chatsquash.storage.archive.layout import Block, Config, Content, DamageError, Entry, Footer, Snapshot, chunk_id
+from chatsquash.storage.archive.layout import Block, Config, DamageError, Entry, FileContent, Footer, Snapshot, chunk_id
 from chatsquash.storage.archive.repository import open_archive
 from tests.archive.cases import MACHINE, contents, poll, restored
 from tests.conftest import cases
@@ -49,12 +49,12 @@ def forge(store, entries, *, chunks=(DATA,), machine=MACHINE, config=ID, change=
     tree = layout.encode(entries)
     write(store, layout.CONFIG, layout.encode(Config(config)))
     forged_pack(store, [tree, *chunks], change)
-    data = layout.encode(Snapshot(machine, ("/x",), time, Content(len(tree), chunk_id(tree)), 1, 1))
+    data = layout.encode(Snapshot(machine, ("/x",), time, FileContent(len(tree), chunk_id(tree)), 1, 1))
     write(store, layout.snapshot_key(layout.group_of(machine, ("/x",)), time, data), data)
 
 
 def entry(path=b"/a", content=None, modified=10**18, **other):
-    content = content or Content(len(DATA), chunk_id(DATA))
+    content = content or FileContent(len(DATA), chunk_id(DATA))
     return Entry(path, modified, (0, 0, 2), content, **other)
 
 
@@ -163,14 +163,14 @@ def lists(content, *, depth, width):
 
 @cases(
     "content",
-    Content(2**62, chunk_id(DATA)),
-    Content(-5, chunk_id(DATA)),
-    Content(2, b"abc"),
-    Content(0, b"", 2**40),
-    Content(2, chunk_id(DATA), -1),
-    Content(3, chunk_id(DATA)),
-    Content(1, chunk_id(DATA)),
-    Content(1, chunk_id(DATA) * 10_000),
+    FileContent(2**62, chunk_id(DATA)),
+    FileContent(-5, chunk_id(DATA)),
+    FileContent(2, b"abc"),
+    FileContent(0, b"", 2**40),
+    FileContent(2, chunk_id(DATA), -1),
+    FileContent(3, chunk_id(DATA)),
+    FileContent(1, chunk_id(DATA)),
+    FileContent(1, chunk_id(DATA) * 10_000),
 )
 def test_an_impossible_content_is_a_problem(tmp_path, content):
     forge(tmp_path / "store", [entry(content=content), entry(b"/fine")])
@@ -185,7 +185,7 @@ def test_an_impossible_content_is_a_problem(tmp_path, content):
 def test_lists_of_lists_do_not_exhaust_memory(tmp_path):
     """The last level would have 10^15 ids."""
     levels = lists(DATA, depth=5, width=1000)
-    content = Content(1_000_000, chunk_id(levels[-1]), 5)
+    content = FileContent(1_000_000, chunk_id(levels[-1]), 5)
     forge(tmp_path / "store", [entry(content=content)], chunks=[DATA, *levels])
     report = restore(opened(tmp_path / "store"), tmp_path / "output")
     assert "more chunks than its size allows" in report.problems[0].reason
@@ -311,7 +311,7 @@ def test_very_deep_folders_are_a_problem(tmp_path, logs):
     assert set(restored(tmp_path / "store", tmp_path / "output")) == {str(logs / "sub/a.jsonl")}
 
 
-@cases("content", Content(0, b"", 2**40), Content(1_000_000, chunk_id(lists(DATA, depth=5, width=1000)[-1]), 5))
+@cases("content", FileContent(0, b"", 2**40), FileContent(1_000_000, chunk_id(lists(DATA, depth=5, width=1000)[-1]), 5))
 def test_prune_and_reading_refuse_impossible_contents(tmp_path, command, content):
     chunks = [DATA, *lists(DATA, depth=5, width=1000)]
     forge(tmp_path / "store", [entry(b"/a.jsonl", content)], chunks=chunks)

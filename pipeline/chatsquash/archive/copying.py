@@ -16,12 +16,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash.archive import databases
-from chatsquash.archive.selection import Problem, Selection, select
+from chatsquash.archive.selection import CopyProblem, CopySelection, select
 from chatsquash.archive.stable import open_stable, read_stable
 from chatsquash.core.errors import ChatsquashError
-from chatsquash.storage.archive.layout import ID_BYTES, Content, DamageError, Entry, Snapshot, chunk_id, group_of
+from chatsquash.storage.archive.layout import ID_BYTES, DamageError, Entry, FileContent, Snapshot, chunk_id, group_of
 from chatsquash.storage.archive.repository import Archive, now
-from chatsquash.storage.archive.writer import Writer
+from chatsquash.storage.archive.writer import ArchiveWriter
 
 _APPENDED = (".jsonl", ".log", ".ndjson")
 """The suffixes of files to which agents and gateways append lines."""
@@ -50,7 +50,7 @@ class CopyReport(Struct):
     new_bytes: int = 0
     stored_bytes: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[CopyProblem] = field(default_factory=list)
 
 
 def copy(archive: Archive, machine: str, names: tuple[str, ...]) -> CopyReport:
@@ -65,7 +65,7 @@ def copy(archive: Archive, machine: str, names: tuple[str, ...]) -> CopyReport:
     previous = latest(archive, machine, names)
     snapshot, known = previous or (None, {})
     selection = select(names, archive.place)
-    run = _Run(archive, known, selection)
+    run = _CopyRun(archive, known, selection)
     entries = run.entries()
     report = run.report(entries)
     if snapshot and entries == list(known.values()):
@@ -107,11 +107,11 @@ def _is_complete(archive: Archive, entry: Entry) -> bool:
         return False
 
 
-class _Run:
+class _CopyRun:
     """One copy of all files."""
 
-    def __init__(self, archive: Archive, known: dict[bytes, Entry], selection: Selection) -> None:
-        self.writer = Writer(archive)
+    def __init__(self, archive: Archive, known: dict[bytes, Entry], selection: CopySelection) -> None:
+        self.writer = ArchiveWriter(archive)
         self._archive, self._known, self._selection = archive, known, selection
         self._changed = 0
 
@@ -124,7 +124,7 @@ class _Run:
             except FileNotFoundError:  # deleted since the files were listed
                 continue
             except OSError as problem:
-                self._selection.problems.append(Problem(path, problem.strerror or type(problem).__name__))
+                self._selection.problems.append(CopyProblem(path, problem.strerror or type(problem).__name__))
                 continue
             entries[entry.path] = entry
         self._count(entries)
@@ -210,7 +210,7 @@ def _state(status: os.stat_result, log: tuple[int, ...] = ()) -> tuple[int, ...]
     return (0 if is_recent else status.st_ctime_ns, status.st_ino, status.st_size, *log)
 
 
-def _places(archive: Archive, content: Content) -> Iterable[tuple[bytes, int, int]]:
+def _places(archive: Archive, content: FileContent) -> Iterable[tuple[bytes, int, int]]:
     """Yield the chunks of a file with their offsets and sizes; nothing if the archive does not have all of them."""
     start = 0
     ids = archive.ids(content)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from chatsquash.archive.restoring import selected
+from chatsquash.archive.restoring import select
 from chatsquash.core.text import align_columns, escape, printable_json
 from chatsquash.storage.archive.files import archived_files
 from chatsquash.storage.archive.layout import snapshot_parts
@@ -27,7 +27,7 @@ def files(archive: Archive, patterns: Iterable[str], until: int | None = None) -
             "deleted": each.entry.deletion or None,
             "name": each.name,
         }
-        for each in selected(archived_files(archive, until), patterns)
+        for each in select(archived_files(archive, until), patterns)
     ]
 
 

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import escape
 from chatsquash.storage.archive import layout
-from chatsquash.storage.archive.layout import LOCK, MARKS, Content, Entry, Mark, Snapshot
+from chatsquash.storage.archive.layout import LOCK, MARKS, Entry, FileContent, PruneMark, Snapshot
 from chatsquash.storage.archive.repository import Archive, now
-from chatsquash.storage.archive.writer import Writer
+from chatsquash.storage.archive.writer import ArchiveWriter
 from chatsquash.storage.lock import is_alive, owner
 from chatsquash.storage.stores.local import LocalStore
 
@@ -101,7 +101,7 @@ class _Prune:
 
     def _drop_deleted(self, keys: list[str]) -> None:
         """Replace snapshots that list files which were deleted long ago."""
-        archive, writer = self._archive, Writer(self._archive)
+        archive, writer = self._archive, ArchiveWriter(self._archive)
         dropped, shorter = set[bytes](), dict[str, Snapshot]()
         for key in keys:
             snapshot = archive.snapshot(key)
@@ -123,7 +123,7 @@ class _Prune:
     def _find_live(self) -> None:
         """Collect the ids of all chunks that a snapshot needs."""
         archive = self._archive
-        contents = set[Content]()
+        contents = set[FileContent]()
         for key in archive.snapshot_keys():
             snapshot: Snapshot = archive.snapshot(key)
             self._add_live(snapshot.tree, self._lists)
@@ -133,13 +133,13 @@ class _Prune:
                     self._add_live(each.content, self._live)
         self._live |= self._lists | archive.index.dictionaries()
 
-    def _add_live(self, content: Content, last: set[bytes]) -> None:
+    def _add_live(self, content: FileContent, last: set[bytes]) -> None:
         *lists, ids = self._archive.levels(content)
         for each in lists:
             self._lists.update(layout.split_ids(each))
         last.update(layout.split_ids(ids))
 
-    def _remove_marked(self, packs: dict[str, dict[bytes, int]], marks: dict[str, Mark]) -> None:
+    def _remove_marked(self, packs: dict[str, dict[bytes, int]], marks: dict[str, PruneMark]) -> None:
         """Remove packs that were marked long ago, except for those that a later snapshot needs."""
         expired = {key: mark for key, mark in marks.items() if mark.time + self._waiting <= now()}
         marked_packs = {name for mark in marks.values() for name in mark.packs}
@@ -172,7 +172,7 @@ class _Prune:
 
     def _rewrite(self, names: list[str], packs: dict[str, dict[bytes, int]], elsewhere: set[bytes]) -> None:
         """Write the chunks of packs that are in use, and that no other pack has, to new packs."""
-        writer = Writer(self._archive)
+        writer = ArchiveWriter(self._archive)
         for name in names:
             for identity in packs[name]:
                 if identity in self._live and identity not in elsewhere:
@@ -186,7 +186,7 @@ class _Prune:
         if not self._waiting:
             self._remove_packs(names)
             return
-        data = layout.encode(Mark(now(), tuple(sorted(names))))
+        data = layout.encode(PruneMark(now(), tuple(sorted(names))))
         self._archive.create(f"{MARKS}{now():012}-{layout.short_hash(data)}", data)
         self._report.waiting_bytes = sum(stored_sizes[name] for name in names)
 

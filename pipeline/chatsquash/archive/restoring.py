@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from chatsquash.archive.selection import Problem
+from chatsquash.archive.selection import CopyProblem
 from chatsquash.sources.globs import matches
 from chatsquash.storage.archive.files import ArchivedFile, archived_files
-from chatsquash.storage.archive.layout import Content, DamageError, chunk_id, split_ids
+from chatsquash.storage.archive.layout import DamageError, FileContent, chunk_id, split_ids
 from chatsquash.storage.archive.repository import Archive
 from chatsquash.storage.folder import Folder
 
@@ -27,7 +27,7 @@ class RestoreReport(Struct):
 
     files: int = 0
     size: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[CopyProblem] = field(default_factory=list)
 
 
 def restore(
@@ -38,19 +38,19 @@ def restore(
     report = RestoreReport()
     folder = Folder(output)
     folder.make(mode=_PRIVATE_FOLDER)
-    for each in selected(archived_files(archive, until), patterns):
+    for each in select(archived_files(archive, until), patterns):
         try:
             _write(archive, each, folder, force=force)
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or "the name leads outside the folder"
-            report.problems.append(Problem(each.name, reason))
+            report.problems.append(CopyProblem(each.name, reason))
         else:
             report.files += 1
             report.size += each.entry.content.size
     return report
 
 
-def selected(files: list[ArchivedFile], patterns: Iterable[str]) -> list[ArchivedFile]:
+def select(files: list[ArchivedFile], patterns: Iterable[str]) -> list[ArchivedFile]:
     """Return the files whose names match one of the patterns, or all if there are none."""
     globs = tuple(patterns)
     return [each for each in files if not globs or matches(each.name, globs)]
@@ -75,7 +75,7 @@ def _write(archive: Archive, file: ArchivedFile, folder: Folder, *, force: bool)
         raise
 
 
-def intact_chunks(archive: Archive, content: Content) -> Iterator[memoryview]:
+def intact_chunks(archive: Archive, content: FileContent) -> Iterator[memoryview]:
     """Yield the chunks of a file; raise ``DamageError`` if one does not match its hash or the size is another one."""
     size = 0
     for identity in split_ids(archive.ids(content)):

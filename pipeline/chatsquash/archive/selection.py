@@ -26,21 +26,21 @@ _DEEPEST = 200
 """The largest number of folders in each other; each of them is open while its files are listed."""
 
 
-class Problem(Struct, frozen=True):
+class CopyProblem(Struct, frozen=True):
     """A file or folder that was not copied."""
 
     path: str
     reason: str
 
 
-class Selection(Struct):
+class CopySelection(Struct):
     """The files to copy."""
 
     files: dict[str, os.stat_result] = field(default_factory=dict)
     """The status of each file by its absolute path."""
     skipped: Counter[str] = field(default_factory=Counter)
     """Other entries of folders, counted by kind."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[CopyProblem] = field(default_factory=list)
 
     def add(self, path: str) -> None:
         """Add a file, or count it if it is not a regular file."""
@@ -62,7 +62,7 @@ class Selection(Struct):
 
     def report(self, path: str, problem: OSError) -> None:
         """Add a problem."""
-        self.problems.append(Problem(path, problem.strerror or type(problem).__name__))
+        self.problems.append(CopyProblem(path, problem.strerror or type(problem).__name__))
 
 
 def known_agents() -> tuple[str, ...]:
@@ -89,9 +89,9 @@ def sources(logs: Iterable[str], agents: Iterable[str]) -> tuple[str, ...]:
     return (*(f"{_OF_AGENT}{name}" for name in sorted(names)), *sorted(paths))
 
 
-def select(names: tuple[str, ...], store: str = "") -> Selection:
+def select(names: tuple[str, ...], store: str = "") -> CopySelection:
     """Return the files of sources as they are now; the folder of the archive itself is skipped."""
-    selection = Selection()
+    selection = CopySelection()
     for name in names:
         if name.startswith(_OF_AGENT):
             agent = name.removeprefix(_OF_AGENT)
@@ -103,7 +103,7 @@ def select(names: tuple[str, ...], store: str = "") -> Selection:
     return selection
 
 
-def _add_agent(form: DocumentFormat, selection: Selection) -> None:
+def _add_agent(form: DocumentFormat, selection: CopySelection) -> None:
     for pattern in form.LOCATIONS:
         root = _root(expand_pattern(pattern))
         if not root:
@@ -135,7 +135,7 @@ def _is_below(path: str, root: str) -> bool:
     return real_folder == os.path.normpath(os.path.join(os.path.realpath(root), os.path.dirname(inside)))  # noqa: PTH118, PTH120
 
 
-def _add_path(path: str, selection: Selection, store: str) -> None:
+def _add_path(path: str, selection: CopySelection, store: str) -> None:
     real_path = os.path.realpath(path)
     if os.path.isdir(real_path):  # noqa: PTH112
         try:
@@ -160,7 +160,7 @@ def _identity(path: str) -> tuple[int, int]:
 class _Walk:
     """Adds the files in folders; each folder is opened from the one above, so that no link can replace it meanwhile."""
 
-    def __init__(self, selection: Selection, store: tuple[int, int]) -> None:
+    def __init__(self, selection: CopySelection, store: tuple[int, int]) -> None:
         self._selection, self._store = selection, store
 
     def add_folder(self, path: str, descriptor: int, depth: int = 0) -> None:
@@ -194,7 +194,7 @@ class _Walk:
             self._selection.report(path, problem)
 
 
-def _remove_parts_of_databases(selection: Selection) -> None:
+def _remove_parts_of_databases(selection: CopySelection) -> None:
     """Remove the files in which SQLite keeps changes, because a copy of the database contains these."""
     for path in list(selection.files):
         for suffix in ("-wal", "-shm", "-journal"):

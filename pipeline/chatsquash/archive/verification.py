@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from msgspec import Struct, field
 
-from chatsquash.archive.selection import Problem
+from chatsquash.archive.selection import CopyProblem
 from chatsquash.storage.archive import layout
 from chatsquash.storage.archive.files import member_name
 from chatsquash.storage.archive.index import chunk_places
@@ -23,7 +23,7 @@ class VerifyReport(Struct):
     """The uncompressed bytes of the chunks."""
     snapshots: int = 0
     files: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[CopyProblem] = field(default_factory=list)
 
 
 def verify(archive: Archive) -> VerifyReport:
@@ -37,22 +37,22 @@ def verify(archive: Archive) -> VerifyReport:
         try:
             _verify_pack(archive, name, sizes)
         except OSError as problem:
-            report.problems.append(Problem(layout.pack_key(name), problem.strerror or "cannot be read"))
+            report.problems.append(CopyProblem(layout.pack_key(name), problem.strerror or "cannot be read"))
     report.chunks, report.size = len(sizes), sum(sizes.values())
-    contents = dict[layout.Content, bool]()
+    contents = dict[layout.FileContent, bool]()
     for key in keys:
         report.snapshots += 1
         try:
             snapshot = archive.snapshot(key)
             entries = archive.entries(snapshot)
         except OSError as problem:
-            report.problems.append(Problem(key, problem.strerror or "cannot be read"))
+            report.problems.append(CopyProblem(key, problem.strerror or "cannot be read"))
             continue
         for each in entries:
             if each.content not in contents:
                 contents[each.content] = _is_complete(archive, each, sizes)
                 if not contents[each.content]:
-                    report.problems.append(Problem(member_name(snapshot.machine, each.path), "has missing chunks"))
+                    report.problems.append(CopyProblem(member_name(snapshot.machine, each.path), "has missing chunks"))
     report.files = len(contents)
     return report
 

@@ -71,14 +71,14 @@ def _refuse_changed(forest: OutputSource, names: list[str]) -> None:
             raise UsageError(f"{problem}; the file was changed since it was written, so convert again")
 
 
-class _Plan(NamedTuple):
+class _FlatteningPlan(NamedTuple):
     """The files that are written, and the function that writes them and returns the number of samples."""
 
     names: list[str]
     write: Callable[[_Files], int]
 
 
-def _publish(staging: StagedFiles, plan: _Plan) -> Flattening:
+def _publish(staging: StagedFiles, plan: _FlatteningPlan) -> Flattening:
     try:
         staging.begin()
         if not staging.force:
@@ -95,7 +95,7 @@ def _publish(staging: StagedFiles, plan: _Plan) -> Flattening:
     return Flattening(len(plan.names), count)
 
 
-def _samples(folder: Folder, names: list[str], options: Options) -> _Plan:
+def _samples(folder: Folder, names: list[str], options: Options) -> _FlatteningPlan:
     def write(out: _Files) -> int:
         count, create = 0, opener(out, options, fields(options))
         for name in names:
@@ -106,10 +106,10 @@ def _samples(folder: Folder, names: list[str], options: Options) -> _Plan:
             file.finish()
         return count
 
-    return _Plan(names, write)
+    return _FlatteningPlan(names, write)
 
 
-def _traces(folder: Folder, names: list[str]) -> _Plan:
+def _traces(folder: Folder, names: list[str]) -> _FlatteningPlan:
     """Write the traces of each split to a separate folder, as verifiers does for a run."""
     targets = {name: f"{name.removeprefix(f'{FOLDER}/').partition('-')[0]}/traces.jsonl" for name in names}
 
@@ -122,7 +122,7 @@ def _traces(folder: Folder, names: list[str]) -> _Plan:
                 count += 1
         return count
 
-    return _Plan(list(dict.fromkeys(targets.values())), write)
+    return _FlatteningPlan(list(dict.fromkeys(targets.values())), write)
 
 
 class _Files:

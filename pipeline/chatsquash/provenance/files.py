@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.provenance.index import Index
+from chatsquash.provenance.index import StringIndex
 from chatsquash.provenance.tokens import GUNZIP, MEMBER, Scan, Steps
 from chatsquash.provenance.values import StoredFile
 from chatsquash.sources import unfold
@@ -48,7 +48,7 @@ class LogFile:
         self.is_unfolded = unfold.recognise(self.data[: unfold.HEAD]) is not None
         """Whether it is an export whose lines are not lines of the file."""
         self._feeds: array[int] | None = None
-        self._indexes: dict[Spans, Index] = {}
+        self._indexes: dict[Spans, StringIndex] = {}
 
     def line(self, number: int) -> tuple[int, int] | None:
         """Return the range of a 1-based line, without its line feed."""
@@ -70,7 +70,7 @@ class LogFile:
             self._feeds = array("Q", _feeds(self.data))
         return self._feeds
 
-    def index(self, spans: Spans = ()) -> Index:
+    def index(self, spans: Spans = ()) -> StringIndex:
         """Return the strings of some ranges, by default of the complete file; several are remembered."""
         index = self._indexes.get(spans)
         if index is None:
@@ -79,16 +79,16 @@ class LogFile:
             index = self._indexes[spans] = self._make_index(spans)
         return index
 
-    def _make_index(self, spans: Spans) -> Index:
+    def _make_index(self, spans: Spans) -> StringIndex:
         scan = Scan()
         for start, stop in spans or ((0, len(self.data)),):
             scan.add(self.data, start, stop)
         if spans:
-            return Index(scan, sum(stop - start for start, stop in spans))
+            return StringIndex(scan, sum(stop - start for start, stop in spans))
         is_json = self.data.lstrip(_SPACE)[:1] in (b"{", b"[")
         for step, data in () if is_json else (*_members(self.data), *_streams(self.data)):
             scan.add(data, 0, len(data), step)
-        return Index(scan, len(self.data), b"" if is_json else self.data)
+        return StringIndex(scan, len(self.data), b"" if is_json else self.data)
 
 
 def open_files(log: Log, options: Options) -> list[LogFile | None]:

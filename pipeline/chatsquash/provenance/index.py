@@ -58,7 +58,7 @@ class _Strand(NamedTuple):
     leaves: list[int]
 
 
-class Index:
+class StringIndex:
     """The strings of a log, by content."""
 
     def __init__(self, scan: Scan, size: int, raw: bytes = b"") -> None:

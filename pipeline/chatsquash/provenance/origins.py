@@ -38,7 +38,7 @@ def with_origins(outcome: Outcome, log: Log, options: Options) -> Outcome:
     return replace(outcome, account=account).with_records(records)
 
 
-class _Text(NamedTuple):
+class _TextOrigin(NamedTuple):
     path: str
     text: bytes
     pieces: list[tuple[int, Piece]]
@@ -89,15 +89,15 @@ class _Tracer:
         row = self._replies.get((number, at)) if trained else None
         return replace(origin, reply=self._sources.reply(row, origin)) if row else origin
 
-    def _text(self, path: str, text: bytes) -> _Text:
+    def _text(self, path: str, text: bytes) -> _TextOrigin:
         segments = _segments(text)
         for file, index in self._sources.all():
             if pieces := index.complete(text):
-                return _Text(path, text, [(file, piece) for piece in pieces])
+                return _TextOrigin(path, text, [(file, piece) for piece in pieces])
             if len(segments) > 1 and (copies := index.around(segments[::2])):
                 inserted = [Inserted(each) for each in segments[1::2]]
-                return _Text(path, text, [*_interleaved(file, copies, inserted)])
-        return _Text(path, text, [each for segment in segments for each in self._pieces(segment)])
+                return _TextOrigin(path, text, [*_interleaved(file, copies, inserted)])
+        return _TextOrigin(path, text, [each for segment in segments for each in self._pieces(segment)])
 
     def _pieces(self, segment: bytes) -> list[tuple[int, Piece]]:
         if not segment:
@@ -113,7 +113,7 @@ class _Tracer:
                 break
         return best
 
-    def _proof(self, texts: list[_Text]) -> tuple[Proof, str]:
+    def _proof(self, texts: list[_TextOrigin]) -> tuple[Proof, str]:
         reasons: dict[str, int] = {}
         for text in texts:
             if self._sources.replay(text.pieces) != text.text:
@@ -127,12 +127,12 @@ class _Tracer:
         reason = NOT_IN_LOG if NOT_IN_LOG in reasons else next(iter(reasons))
         return "none" if is_none else "partial", reason if self._sources.are_readable else UNREADABLE
 
-    def _spell(self, text: _Text, file: int, piece: Piece) -> Any:
+    def _spell(self, text: _TextOrigin, file: int, piece: Piece) -> Any:
         if isinstance(piece, Copy):
             return [file, *piece.steps]
         return {"text": _decode(piece.text), "rule": self._rules.insertion(piece.text, text.path)}
 
-    def _changes(self, text: _Text) -> Iterator[str]:
+    def _changes(self, text: _TextOrigin) -> Iterator[str]:
         """Yield the rules that changed a text."""
         for _, piece in text.pieces:
             if isinstance(piece, Inserted):

@@ -13,7 +13,7 @@ from chatsquash.core import times
 from chatsquash.core.accounting import ReplyEvidence, ReplyOutcome
 from chatsquash.core.log import Log, is_elsewhere
 from chatsquash.provenance.files import LogFile, Spans
-from chatsquash.provenance.index import Copy, Index, Piece
+from chatsquash.provenance.index import Copy, Piece, StringIndex
 from chatsquash.provenance.replay import replay
 from chatsquash.provenance.values import MessageOrigin, SourceReply
 
@@ -38,8 +38,8 @@ class Sources:
                 number, offset, length, _ = log.spans[at : at + _SPAN]
                 piece = self._piece(number)
                 self._lines[number] = piece, offset - (log.pieces[piece].offset if log.pieces else 0), length
-        self._first: tuple[int, Index] | None = None
-        self._rewound_indexes: list[Index] = []
+        self._first: tuple[int, StringIndex] | None = None
+        self._rewound_indexes: list[StringIndex] = []
         """The indexes that have begun from their first string for this record."""
 
     @property
@@ -54,7 +54,7 @@ class Sources:
         self._first = (place[0], file.index(((place[1], place[1] + place[2]),))) if file and place else None
         self._rewound_indexes.clear()
 
-    def all(self) -> Iterator[tuple[int, Index]]:
+    def all(self) -> Iterator[tuple[int, StringIndex]]:
         """Yield the indexes of strings, each with the number of its file."""
         if self._first:
             yield self._from_start(*self._first)
@@ -62,7 +62,7 @@ class Sources:
             if file and (spans := self._spans(number)) is not None:
                 yield self._from_start(number, file.index(spans))
 
-    def _from_start(self, number: int, index: Index) -> tuple[int, Index]:
+    def _from_start(self, number: int, index: StringIndex) -> tuple[int, StringIndex]:
         """Return an index, which begins from its first string for each record."""
         if all(index is not each for each in self._rewound_indexes):
             index.rewind()

@@ -294,7 +294,7 @@ class _ShapeReader(Struct):
         except (RecursionError, ValueError) as problem:
             raise _bad_line(problem) from None
         self.history.remember(request)
-        messages, edits, tools = request.messages, request.edits, request_tools.tools
+        messages, edits, tools, wrong = request.messages, request.edits, request_tools.tools, request_tools.wrong
         findings = _losses(exchange.cut, is_hosted=request_tools.hosted)
         if loader and loaded_request:
             messages, edits = loaded_request.turns.messages, loaded_request.turns.edits
@@ -302,7 +302,6 @@ class _ShapeReader(Struct):
             findings += loader.remember(loaded_request, exchange, request.messages)
             self.history.known.learn_system(exchange)
         reply = _cleared_if_hidden(exchange.reply, loaded_request)
-        wrong, has_limits = request_tools.wrong, not _LIMITS.isdisjoint(exchange.request)
         if when is None or when.naive or exchange.session_id is None or wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_missing_members(when, exchange.session_id, reply.cleared, wrong, reply.wrong))
         return Entry(
@@ -310,8 +309,8 @@ class _ShapeReader(Struct):
             size=line.size,
             findings=findings,
             has_private=loaded_request is not None and not loaded_request.turns.are_verbatim,
-            limit=exchange.first(LIMITS) if has_limits else NOTHING,
-            output_format=exchange.first(OUTPUT_FORMATS) if has_limits else NOTHING,
+            limit=NOTHING if _LIMITS.isdisjoint(exchange.request) else exchange.first(LIMITS),
+            output_format=NOTHING if _LIMITS.isdisjoint(exchange.request) else exchange.first(OUTPUT_FORMATS),
             compacted=loaded_request.compacted if loaded_request else None,
             is_translated=self.shape.request != self.shape.response,
             known=loaded_request.known if loaded_request else 0,

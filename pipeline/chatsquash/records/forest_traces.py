@@ -29,10 +29,10 @@ def traces(rows: Iterable[tuple[str, bytes]], name: str) -> Iterator[bytes]:
         UsageError: A line is damaged or missing, or a sample does not consist of messages.
     """
     for session, group in groupby(read_rows(rows), lambda each: each[1].get("session")):
-        yield from map(jsonio.dumps, _Session(name, str(session)).traces(group))
+        yield from map(jsonio.dumps, _ForestSession(name, str(session)).traces(group))
 
 
-class _Session:
+class _ForestSession:
     """The traces of a session."""
 
     def __init__(self, name: str, session: str) -> None:

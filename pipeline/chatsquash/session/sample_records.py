@@ -260,9 +260,8 @@ def _rows(
         if is_prompts:
             positions, messages = {}, messages[:-1]
         if remaining:
-            before = [reply for reply in selection.trees.replies[sample.key].back() if reply.number in remaining]
-            if is_prompts:
-                before = [reply for reply in before if reply.number != sample.key]
+            wanted = remaining - {sample.key} if is_prompts else remaining
+            before = [reply for reply in selection.trees.replies[sample.key].back() if reply.number in wanted]
             context = _context(path, before, messages, selection.trees)
             positions |= context
             remaining -= context.keys()

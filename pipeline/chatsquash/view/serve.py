@@ -78,14 +78,7 @@ def view(  # noqa: PLR0913 - each is one of the command
         watch: The progress display of the conversion.
         against: An earlier output folder to compare records with.
     """
-    from chatsquash.results.show import with_session  # which few runs need
-
-    refuse_without_packages()
-    os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
-    arguments, session = with_session(arguments)
-    for each in arguments:
-        refuse_remote(each)
-    clear()
+    arguments, session = _prepare(arguments)
     result = _result(arguments, options, say, watch)
     with _exit_at_end(), _HangUp() as hang_up, _listening(port) as listener, result as path:
         from chatsquash.view.logs import Viewer
@@ -102,6 +95,19 @@ def view(  # noqa: PLR0913 - each is one of the command
         finally:
             if model:
                 model.close()
+
+
+def _prepare(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    """Prepare serving; return the arguments without the id of a session, and this id."""
+    from chatsquash.results.show import with_session  # which few runs need
+
+    refuse_without_packages()
+    os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
+    paths, session = with_session(arguments)
+    for each in paths:
+        refuse_remote(each)
+    clear()
+    return paths, session
 
 
 @contextmanager

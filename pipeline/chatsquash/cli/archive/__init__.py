@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from chatsquash.cli.archive._common import Period, key_option, print_report, secret
+from chatsquash.cli.archive._common import Duration, key_option, print_report, secret
 from chatsquash.cli.archive._timer import CopyCommand, TimerOptions, timer_options
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
@@ -58,7 +58,7 @@ def subcommand(name: str) -> click.Command:
 @option("--agent", "agents", multiple=True, metavar="NAME|all", help="Also copy the files of this agent (repeatable).")
 @option("--to", "store", metavar="STORE", help="Archive: a folder or a URL (s3://, gs://, az://).")
 @option("--machine", metavar="NAME", help="Name of this machine in the archive (default: USER@HOST).")
-@option("--watch", type=Period(), metavar="PERIOD", help="Copy repeatedly with this pause, as in 5m, until stopped.")
+@option("--watch", type=Duration(), metavar="PERIOD", help="Copy repeatedly with this pause, as in 5m, until stopped.")
 @key_option
 @timer_options
 @option("--json", "as_json", is_flag=True, help="Print the report as JSON.")

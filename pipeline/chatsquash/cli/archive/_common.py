@@ -42,7 +42,7 @@ def _parse_time(context: click.Context, param: click.Parameter, value: str | Non
     return int((parsed.replace(tzinfo=parsed.tzinfo or UTC) + end_of_day).timestamp())
 
 
-class Period(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
+class Duration(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
     """A period with a unit, in seconds."""
 
     name = "period"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chatsquash.cli.archive._common import Period, key_option, print_report, secret
+from chatsquash.cli.archive._common import Duration, key_option, print_report, secret
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, epilog="Example: chatsquash archive prune ~/archive --older 365d")
 @argument("store")
-@option("--older", type=Period(), required=True, metavar="PERIOD", help="Age from which to remove, as in 90d or 1y.")
+@option("--older", type=Duration(), required=True, metavar="PERIOD", help="Age from which to remove, as in 90d or 1y.")
 @option("--at-once", is_flag=True, help="Free the space now; no other run may use the archive meanwhile.")
 @key_option
 @option("--json", "as_json", is_flag=True, help="Print the report as JSON.")

@@ -42,11 +42,11 @@ def _open(name: str, file: BinaryIO) -> Shard:
     if name.lower().endswith(PARQUET):
         from chatsquash.dataset.parquet import ParquetFile  # imported here because few runs need it
 
-        return ParquetFile(_File(file), name, [*FOREST])
-    return TextFile(_File(file), name, packer_of(Path(name)))
+        return ParquetFile(_ForestFile(file), name, [*FOREST])
+    return TextFile(_ForestFile(file), name, packer_of(Path(name)))
 
 
-class _File:
+class _ForestFile:
     """Writes to an open file."""
 
     def __init__(self, file: BinaryIO) -> None:

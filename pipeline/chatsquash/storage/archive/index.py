@@ -33,7 +33,7 @@ class ChunkPlace(NamedTuple):
     size: int
 
 
-class Index:
+class ChunkIndex:
     """The packs, blocks and chunks of an archive."""
 
     def __init__(self, identity: str) -> None:

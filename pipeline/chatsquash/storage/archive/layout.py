@@ -44,7 +44,7 @@ class Config(Struct, frozen=True):
     """The key of the objects, encrypted with the stretched key of the user."""
 
 
-class Content(Struct, frozen=True, array_like=True):
+class FileContent(Struct, frozen=True, array_like=True):
     """The bytes of a file as a list of chunks."""
 
     size: int
@@ -62,7 +62,7 @@ class Entry(Struct, frozen=True, array_like=True):
     """The modification time in nanoseconds."""
     state: tuple[int, ...]
     """The change time in nanoseconds, the inode and the size; for a database also the size and time of its log."""
-    content: Content
+    content: FileContent
     is_database: bool = False
     unread: int = 0
     """The number of bytes at the beginning that were only compared in part when the file grew."""
@@ -78,7 +78,7 @@ class Snapshot(Struct, frozen=True):
     """The agents and the paths that were copied."""
     time: int
     """Seconds since the epoch."""
-    tree: Content
+    tree: FileContent
     """The encoded entries."""
     files: int
     size: int
@@ -108,7 +108,7 @@ class Footer(Struct, frozen=True, array_like=True):
     """The id of a chunk with which small blocks of later packs can be compressed."""
 
 
-class Mark(Struct, frozen=True):
+class PruneMark(Struct, frozen=True):
     """Packs that no snapshot needed at a time."""
 
     time: int
@@ -138,7 +138,7 @@ def split_ids(ids: bytes) -> Iterator[bytes]:
     return (ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES))
 
 
-def most_ids(content: Content) -> int:
+def most_ids(content: FileContent) -> int:
     """Return the largest number of chunks that a file of this size can have; raise ``DamageError`` for invalid ones."""
     if not (0 <= content.depth <= _DEEPEST and 0 <= content.size <= _LARGEST_FILE):
         raise DamageError(5, "has an impossible size")

@@ -6,14 +6,14 @@ from array import array
 from bisect import bisect_right
 from itertools import accumulate
 
-from chatsquash.storage.archive.layout import ID_BYTES, Content, DamageError, split_ids
+from chatsquash.storage.archive.layout import ID_BYTES, DamageError, FileContent, split_ids
 from chatsquash.storage.archive.repository import Archive
 
 
 class ContentReader:
     """The bytes of a file in an archive."""
 
-    def __init__(self, archive: Archive, content: Content) -> None:
+    def __init__(self, archive: Archive, content: FileContent) -> None:
         self._archive = archive
         self.size = content.size
         self._ids = archive.ids(content)

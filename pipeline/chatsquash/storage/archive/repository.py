@@ -15,7 +15,7 @@ from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.storage import stores
 from chatsquash.storage.archive import blocks, layout, packs
 from chatsquash.storage.archive.cipher import Cipher, cipher_of, new_config
-from chatsquash.storage.archive.index import ChunkPlace, Index
+from chatsquash.storage.archive.index import ChunkIndex, ChunkPlace
 from chatsquash.storage.archive.layout import (
     CONFIG,
     MARKS,
@@ -23,11 +23,11 @@ from chatsquash.storage.archive.layout import (
     SNAPSHOTS,
     VERSION,
     Config,
-    Content,
     DamageError,
     Entry,
+    FileContent,
     Footer,
-    Mark,
+    PruneMark,
     Snapshot,
 )
 from chatsquash.storage.stores.base import WritableStore
@@ -54,7 +54,7 @@ class Archive:
         self.identity = config.id
         self.cipher: Cipher = cipher_of(config, secret, place)
         # Another archive with the same id must not change this index.
-        self.index = Index(f"{config.id}-{layout.short_hash(os.fsencode(str(place)))}")
+        self.index = ChunkIndex(f"{config.id}-{layout.short_hash(os.fsencode(str(place)))}")
         self.damages: dict[str, str] = {}
         """Packs whose tables cannot be read, with the reasons."""
         self.has_lost_packs = False
@@ -129,9 +129,9 @@ class Archive:
         """Return the names of all packs."""
         return {name for key in self.keys(PACKS) if (name := layout.pack_name(key))}
 
-    def marks(self) -> dict[str, Mark]:
+    def marks(self) -> dict[str, PruneMark]:
         """Return the marks by key."""
-        return {key: layout.decode(self.read(key), Mark, f"{self.place}/{key}") for key in self.keys(MARKS)}
+        return {key: layout.decode(self.read(key), PruneMark, f"{self.place}/{key}") for key in self.keys(MARKS)}
 
     def update_index(self) -> None:
         """Read the tables of new packs, and forget removed ones."""
@@ -205,16 +205,16 @@ class Archive:
         self._places[identity] = place
         return place
 
-    def chunks(self, content: Content) -> Iterator[memoryview]:
+    def chunks(self, content: FileContent) -> Iterator[memoryview]:
         """Yield the chunks of a file in order."""
         for each in layout.split_ids(self.ids(content)):
             yield self.chunk(each)
 
-    def ids(self, content: Content) -> bytes:
+    def ids(self, content: FileContent) -> bytes:
         """Return the ids of the chunks of a file; see ``levels``."""
         return deque(self.levels(content), maxlen=1)[0]
 
-    def levels(self, content: Content) -> Iterator[bytes]:
+    def levels(self, content: FileContent) -> Iterator[bytes]:
         """Yield the ids of a content: those of the lists of ids, from the outermost one, and those of its bytes.
 
         Raises:

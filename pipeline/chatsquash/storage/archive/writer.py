@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from chatsquash.storage.archive import blocks, chunks, layout
-from chatsquash.storage.archive.layout import INLINE_IDS, Content, Entry, chunk_id
+from chatsquash.storage.archive.layout import INLINE_IDS, Entry, FileContent, chunk_id
 from chatsquash.storage.archive.packs import PackBuilder
 from chatsquash.storage.archive.repository import Archive
 
@@ -32,7 +32,7 @@ class Chunks(NamedTuple):
     """The number of bytes."""
 
 
-class Writer:
+class ArchiveWriter:
     """Adds content; nothing refers to it until a snapshot is added after ``flush``."""
 
     def __init__(self, archive: Archive) -> None:
@@ -58,15 +58,15 @@ class Writer:
         self.read_bytes += size
         return Chunks(ids, size)
 
-    def content(self, ids: Iterable[bytes], size: int) -> Content:
+    def content(self, ids: Iterable[bytes], size: int) -> FileContent:
         """Return a content with these chunks; a long list of ids is added as chunks."""
         list_bytes, depth = b"".join(ids), 0
         while len(list_bytes) > INLINE_IDS * layout.ID_BYTES:
             inner, _ = self.add(reader(list_bytes), chunks.LISTS)
             list_bytes, depth = b"".join(inner), depth + 1
-        return Content(size, list_bytes, depth)
+        return FileContent(size, list_bytes, depth)
 
-    def tree(self, entries: list[Entry]) -> Content:
+    def tree(self, entries: list[Entry]) -> FileContent:
         """Add the entries of a snapshot."""
         ids, size = self.add(reader(layout.encode(entries)), chunks.LISTS)
         return self.content(ids, size)
