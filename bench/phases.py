@@ -41,6 +41,8 @@ _ROOMS = {
     "pages": "run",
     "results": "run",
     "archive": "run",
+    "provenance": "run",
+    "recipe": "run",
     "inspect": "run",
     "conversion": "run",
     "hub": "run",
