@@ -19,7 +19,7 @@ from tests.recipe.trainer import CHATML, KEEPING, OTHERS, Settings, Trainer
 @pytest.fixture(scope="module")
 def expected(place):
     with closing(Template(str(place / "model"))) as template, closing(Folder(place / "out")) as folder:
-        return replies_of(folder, [FILE], Options(preset="hf"), template, None)
+        yield replies_of(folder, [FILE], Options(preset="hf"), template, None)
 
 
 @pytest.fixture(scope="module")

@@ -122,8 +122,8 @@ def certify(recipe: Recipe) -> Certificate:
         tokenizer, template_source = counting.Tokenizer(counting.pack(model), model), source.read(model)
         with closing(Template(model, recipe.bounds, template_source)) as template:
             expected = replies_of(folder, files, options, template, recipe.limit)
-        with rows(run) as labelled:
-            totals = compare(expected, labelled, tokenizer)
+            with rows(run) as labelled:
+                totals = compare(expected, labelled, tokenizer)
     hashes = {
         **{name: _sha256(recipe.output / name) for name in files},
         **{f"trainer/{path.name}": _sha256(path) for path in sorted(run.config.iterdir()) if path.is_file()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -61,15 +61,18 @@ class Totals(Struct):
 class Labels:
     """Finds the replies of a dataset in the rows of a trainer."""
 
-    def __init__(self, rows: list[list[TrainedReply]], tokenizer: Tokenizer) -> None:
+    def __init__(self, rows: Sequence[list[TrainedReply]], tokenizer: Tokenizer) -> None:
         self._rows, self._tokenizer = rows, tokenizer
-        self._by_text: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._counts: list[int] = []
+        """The number of replies in each row."""
+        self._by_text: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self._by_end: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         """The places of replies by their prompt and text."""
         self._headers: set[str] = set()
         for row, replies in enumerate(rows):
+            self._counts.append(len(replies))
             for at, reply in enumerate(replies):
-                self._by_text[reply.text.strip()].append((row, at))
+                self._by_text[hash(reply.text.strip())].append((row, at))
                 self._by_end[_key(reply.prompt + reply.text)].append((row, at))
                 self._headers.add(reply.header)
         self.totals = Totals()
@@ -94,24 +97,25 @@ class Labels:
 
     def finish(self) -> None:
         """Raise ``LabelError`` if a reply was not trained on."""
-        for row, replies in enumerate(self._rows):
-            for at, reply in enumerate(replies):
-                if (row, at) not in self.totals.seen:
-                    missing = sum(map(len, self._rows)) - len(self.totals.seen)
-                    count = pluralize(missing, "reply", "replies")
-                    raise LabelError(
-                        f"{reply.place}: not trained on, like {count} in all; the trainer dropped the record or has no"
-                        f" loss on it: {quote(reply.text[:_SHORT])}"
-                    )
+        places = ((row, at) for row, count in enumerate(self._counts) for at in range(count))
+        missing = next((place for place in places if place not in self.totals.seen), None)
+        if missing:
+            reply = self._rows[missing[0]][missing[1]]
+            count = pluralize(sum(self._counts) - len(self.totals.seen), "reply", "replies")
+            raise LabelError(
+                f"{reply.place}: not trained on, like {count} in all; the trainer dropped the record or has no"
+                f" loss on it: {quote(reply.text[:_SHORT])}"
+            )
 
     def _parts(self, row: LabelledRow) -> list[_Part]:
         pairs = zip(row.ids, row.trained, strict=True)
         parts = []
         for is_trained, group in groupby(pairs, key=lambda pair: pair[1]):
             ids = [token for token, _ in group]
-            text = self._tokenizer.decode(ids)
+            text = self._tokenizer.decode(ids) if min(ids) >= 0 else None
             if text is None:
-                raise LabelError(f"token {max(ids)} is not in the vocabulary of the model's tokenizer")
+                wrong = min(ids) if min(ids) < 0 else max(ids)
+                raise LabelError(f"token {wrong} is not in the vocabulary of the model's tokenizer")
             parts.append(_Part(is_trained, ids, text))
         return parts
 
@@ -122,7 +126,7 @@ class Labels:
         places = self._by_end.get(_key(before + text), [])
         if not places:  # for the description of the difference
             texts = {text.strip()} | {text.removeprefix(header).strip() for header in self._headers}
-            places = [place for each in sorted(texts) for place in self._by_text.get(each, ())][:_MAX_CANDIDATES]
+            places = [place for each in sorted(texts) for place in self._by_text.get(hash(each), ())][:_MAX_CANDIDATES]
         return sorted(places, key=lambda place: place in self.totals.seen)
 
     def _match(
@@ -185,7 +189,7 @@ class Labels:
 
     def _other(self, part: _Part) -> str:
         """Return what a part that does not match is instead."""
-        known = self._by_text.get(part.text.strip())
+        known = self._by_text.get(hash(part.text.strip()))
         if known:
             row, at = known[0]
             return f"a reply of another record, {self._rows[row][at].place} (are records packed into one row?)"
@@ -193,19 +197,20 @@ class Labels:
 
     def _unknown(self, text: str) -> LabelError:
         """Return the error for other text with loss, with the most similar reply."""
-        replies = [reply for row in self._rows for reply in row]
-        if not replies:
-            return LabelError(f"trained on a text, but the records have no replies to train on: {quote(text[:_SHORT])}")
-        words = text.lstrip()
-        best = max(replies, key=lambda reply: len(same_start(words, reply.text.lstrip())))
-        inside = next((reply for reply in replies if reply.text.strip() and reply.text.strip() in text), None)
-        if inside:
-            before = text[: text.index(inside.text.strip())]
-            if before.strip():
+        words, best = text.lstrip(), None
+        for reply in (reply for row in self._rows for reply in row):
+            body = reply.text.strip()
+            before, part, _ = text.partition(body) if body else ("", "", "")
+            if part and before.strip():
                 return LabelError(
-                    f"{inside.place}: trained on together with the text before it: {quote(before[-_SHORT:])}"
+                    f"{reply.place}: trained on together with the text before it: {quote(before[-_SHORT:])}"
                 )
-        return _different(best, words, best.text.lstrip())
+            same = len(same_start(words, reply.text.lstrip()))
+            if best is None or same > best[0]:
+                best = same, reply
+        if best is None:
+            return LabelError(f"trained on a text, but the records have no replies to train on: {quote(text[:_SHORT])}")
+        return _different(best[1], words, best[1].text.lstrip())
 
 
 def _key(text: str) -> int:
@@ -247,7 +252,7 @@ def _different(reply: TrainedReply, actual: str, expected: str, instead: str = "
     )
 
 
-def compare(rows: list[list[TrainedReply]], labelled: Iterable[LabelledRow], tokenizer: Tokenizer) -> Totals:
+def compare(rows: Sequence[list[TrainedReply]], labelled: Iterable[LabelledRow], tokenizer: Tokenizer) -> Totals:
     """Compare all rows of a trainer with the replies of the records.
 
     Raises:

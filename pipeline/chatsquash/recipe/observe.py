@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from chatsquash.core import jsonio
+import msgspec
+
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import shorten
 from chatsquash.recipe.labels import LabelledRow
@@ -20,7 +21,7 @@ from chatsquash.recipe.labels import LabelledRow
 INSIDE = Path(__file__).parent / "inside"
 """The modules that run in the environment of the trainer."""
 _CONFIG = "trainer"
-_SHOWN_LINES = 5
+_SHOWN_LINES, _SHOWN_BYTES = 5, 1 << 16
 _OFFLINE = {
     **dict.fromkeys(("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "WANDB_DISABLED"), "1"),
     **dict.fromkeys(("DO_NOT_TRACK", "AXOLOTL_DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY"), "1"),
@@ -111,23 +112,29 @@ def _run(run: TrainerRun, folder: Path, file: Path) -> None:
         "SQUASH_ROWS": str(file),
         "SQUASH_LIMIT": str(run.limit or ""),
     }
-    command = _command(run, folder)
+    command, output = _command(run, folder), file.with_suffix(".txt")
     try:
-        with subprocess.Popen(  # noqa: S603 - the user starts it
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        ) as process:
-            output, _ = process.communicate()
+        with output.open("wb") as log:
+            code = subprocess.run(  # noqa: S603 - the user starts it
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                check=False,
+            ).returncode
     except OSError as problem:
         raise UsageError(f"{command[0]}: cannot be started ({problem.strerror})") from None
-    if process.returncode:
-        lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
-        text = " | ".join(map(shorten, lines[-_SHOWN_LINES:]))
-        raise UsageError(f"{run.trainer} ended with exit code {process.returncode}: {text or 'no output'}")
+    if code:
+        raise UsageError(f"{run.trainer} ended with exit code {code}: {_last_lines(output) or 'no output'}")
+
+
+def _last_lines(output: Path) -> str:
+    with output.open("rb") as log:
+        log.seek(max(0, output.stat().st_size - _SHOWN_BYTES))
+        lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return " | ".join(map(shorten, lines[-_SHOWN_LINES:]))
 
 
 def _command(run: TrainerRun, folder: Path) -> list[str]:
@@ -165,5 +172,10 @@ def merge_lines(text: str, additions: tuple[str, ...]) -> str:
 def _read(file: Path) -> Iterator[LabelledRow]:
     with file.open("rb") as lines:
         for line in lines:
-            value = jsonio.loads(line)
-            yield LabelledRow(value["ids"], value["trained"])
+            try:
+                row = msgspec.json.decode(line, type=LabelledRow)
+            except ValueError:
+                raise UsageError("the rows that the trainer wrote cannot be read") from None
+            if len(row.ids) != len(row.trained):
+                raise UsageError("the rows that the trainer wrote have labels of another length")
+            yield row

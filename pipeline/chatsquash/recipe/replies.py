@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from os.path import commonprefix
 from typing import Any, NamedTuple
@@ -35,16 +37,39 @@ class TrainedReply(NamedTuple):
     """Whether no message follows it."""
 
 
-def replies_of(
-    folder: Folder, files: list[str], options: Options, template: Template, limit: int | None
-) -> list[list[TrainedReply]]:
-    """Return the replies to train on in each of the first ``limit`` records of some files.
+class Replies(Sequence[list[TrainedReply]]):
+    """The replies to train on in each of some records, rendered whenever they are needed.
 
-    Raises:
-        UsageError: A row is not a record, or the template cannot render it.
+    The prompts of all replies would need too much memory, since each repeats the conversation so far.
     """
+
+    def __init__(self, rows: Iterable[tuple[str, bytes]], options: Options, template: Template) -> None:
+        """Read the records.
+
+        Args:
+            rows: The place and the line of each record.
+            options: The options of the run that wrote them.
+            template: The chat template of the model.
+        """
+        self._rows = [(place, zlib.compress(line, 1)) for place, line in rows]
+        self._options, self._template = options, template
+        self._last: tuple[int, list[TrainedReply]] = -1, []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, row: Any) -> Any:
+        """Return the replies of a record; raise ``UsageError`` if it is not a record, or cannot be rendered."""
+        if row != self._last[0]:
+            place, line = self._rows[row]
+            self._last = row, _replies(zlib.decompress(line), place, self._options, self._template)
+        return self._last[1]
+
+
+def replies_of(folder: Folder, files: list[str], options: Options, template: Template, limit: int | None) -> Replies:
+    """Return the replies to train on in each of the first ``limit`` records of some files."""
     rows = ((f"{name}:{row.number}", row.data) for name in files for row in places.rows(folder, name))
-    return [_replies(data, place, options, template) for place, data in islice(rows, limit)]
+    return Replies(islice(rows, limit), options, template)
 
 
 def _replies(line: bytes, place: str, options: Options, template: Template) -> list[TrainedReply]:

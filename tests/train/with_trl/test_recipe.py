@@ -97,8 +97,7 @@ def place(request, tmp_path_factory):
     make_model(len(known)).save_pretrained(folder / "model")
     files = sorted(path.relative_to(folder / "out").as_posix() for path in (folder / "out/data").iterdir())
     with closing(Template(str(folder / "model"))) as template, closing(Folder(folder / "out")) as output:
-        expected = replies_of(output, files, options, template, None)
-    return request.param, folder, rows, expected
+        yield request.param, folder, rows, replies_of(output, files, options, template, None)
 
 
 def batches(place, settings, folder):
