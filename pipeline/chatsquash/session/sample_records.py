@@ -260,8 +260,8 @@ def _rows(
         if is_prompts:
             positions, messages = {}, messages[:-1]
         if remaining:
-            wanted = remaining - {sample.key} if is_prompts else remaining
-            before = [reply for reply in selection.trees.replies[sample.key].back() if reply.number in wanted]
+            candidates = remaining - {sample.key} if is_prompts else remaining
+            before = [reply for reply in selection.trees.replies[sample.key].back() if reply.number in candidates]
             context = _context(path, before, messages, selection.trees)
             positions |= context
             remaining -= context.keys()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -17,10 +16,10 @@ from chatsquash.core.options import Options
 from chatsquash.dataset.stored_sessions import StoredSession
 from chatsquash.results.finished import FinishedResult
 
-_DUPLICATE = re.compile(r"(.*\bthe record of )(.*)(, which is written.*)", re.DOTALL)
-_OTHER_FILE = re.compile(r"(has the same session_id as|continues|continues in) (.*): .*", re.DOTALL)
-_COPY = re.compile(r"(not read because )?('.*') (has the same content|is read instead.*)", re.DOTALL)
-"""The findings that contain the path of another log."""
+_DUPLICATE = ("the record of ", ", which is written")
+_OTHER_FILE = ("has the same session_id as ", "continues in ", "continues ")
+_COPY = (" has the same content", " is read instead")
+"""The texts around the path of another log in findings."""
 _UNNAMED = "a forgotten session"
 
 
@@ -49,7 +48,7 @@ class RemainingResult(FinishedResult):
         number, self.removal.duplicates = -1, 0
         for each in super().sessions(options):
             if isinstance(each, Finding):
-                if each.file not in self.removal.paths and not self._names_removed(_COPY, each):
+                if each.file not in self.removal.paths and _copied_file(each.text) not in self.removal.shown_paths:
                     yield each
                 continue
             number += 1
@@ -78,12 +77,28 @@ class RemainingResult(FinishedResult):
 
     def _without_name(self, finding: Finding) -> Finding | None:
         if finding.code == "divided-session":
-            return None if self._names_removed(_OTHER_FILE, finding) else finding
-        if finding.code != "duplicate-record" or not self._names_removed(_DUPLICATE, finding):
+            return None if _other_file(finding.text) in self.removal.shown_paths else finding
+        start, path, end = _around_duplicate(finding.text)
+        if finding.code != "duplicate-record" or path not in self.removal.shown_paths:
             return finding
         self.removal.duplicates += 1
-        return finding._replace(text=_DUPLICATE.sub(rf"\1{_UNNAMED}\3", finding.text))
+        return finding._replace(text=f"{start}{_UNNAMED}{end}")
 
-    def _names_removed(self, pattern: re.Pattern[str], finding: Finding) -> bool:
-        match = pattern.match(finding.text)
-        return match is not None and match[2] in self.removal.shown_paths
+
+def _other_file(text: str) -> str:
+    """Return the path in a finding about the other file of a divided session, or an empty string."""
+    start = next((each for each in _OTHER_FILE if text.startswith(each)), None)
+    return "" if start is None else text[len(start) :].rpartition(": ")[0]
+
+
+def _copied_file(text: str) -> str:
+    """Return the path in a finding about a copy of a file, or an empty string."""
+    text = text.removeprefix("not read because ")
+    return next((path for each in _COPY if (path := text.rpartition(each)[0])), "")
+
+
+def _around_duplicate(text: str) -> tuple[str, str, str]:
+    """Return the path in a finding about a duplicate, between the texts around it."""
+    before, start, rest = text.partition(_DUPLICATE[0])
+    path, end, after = rest.rpartition(_DUPLICATE[1])
+    return f"{before}{start}", path, f"{end}{after}"
