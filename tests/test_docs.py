@@ -652,6 +652,7 @@ Ada
 ```console
 $ folder=a
 $ ls ~/chatsquash
+docs
 sample_logs
 ```
 

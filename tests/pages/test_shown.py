@@ -82,7 +82,10 @@ def test_no_command_prints_json_that_a_terminal_would_obey(command, tmp_path, mo
 
 
 def test_the_command_itself_writes_no_json():
-    modules = [Path(main.__file__).with_name(f"{name}.py") for name in ("main", "conversion", *main.COMMANDS)]
+    paths = [Path(main.__file__).with_name(name) for name in ("main", "conversion", *main.COMMANDS)]
+    modules = [
+        file for path in paths for file in ([*path.glob("*.py")] if path.is_dir() else [path.with_suffix(".py")])
+    ]
     nodes = (node for module in modules for node in ast.walk(ast.parse(module.read_text("utf-8"))))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     assert not names & {"json", "orjson", "jsonio"}

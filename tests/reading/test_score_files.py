@@ -19,6 +19,7 @@ from chatsquash.conversion.shards.convert import convert_shard
 from chatsquash.conversion.shards.divide import divide
 from chatsquash.conversion.shards.merge import merge as merge_shards
 from chatsquash.conversion.shards.place import Shard
+from chatsquash.dataset import stored_sessions
 from chatsquash.reading import score_files
 from tests.conftest import cases, user
 from tests.outputs import comparable, manifest, put, report
@@ -386,9 +387,12 @@ def test_ids_of_scores_are_no_hashes_of_private_values(here):
     put(f"{SCORES}.jsonl", {**OF_TRACE, "id": "jo.reef@harbour-tides.org"})
     convert("logs", "open", Options(anonymize=False))
     convert("logs", "out", Options(anonymize=True, anonymize_key=b"k" * 32))
-    accounts = [
-        [line[0][1][3][-1] for line in report("outcomes.jsonl", name) if line[0][1][3][-1]] for name in ("open", "out")
-    ]
+    accounts = []
+    for name in ("open", "out"):
+        lines = Path(name, "reports/outcomes.jsonl").read_bytes().splitlines()
+        sessions = [line.session for line in map(stored_sessions.decode, lines) if line.session]
+        accounts.append([each.outcome.account.scores for each in sessions if each.outcome.account.scores])
+    assert [] not in accounts
     assert accounts[0] != accounts[1]
     assert counts() == counts("open") == {"rows": 1, "joined": 1, "not_joined": {}}
 

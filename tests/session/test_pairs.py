@@ -59,6 +59,8 @@ CASES = [
     ({"traces": True}, "traces=True has no effect without format", "--traces", "--traces has no effect without --format"),
     ({"shard_size": 9}, "shard_size=9 has no effect without format", "--shard-size 9", "--shard-size has no effect without --format"),
     ({"tool_report": False, "tool_report_path": "u.csv"}, "tool_report_path='u.csv' has no effect with tool_report=False", "--tool-report-path u.csv --no-tool-report", "--tool-report-path u.csv has no effect with --no-tool-report"),
+    ({"provenance": True, "samples": "forest"}, "provenance=True has no effect with samples='forest'", "--provenance --samples forest", "--provenance has no effect with --samples forest"),
+    ({"provenance_key": KEY}, "provenance_key has no effect without provenance", "--provenance-key k", "--provenance-key k has no effect without --provenance"),
     ({"full": True, "resume": True}, "full=True has no effect with resume=True", "--full --resume", "--full has no effect with --resume"),
 ]  # fmt: skip
 NEEDY = {pair.idle for pair in PAIRS if pair.example}

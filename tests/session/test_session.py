@@ -16,7 +16,11 @@ ASIDE = ("blank", "unreadable", "cleaned")
 SIZES = st.integers(0, 99)
 ENTRIES = st.builds(lambda count, size: entry(*[user()] * count, size=size), st.integers(0, 4), SIZES)
 SKIPPED = st.builds(
-    SkippedLine, line=st.integers(1, 9), why=st.sampled_from(ASIDE), size=SIZES, lines=st.integers(1, 3)
+    lambda **members: SkippedLine(**members),
+    line=st.integers(1, 9),
+    why=st.sampled_from(ASIDE),
+    size=SIZES,
+    lines=st.integers(1, 3),
 )
 NOTES = st.just(SkippedLine(lines=0, findings=(reading.cut_short("it ended"),)))
 

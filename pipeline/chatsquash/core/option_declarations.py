@@ -22,7 +22,7 @@ class Need(NamedTuple):
     is_missing: Callable[[Any], bool]
     """Whether a value of the other option makes the option ineffective."""
     example: str
-    """A value of the other option that makes the option effective."""
+    """A value of the other option that makes the option effective; ``True`` for a flag."""
 
 
 class Conflict(NamedTuple):

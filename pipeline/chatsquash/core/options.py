@@ -76,7 +76,7 @@ class Options(RecordOptions):
         content=True,
         secret=True,
         on_card=False,
-        needs=(Need("provenance", one_of(False), "--provenance"),),
+        needs=(Need("provenance", one_of(False), "True"),),
     )
     keep_rejected: bool = _report(
         False,

@@ -140,7 +140,7 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
         return f"{idle} has no effect with {spelled(pair.other)}; use only one of them"
     if is_given:
         return f"{idle} has no effect with {spelled(pair.other)}; use, for example, {example}"
-    return f"{idle} has no effect without {missing}; add it, as in {example}"
+    return f"{idle} has no effect without {missing}; add it" + ("" if pair.example == "True" else f", as in {example}")
 
 
 def refuse_wrong(options: Options) -> None:

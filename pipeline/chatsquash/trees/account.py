@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Reasons why replies of unselected conversations are lost, by conversation kind."""
 
+_MAX_TIME = 1 << 62
+
 
 class ReplyPosition(NamedTuple):
     """The position of a reply among the messages of a record."""
@@ -142,10 +144,14 @@ def outcomes(
 
 def with_evidence(rows: list[ReplyOutcome], replies: Iterable[LoggedReply]) -> list[ReplyOutcome]:
     """Return the outcomes of replies with their ids and evidence."""
-    return [
-        replace(row, id=reply.logged_id, nth=reply.nth, evidence=ReplyEvidence(*reply.logged_at, reply.model))
-        for row, reply in zip(rows, replies, strict=True)
-    ]
+    pairs = zip(rows, replies, strict=True)
+    return [replace(row, id=reply.logged_id, nth=reply.nth, evidence=_evidence(reply)) for row, reply in pairs]
+
+
+def _evidence(reply: LoggedReply) -> ReplyEvidence:
+    line, time = reply.logged_at
+    is_safe = time is None or abs(time) < _MAX_TIME  # longer integers do not fit into journals
+    return ReplyEvidence(line, time if is_safe else None, reply.model)
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:
