@@ -83,6 +83,23 @@ def test_lost_content_is_copied_again_while_its_source_exists(tmp_path, logs, ca
     assert restored(tmp_path / "store", tmp_path / "two") == before
 
 
+def test_lost_packs_are_written_again_whatever_ran_in_the_meantime(tmp_path, logs, cache):
+    poll(tmp_path / "store", logs)
+    (logs / "new.jsonl").write_bytes(b'{"a": 1}\n' * 50)
+    poll(tmp_path / "store", logs)
+    before = restored(tmp_path / "store", tmp_path / "one")
+    packs = sorted((tmp_path / "store" / "packs").rglob("*/*"))
+    assert len(packs) == 2
+    for number, pack in enumerate(packs):
+        data = pack.read_bytes()
+        pack.unlink()
+        assert verified(tmp_path / "store").problems  # now the index knows of the loss
+        poll(tmp_path / "store", logs)
+        assert restored(tmp_path / "store", tmp_path / f"two-{number}") == before
+        assert poll(tmp_path / "store", logs).snapshot is None
+        pack.write_bytes(data)
+
+
 def test_the_index_is_restored_from_the_packs(tmp_path, logs, cache):
     poll(tmp_path / "store", logs)
     before = restored(tmp_path / "store", tmp_path / "one")

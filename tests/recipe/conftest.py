@@ -21,7 +21,9 @@ import sys
 
 sys.path[:0] = {paths}
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 from datasets import load_dataset
 from transformers.modeling_utils import PreTrainedModel
@@ -35,13 +37,17 @@ words = sys.argv[1:]
 settings = json.loads(Path("trainer.json").read_text())
 if settings.pop("fails", None):
     sys.exit("ValueError: no such template")
+if rows := settings.pop("writes", None):
+    Path(os.environ["SQUASH_ROWS"]).write_text(rows + "\\n")
+    sys.exit(0)
+arguments = {{"max_steps": -1, "num_train_epochs": 3, "gradient_accumulation_steps": 1, **settings.pop("arguments", {{}})}}
 lines = load_dataset(words[len(words) - 1 - words[::-1].index("--dataset_name") + 1])  # the last one counts
 model = Path(words[words.index("--model_name_or_path") + 1])
 tokenizer = Tokenizer((model / "tokenizer.json").read_bytes())
 made = trainer.Trainer(list(lines), tokenizer)
 rows = made.rows(trainer.Settings(**settings))
 made.close()
-Trainer([Batch(*row) for row in rows]).train()
+Trainer([Batch(*row) for row in rows], SimpleNamespace(**arguments)).train()
 '''
 PACKAGES = {
     "transformers/__init__.py": "",
@@ -62,7 +68,7 @@ class Batch(dict):
                          attention_mask=Tensor([[*[1] * len(ids), 0, 0]]))
 
 class Trainer:
-    def __init__(self, batches): self.batches = batches
+    def __init__(self, batches, args): self.batches, self.args = batches, args
     def get_train_dataloader(self): return self.batches
     def training_step(self, model, inputs): raise AssertionError("nothing is trained")
     def train(self): raise AssertionError("nothing is trained")

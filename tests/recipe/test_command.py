@@ -2,7 +2,12 @@
 
 import hashlib
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -91,3 +96,58 @@ def test_what_is_missing_is_said(recipe, words, settings, text):
     code, out, err = recipe(*words, **settings)
     assert (code, out) == (2, "")
     assert text in err, err
+
+
+@cases("arguments", ("steps", {"max_steps": 2}), ("a part of an epoch", {"num_train_epochs": 0.3}))
+def test_a_training_that_ends_within_the_first_epoch_is_refused(recipe, arguments):
+    code, _, err = recipe(arguments=arguments)
+    assert (code, "not trained on, like 12 replies in all" in err) == (3, True), err
+
+
+@cases(
+    "rows",
+    ("no JSON", "garbage"),
+    ("fractions", '{"ids": [1.5], "trained": [true]}'),
+    ("a list", "[]"),
+    ("other lengths", '{"ids": [1, 2], "trained": [true]}'),
+    ("negative", '{"ids": [-1], "trained": [true]}'),
+)
+def test_rows_that_are_none_are_an_error(here, recipe, rows):
+    code, _, err = recipe(writes=rows)
+    assert code in (2, 3)
+    assert "the rows that the trainer wrote" in err or "not in the vocabulary" in err, err
+
+
+def test_a_configuration_that_cannot_be_copied_or_read_is_an_error(recipe):
+    Path("config/a.yaml").write_bytes(b"\xff")
+    code, _, err = recipe()
+    assert (code, "config/a.yaml: cannot be read" in err) == (2, True), err
+
+
+def test_all_processes_of_a_trainer_end_with_the_command(here, tmp_path):
+    """Also those that it started, whatever they wait for."""
+    Path("config/train.sh").write_text("sleep 300 & echo $! > ../../../pids; echo $$ >> ../../../pids; sleep 300\n")
+    command = [
+        sys.executable,
+        "-m",
+        "chatsquash",
+        "recipe",
+        here / "out",
+        "--python",
+        here / "bin/python",
+        "--config",
+        "config",
+    ]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(list(map(str, command)), env=environment, stderr=subprocess.PIPE)
+    pids = tmp_path / "pids"
+    for _ in range(600):
+        if pids.exists() and len(pids.read_text().split()) == 2:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode
+    for pid in pids.read_text().split():
+        assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2]
+    assert not list(tmp_path.glob("chatsquash-recipe-*"))

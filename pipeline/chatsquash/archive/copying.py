@@ -68,7 +68,8 @@ def copy(archive: Archive, machine: str, names: tuple[str, ...]) -> CopyReport:
     run = _CopyRun(archive, known, selection)
     entries = run.entries()
     report = run.report(entries)
-    if snapshot and entries == list(known.values()):
+    if snapshot and entries == list(known.values()) and _is_newest(archive, snapshot):
+        archive.index.set_losses(are_possible=False)
         return report
     tree = run.writer.tree(entries)
     run.writer.flush()
@@ -78,7 +79,17 @@ def copy(archive: Archive, machine: str, names: tuple[str, ...]) -> CopyReport:
     when = max(now(), snapshot.time + 1 if snapshot else 0)
     report.snapshot = archive.add_snapshot(Snapshot(machine, names, when, tree, report.files, report.size))
     report.stored_bytes = run.writer.stored_bytes
+    archive.index.set_losses(are_possible=False)
     return report
+
+
+def _is_newest(archive: Archive, snapshot: Snapshot) -> bool:
+    """Return whether no newer snapshot of the same sources exists, which would be damaged."""
+    keys = archive.snapshot_keys(group_of(snapshot.machine, snapshot.sources))
+    try:
+        return archive.snapshot(keys[-1]) == snapshot
+    except (DamageError, FileNotFoundError):
+        return False
 
 
 def this_machine() -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import shorten
+from chatsquash.core.text import error_text, shorten
 from chatsquash.recipe.labels import LabelledRow
 
 INSIDE = Path(__file__).parent / "inside"
@@ -95,12 +96,18 @@ def rows(run: TrainerRun) -> Iterator[Iterator[LabelledRow]]:
 
 def _stage(run: TrainerRun, folder: Path) -> None:
     """Copy the configuration, since trainers write to its folder, and link the other files of the output next to it."""
-    shutil.copytree(run.config, folder / _CONFIG)
+    try:
+        shutil.copytree(run.config, folder / _CONFIG, symlinks=True)
+    except (OSError, shutil.Error) as problem:
+        raise UsageError(f"{run.config}: cannot be copied ({error_text(problem)})") from None
     for path in run.output.iterdir():
         if path.name != _CONFIG and not path.name.startswith("."):
             (folder / path.name).symlink_to(path.resolve())
     for path in (folder / _CONFIG).glob("*.yaml"):
-        path.write_text(merge_lines(path.read_text("utf-8"), RUNNERS[run.trainer].lines), "utf-8")
+        try:
+            path.write_text(merge_lines(path.read_text("utf-8"), RUNNERS[run.trainer].lines), "utf-8")
+        except (OSError, ValueError) as problem:
+            raise UsageError(f"{run.config / path.name}: cannot be read ({error_text(problem)})") from None
 
 
 def _run(run: TrainerRun, folder: Path, file: Path) -> None:
@@ -115,19 +122,38 @@ def _run(run: TrainerRun, folder: Path, file: Path) -> None:
     command, output = _command(run, folder), file.with_suffix(".txt")
     try:
         with output.open("wb") as log:
-            code = subprocess.run(  # noqa: S603 - the user starts it
+            process = subprocess.Popen(  # noqa: S603 - the user starts it
                 command,
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                check=False,
-            ).returncode
+                start_new_session=True,
+            )
+            code = _wait(process)
     except OSError as problem:
         raise UsageError(f"{command[0]}: cannot be started ({problem.strerror})") from None
     if code:
         raise UsageError(f"{run.trainer} ended with exit code {code}: {_last_lines(output) or 'no output'}")
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a trainer; end all its processes when it ends, or when this process is asked to end."""
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    names = ("SIGTERM", "SIGHUP")  # the second one is not on every system
+    before = {each: signal.signal(each, end) for name in names if (each := getattr(signal, name, None))}
+    try:
+        return process.wait()
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _last_lines(output: Path) -> str:

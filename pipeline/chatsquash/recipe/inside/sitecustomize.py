@@ -9,8 +9,10 @@ has made its batches once. ``SQUASH_LIMIT`` is the number of rows that ``dataset
 import importlib.abc
 import importlib.machinery
 import json
+import math
 import os
 import sys
+from itertools import islice
 
 
 def note(rows):
@@ -35,6 +37,13 @@ def labelled_rows(inputs):
         yield [token for token, _ in pairs], [has_loss for _, has_loss in pairs]
 
 
+def first_epoch(arguments, batches):
+    """Return the number of batches of the first epoch if the training ends within it; otherwise ``None``."""
+    if arguments.max_steps > 0:
+        return arguments.max_steps * arguments.gradient_accumulation_steps
+    return math.ceil(arguments.num_train_epochs * len(batches)) if arguments.num_train_epochs < 1 else None
+
+
 def watch_trainer(module):
     """Let the trainer note its batches: before each step, or once instead of training."""
     trainer = module.Trainer
@@ -46,7 +55,8 @@ def watch_trainer(module):
         return step(self, model, inputs, *more, **others)
 
     def note_batches(self, *more, **others):
-        for inputs in self.get_train_dataloader():
+        batches = self.get_train_dataloader()
+        for inputs in islice(batches, first_epoch(self.args, batches)):
             note(labelled_rows(inputs))
         sys.stdout.flush()
         sys.stderr.flush()

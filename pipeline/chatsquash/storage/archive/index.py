@@ -42,6 +42,15 @@ class ChunkIndex:
         self._blocks: dict[tuple[int, int], Block] = {}
         self._names: dict[int, str] = {}
 
+    @property
+    def has_losses(self) -> bool:
+        """Whether packs may have been lost since the last complete copy, or before the index was made."""
+        return bool(self._database.execute("PRAGMA user_version").fetchone()[0])
+
+    def set_losses(self, *, are_possible: bool) -> None:
+        """Remember whether packs may have been lost."""
+        self._database.execute(f"PRAGMA user_version = {int(are_possible)}")
+
     def packs(self) -> dict[str, int]:
         """Return the numbers of the packs by name."""
         return dict(self._database.execute("SELECT name, number FROM packs"))

@@ -58,7 +58,7 @@ class Archive:
         self.damages: dict[str, str] = {}
         """Packs whose tables cannot be read, with the reasons."""
         self.has_lost_packs = False
-        """Whether packs were removed or damaged since the index was last updated."""
+        """Whether packs may have been removed or damaged since the last complete copy with this index."""
         self._avoided: set[int] = set()
         self._cache = blocks.BlockCache()
         self._places: dict[bytes, ChunkPlace] = {}
@@ -149,7 +149,9 @@ class Archive:
                 self.damages[name] = str(problem.strerror)
                 continue
             self.index.add(name, size, footer)
-        self.has_lost_packs = bool(removed or self.damages)
+        if removed or self.damages or not known:
+            self.index.set_losses(are_possible=True)
+        self.has_lost_packs = self.index.has_losses
 
     def avoid_marked(self) -> None:
         """Let new content not refer to packs that are about to be removed."""
