@@ -139,7 +139,7 @@ def _run(run: TrainerRun, folder: Path, file: Path) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a trainer; end all its processes when it ends, or when this process is asked to end."""
+    """Wait for a trainer; end all its processes when it ends, or when this process receives a signal to end."""
 
     def end(*_: object) -> None:
         raise KeyboardInterrupt
