@@ -100,6 +100,22 @@ def test_lost_packs_are_written_again_whatever_ran_in_the_meantime(tmp_path, log
         pack.write_bytes(data)
 
 
+def test_lost_packs_are_written_again_for_all_sources(tmp_path, logs):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.jsonl").write_bytes(text(9, 40_000))
+    store = tmp_path / "store"
+    for folder in (logs, other):
+        poll(store, folder)
+    before = restored(store, tmp_path / "one")
+    for pack in (store / "packs").rglob("*/*"):
+        pack.unlink()
+    for folder in (logs, other):
+        poll(store, folder)
+    assert verified(store).problems == []
+    assert restored(store, tmp_path / "two") == before
+
+
 def test_the_index_is_restored_from_the_packs(tmp_path, logs, cache):
     poll(tmp_path / "store", logs)
     before = restored(tmp_path / "store", tmp_path / "one")

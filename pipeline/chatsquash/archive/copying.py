@@ -62,14 +62,15 @@ def copy(archive: Archive, machine: str, names: tuple[str, ...]) -> CopyReport:
     started = now()
     archive.update_index()
     archive.avoid_marked()
-    previous = latest(archive, machine, names)
-    snapshot, known = previous or (None, {})
+    group = group_of(machine, names)
+    keys = archive.snapshot_keys(group)
+    key, snapshot, known = _latest(archive, keys, group)
     selection = select(names, archive.place)
     run = _CopyRun(archive, known, selection)
     entries = run.entries()
     report = run.report(entries)
-    if snapshot and entries == list(known.values()) and _is_newest(archive, snapshot):
-        archive.index.set_losses(are_possible=False)
+    if snapshot and entries == list(known.values()) and key == keys[-1]:
+        archive.index.set_complete(group)
         return report
     tree = run.writer.tree(entries)
     run.writer.flush()
@@ -79,17 +80,8 @@ def copy(archive: Archive, machine: str, names: tuple[str, ...]) -> CopyReport:
     when = max(now(), snapshot.time + 1 if snapshot else 0)
     report.snapshot = archive.add_snapshot(Snapshot(machine, names, when, tree, report.files, report.size))
     report.stored_bytes = run.writer.stored_bytes
-    archive.index.set_losses(are_possible=False)
+    archive.index.set_complete(group)
     return report
-
-
-def _is_newest(archive: Archive, snapshot: Snapshot) -> bool:
-    """Return whether no newer snapshot of the same sources exists, which would be damaged."""
-    keys = archive.snapshot_keys(group_of(snapshot.machine, snapshot.sources))
-    try:
-        return archive.snapshot(keys[-1]) == snapshot
-    except (DamageError, FileNotFoundError):
-        return False
 
 
 def this_machine() -> str:
@@ -97,18 +89,20 @@ def this_machine() -> str:
     return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
-def latest(archive: Archive, machine: str, names: tuple[str, ...]) -> tuple[Snapshot, dict[bytes, Entry]] | None:
-    """Return the newest snapshot of the sources with its entries by path, or ``None``; a damaged one is ignored."""
-    for key in reversed(archive.snapshot_keys(group_of(machine, names))):
+def _latest(archive: Archive, keys: list[str], group: str) -> tuple[str, Snapshot | None, dict[bytes, Entry]]:
+    """Return the key of the newest snapshot that is intact, the snapshot, and its complete entries by path."""
+    for key in reversed(keys):
         try:
             snapshot = archive.snapshot(key)
             entries = archive.entries(snapshot)
         except (DamageError, FileNotFoundError):
             continue
         # Files with lost chunks are copied again if they still exist.
-        is_complete: Callable[[Entry], bool] = partial(_is_complete, archive) if archive.has_lost_packs else bool
-        return snapshot, {each.path: each for each in entries if each.deletion or is_complete(each)}
-    return None
+        is_complete: Callable[[Entry], bool] = (
+            bool if archive.index.is_complete(group) else partial(_is_complete, archive)
+        )
+        return key, snapshot, {each.path: each for each in entries if each.deletion or is_complete(each)}
+    return "", None, {}
 
 
 def _is_complete(archive: Archive, entry: Entry) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,10 @@ CREATE TABLE IF NOT EXISTS blocks (
 CREATE TABLE IF NOT EXISTS chunks (
   id BLOB, pack INTEGER, block INTEGER, start INTEGER, size INTEGER, PRIMARY KEY (id, pack)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS chunks_by_pack ON chunks (pack);
+CREATE TABLE IF NOT EXISTS complete (snapshots TEXT PRIMARY KEY) WITHOUT ROWID;
 """
+_TRIES, _PAUSE = 20, 0.1
+"""The number of attempts to open the index, and the seconds between them."""
 
 
 class ChunkPlace(NamedTuple):
@@ -38,18 +42,23 @@ class ChunkIndex:
 
     def __init__(self, identity: str) -> None:
         self._database = _open(identity)
-        self._database.executescript(_TABLES)
         self._blocks: dict[tuple[int, int], Block] = {}
         self._names: dict[int, str] = {}
 
-    @property
-    def has_losses(self) -> bool:
-        """Whether packs may have been lost since the last complete copy, or before the index was made."""
-        return bool(self._database.execute("PRAGMA user_version").fetchone()[0])
+    def is_complete(self, group: str) -> bool:
+        """Return whether no pack was lost since ``set_complete`` was called for a group of snapshots."""
+        row = self._database.execute("SELECT 1 FROM complete WHERE snapshots = ?", (group,)).fetchone()
+        return row is not None
 
-    def set_losses(self, *, are_possible: bool) -> None:
-        """Remember whether packs may have been lost."""
-        self._database.execute(f"PRAGMA user_version = {int(are_possible)}")
+    def set_complete(self, group: str) -> None:
+        """Remember that all chunks of the newest snapshot of a group exist."""
+        with self._database:
+            self._database.execute("INSERT OR IGNORE INTO complete VALUES (?)", (group,))
+
+    def doubt(self) -> None:
+        """Forget which groups of snapshots are complete, because a pack was lost."""
+        with self._database:
+            self._database.execute("DELETE FROM complete")
 
     def packs(self) -> dict[str, int]:
         """Return the numbers of the packs by name."""
@@ -155,18 +164,27 @@ def chunk_places(footer: Footer, pack: int) -> Iterator[tuple[bytes, ChunkPlace]
 def _open(identity: str) -> sqlite3.Connection:
     """Open the index in the user's cache folder, or in memory if that cannot be written to."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "chatsquash"
-    with suppress(OSError, sqlite3.Error):
+    with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"archive-{identity}.1.sqlite"
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
-        database = sqlite3.connect(path, timeout=60)
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
-            database.executescript(_TABLES)
-        except sqlite3.DatabaseError:  # damaged: the packs restore it
-            database.close()
-            path.unlink()
-            database = sqlite3.connect(path, timeout=60)
-        return database
-    return sqlite3.connect(":memory:")
+        for _ in range(_TRIES):
+            try:
+                return _connect(path)
+            except sqlite3.OperationalError:  # another process is creating it
+                time.sleep(_PAUSE)
+            except sqlite3.DatabaseError:  # damaged: the packs restore it
+                path.unlink(missing_ok=True)
+    return _connect(":memory:")
+
+
+def _connect(path: Path | str) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=60)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.executescript(_TABLES)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database

@@ -57,8 +57,6 @@ class Archive:
         self.index = ChunkIndex(f"{config.id}-{layout.short_hash(os.fsencode(str(place)))}")
         self.damages: dict[str, str] = {}
         """Packs whose tables cannot be read, with the reasons."""
-        self.has_lost_packs = False
-        """Whether packs may have been removed or damaged since the last complete copy with this index."""
         self._avoided: set[int] = set()
         self._cache = blocks.BlockCache()
         self._places: dict[bytes, ChunkPlace] = {}
@@ -149,9 +147,8 @@ class Archive:
                 self.damages[name] = str(problem.strerror)
                 continue
             self.index.add(name, size, footer)
-        if removed or self.damages or not known:
-            self.index.set_losses(are_possible=True)
-        self.has_lost_packs = self.index.has_losses
+        if removed or self.damages:
+            self.index.doubt()
 
     def avoid_marked(self) -> None:
         """Let new content not refer to packs that are about to be removed."""
