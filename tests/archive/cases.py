@@ -51,3 +51,11 @@ def text(seed, size):
     words = [f"{random.getrandbits(24):x}" for _ in range(400)]
     lines = (" ".join(random.choices(words, k=12)) for _ in range(size // 60))
     return "\n".join(lines).encode()[:size]
+
+
+def write_logs(folder, count, size):
+    """Write a number of logs of a size; return the folder."""
+    folder.mkdir()
+    for seed in range(count):
+        (folder / f"{seed}.jsonl").write_bytes(text(seed, size))
+    return folder

@@ -8,18 +8,14 @@ import pytest
 from chatsquash.archive.verification import verify
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.archive.repository import open_archive
-from tests.archive.cases import poll, restored, text
+from tests.archive.cases import poll, restored, text, write_logs
 
 SECRET = b"a key for tests"
 
 
 @pytest.fixture
 def logs(tmp_path):
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    for seed in range(3):
-        (folder / f"{seed}.jsonl").write_bytes(text(seed, 40_000))
-    return folder
+    return write_logs(tmp_path / "logs", 3, 40_000)
 
 
 def verified(store, secret=None):

@@ -13,7 +13,7 @@ from chatsquash.archive.restoring import restore
 from chatsquash.archive.verification import verify
 from chatsquash.storage.archive.repository import open_archive
 from chatsquash.storage.stores import local
-from tests.archive.cases import poll, restored, text
+from tests.archive.cases import poll, restored, text, write_logs
 
 AUDITED = {"os.rename": 1, "os.link": 1, "os.remove": 1, "os.mkdir": 1, "sqlite3.connect": 1}
 NO_STRIKE = 1 << 60
@@ -96,11 +96,7 @@ def checked(store):
 
 @pytest.fixture
 def logs(tmp_path):
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    for seed in range(3):
-        (folder / f"{seed}.jsonl").write_bytes(text(seed, 30_000))
-    return folder
+    return write_logs(tmp_path / "logs", 3, 30_000)
 
 
 def files(folder):

@@ -11,7 +11,7 @@ from chatsquash.archive.verification import verify
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.archive import repository
 from chatsquash.storage.archive.repository import open_archive
-from tests.archive.cases import poll, restored, text
+from tests.archive.cases import poll, restored, text, write_logs
 
 DAY = 86_400
 
@@ -36,11 +36,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def logs(tmp_path):
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    for seed in range(6):
-        (folder / f"{seed}.jsonl").write_bytes(text(seed, 200_000))
-    return folder
+    return write_logs(tmp_path / "logs", 6, 200_000)
 
 
 def pruned(store, days, **options):
@@ -100,9 +96,8 @@ def test_old_versions_are_removed_at_once_if_nobody_else_uses_the_archive(tmp_pa
     assert restored(store, tmp_path / "out") == {str(path): path.read_bytes() for path in logs.iterdir()}
 
 
-def test_what_a_run_between_the_steps_uses_again_stays(tmp_path, logs, clock, monkeypatch):
-    """The other machine read the list of packs before they were marked."""
-    store = tmp_path / "store"
+def marked(store, logs, clock):
+    """Mark the packs of contents that come back afterwards; return these by path."""
     old = {path: path.read_bytes() for path in logs.iterdir()}
     poll(store, logs)
     for path in old:
@@ -112,6 +107,13 @@ def test_what_a_run_between_the_steps_uses_again_stays(tmp_path, logs, clock, mo
     pruned(store, 5)
     for path, data in old.items():
         path.write_bytes(data)
+    return old
+
+
+def test_what_a_run_between_the_steps_uses_again_stays(tmp_path, logs, clock, monkeypatch):
+    """The other machine read the list of packs before they were marked."""
+    store = tmp_path / "store"
+    old = marked(store, logs, clock)
     with monkeypatch.context() as patch:
         patch.setattr(repository.Archive, "marks", lambda _: {})
         assert poll(store, logs).new_bytes < 10_000
@@ -122,15 +124,7 @@ def test_what_a_run_between_the_steps_uses_again_stays(tmp_path, logs, clock, mo
 
 def test_what_is_marked_is_copied_again(tmp_path, logs, clock):
     store = tmp_path / "store"
-    old = {path: path.read_bytes() for path in logs.iterdir()}
-    poll(store, logs)
-    for path in old:
-        path.write_bytes(text(hash(path.name) % 1000 + 1000, 200_000))
-    clock.now += 10 * DAY
-    poll(store, logs)
-    pruned(store, 5)
-    for path, data in old.items():
-        path.write_bytes(data)
+    old = marked(store, logs, clock)
     assert poll(store, logs).new_bytes > 1_000_000
     clock.now += 10 * DAY
     pruned(store, 5)

@@ -13,12 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from chatsquash import Options, convert
-from chatsquash.conversion.flatten import flatten
-from tests.dataset.test_forest import PLAIN, ROOT
-from tests.dataset.test_forest_traces import exported, path, texts
-from tests.tokens.client import Client, user
-from tests.tokens.server import Server, train
+from tests.dataset.test_forest import ROOT
+from tests.dataset.test_forest_traces import exported, path, sampled, texts
 
 PYTHON = Path(os.environ.get("VERIFIERS", ROOT / ".venv" / "verifiers" / "bin" / "python"))
 CHECKOUT = os.environ.get("PRIME_RL_SOURCE")
@@ -54,11 +50,7 @@ def test_branches_are_the_paths_of_the_forest(tmp_path):
 
 
 def test_token_ids_of_branches_are_those_that_were_logged(tmp_path):
-    client = Client(Server(train()))
-    for text in ("test_sum fails: the loop ends too early.", "Read the file first.", "The tests pass now."):
-        client.ask(user("Now?"), text=text)
-    convert(client.write(tmp_path / "logs"), tmp_path / "f", Options(**PLAIN, preset="hf", keep="logprobs"))
-    flatten(str(tmp_path / "f"), str(tmp_path / "v"), to="verifiers")
+    client = sampled(tmp_path)
     (seen,) = branches(tmp_path / "v")
     for branch, logged in zip(seen, client.server.sampled, strict=True):
         assert branch["ids"] == logged.prompt + logged.ids

@@ -126,12 +126,18 @@ def test_traces_are_the_same_from_every_format(format, tmp_path):
     assert [each["nodes"] for each in found] == [each["nodes"] for each in expected]
 
 
-def test_token_ids_of_replies_are_those_that_were_sampled(tmp_path):
+def sampled(folder):
+    """Export replies with token ids; return the client that has these."""
     client = Client(Server(train()))
     for text in ("test_sum fails: the loop ends too early.", "Read the file first.", "The tests pass now."):
         client.ask(user("Now?"), text=text)
-    convert(client.write(tmp_path / "logs"), tmp_path / "f", Options(**PLAIN, preset="hf", keep="logprobs"))
-    flatten(str(tmp_path / "f"), str(tmp_path / "v"), to="verifiers")
+    convert(client.write(folder / "logs"), folder / "f", Options(**PLAIN, preset="hf", keep="logprobs"))
+    flatten(str(folder / "f"), str(folder / "v"), to="verifiers")
+    return client
+
+
+def test_token_ids_of_replies_are_those_that_were_sampled(tmp_path):
+    client = sampled(tmp_path)
     (trace,) = written(tmp_path / "v")
     nodes = [node for node in trace["nodes"] if node["sampled"]]
     for node, logged in zip(nodes, client.server.sampled, strict=True):

@@ -92,10 +92,10 @@ class _Prune:
         """Remove old snapshots, and files that were deleted long ago from the others."""
         archive = self._archive
         keys = archive.snapshot_keys()
-        newest = {parts[0]: key for key in keys if (parts := layout.snapshot_parts(key))}
-        old = [key for key in keys if (parts := layout.snapshot_parts(key)) and parts[1] < self._limit]
-        old = [key for key in old if key not in newest.values()]
-        archive.delete(old)
+        parts = {key: each for key in keys if (each := layout.snapshot_parts(key))}
+        newest = set({each[0]: key for key, each in parts.items()}.values())
+        old = {key for key, each in parts.items() if each[1] < self._limit} - newest
+        archive.delete([key for key in keys if key in old])
         self._report.snapshots = len(old)
         self._drop_deleted([key for key in keys if key not in old])
 
@@ -154,7 +154,7 @@ class _Prune:
         self._archive.delete(list(expired))
 
     def _mark(self, packs: dict[str, dict[bytes, int]]) -> None:
-        """Rewrite packs of which little is in use, and mark what is no longer needed."""
+        """Rewrite packs of which little is in use, and mark those that no snapshot needs."""
         stored_sizes = self._archive.index.stored_sizes()
         small = [name for name in packs if stored_sizes[name] < _SMALL]
         mergeable = set(small) if len(small) >= _MANY else set()

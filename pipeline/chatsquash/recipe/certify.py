@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import shutil
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -119,15 +119,15 @@ def certify(recipe: Recipe) -> Certificate:
         options = as_options(result.options)
         run, model = _run(recipe, options)
         files = _files(result)
-        tokenizer, template_source = counting.Tokenizer(counting.pack(model), model), source.read(model)
+        tokenizer, template_source = counting.pack(model), source.read(model)
         with closing(Template(model, recipe.bounds, template_source)) as template:
             expected = replies_of(folder, files, options, template, recipe.limit)
             with rows(run) as labelled:
-                totals = compare(expected, labelled, tokenizer)
+                totals = compare(expected, labelled, counting.Tokenizer(tokenizer, model))
     hashes = {
         **{name: _sha256(recipe.output / name) for name in files},
         **{f"trainer/{path.name}": _sha256(path) for path in sorted(run.config.iterdir()) if path.is_file()},
-        "tokenizer": hashlib.sha256(counting.pack(model)).hexdigest(),
+        "tokenizer": hashlib.sha256(tokenizer).hexdigest(),
         "template": hashlib.sha256(jsonio.dumps([*template_source])).hexdigest(),
     }
     return Certificate(
@@ -161,18 +161,10 @@ def _run(recipe: Recipe, options: Options) -> tuple[TrainerRun, str]:
     config = recipe.config or recipe.output / trainers.FOLDER
     if not config.is_dir():
         raise UsageError(f"{config}: no such folder; convert with --for {name}={model} writes it, or pass --config")
-    python = recipe.python or _python()
+    python = recipe.python or Path(shutil.which("python") or "python")
     if not python.is_file():
-        raise UsageError(f"{python}: no such file; pass the Python of the trainer's environment")
+        raise UsageError(f"{python}: no such file; pass the Python of the trainer's environment with --python")
     return TrainerRun(name, python, recipe.output.absolute(), config.absolute(), recipe.limit, recipe.words), model
-
-
-def _python() -> Path:
-    folders = os.environ.get("PATH", "").split(os.pathsep)
-    executable = next((path for each in folders if (path := Path(each) / "python").is_file()), None)
-    if executable is None:
-        raise UsageError("no python on PATH; pass the Python of the trainer's environment with --python")
-    return executable
 
 
 def _files(result: ResultFolder) -> list[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
 from chatsquash.core.text import pluralize, quote
-from chatsquash.recipe.replies import TrainedReply, same_start
+from chatsquash.recipe.replies import Replies, TrainedReply, same_start
 from chatsquash.templates.counting import Tokenizer
 
 _SHORT = 60
@@ -61,7 +61,7 @@ class Totals(Struct):
 class Labels:
     """Finds the replies of a dataset in the rows of a trainer."""
 
-    def __init__(self, rows: Sequence[list[TrainedReply]], tokenizer: Tokenizer) -> None:
+    def __init__(self, rows: Replies, tokenizer: Tokenizer) -> None:
         self._rows, self._tokenizer = rows, tokenizer
         self._counts: list[int] = []
         """The number of replies in each row."""
@@ -252,7 +252,7 @@ def _different(reply: TrainedReply, actual: str, expected: str, instead: str = "
     )
 
 
-def compare(rows: Sequence[list[TrainedReply]], labelled: Iterable[LabelledRow], tokenizer: Tokenizer) -> Totals:
+def compare(rows: Replies, labelled: Iterable[LabelledRow], tokenizer: Tokenizer) -> Totals:
     """Compare all rows of a trainer with the replies of the records.
 
     Raises:

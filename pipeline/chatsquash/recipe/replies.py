@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from os.path import commonprefix
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ class TrainedReply(NamedTuple):
     """Whether no message follows it."""
 
 
-class Replies(Sequence[list[TrainedReply]]):
+class Replies:
     """The replies to train on in each of some records, rendered whenever they are needed.
 
     The prompts of all replies would need too much memory, since each repeats the conversation so far.
@@ -58,7 +58,10 @@ class Replies(Sequence[list[TrainedReply]]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, row: Any) -> Any:
+    def __iter__(self) -> Iterator[list[TrainedReply]]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, row: int) -> list[TrainedReply]:
         """Return the replies of a record; raise ``UsageError`` if it is not a record, or cannot be rendered."""
         if row != self._last[0]:
             place, line = self._rows[row]

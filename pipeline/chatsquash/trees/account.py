@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Reasons why replies of unselected conversations are lost, by conversation kind."""
-
 _MAX_TIME = 1 << 62
+"""The number of nanoseconds from which a time is dropped, because journals cannot contain longer integers."""
 
 
 class ReplyPosition(NamedTuple):
@@ -150,7 +150,7 @@ def with_evidence(rows: list[ReplyOutcome], replies: Iterable[LoggedReply]) -> l
 
 def _evidence(reply: LoggedReply) -> ReplyEvidence:
     line, time = reply.logged_at
-    is_safe = time is None or abs(time) < _MAX_TIME  # longer integers do not fit into journals
+    is_safe = time is None or abs(time) < _MAX_TIME
     return ReplyEvidence(line, time if is_safe else None, reply.model)
 
 

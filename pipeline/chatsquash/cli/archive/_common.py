@@ -10,11 +10,11 @@ from typing import Any, ClassVar, TypeVar
 import click
 import msgspec
 
+from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
 from chatsquash.cli.exits import tolerate_closed_pipe
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-INCOMPLETE = 3
 _DATE = len("2026-01-31")
 
 
@@ -73,7 +73,7 @@ def print_report(report: Any, *, as_json: bool) -> None:
         else:
             click.echo("\n".join(report_lines(report)), err=True)
     if getattr(report, "problems", None):
-        raise click.exceptions.Exit(INCOMPLETE)
+        raise click.exceptions.Exit(exits.INCOMPLETE)
 
 
 def report_lines(report: Any) -> list[str]:

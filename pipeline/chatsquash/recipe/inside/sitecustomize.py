@@ -12,7 +12,7 @@ import json
 import math
 import os
 import sys
-from itertools import islice
+from itertools import compress, islice
 
 
 def note(rows):
@@ -27,14 +27,14 @@ def labelled_rows(inputs):
     """Yield the tokens of each row of a batch, with whether there is loss on them, without padding."""
     ids = inputs["input_ids"].tolist()
     if "completion_mask" in inputs:
-        trained = inputs["completion_mask"].tolist()
+        losses = inputs["completion_mask"].tolist()
     else:
-        trained = [[label != -100 for label in row] for row in inputs["labels"].tolist()]
+        losses = [[label != -100 for label in row] for row in inputs["labels"].tolist()]
     masks = inputs.get("attention_mask")
-    present = [[1] * len(row) for row in ids] if masks is None or masks.dim() != 2 else masks.tolist()
-    for row in zip(ids, trained, present, strict=True):
-        pairs = [(token, has_loss) for token, has_loss, is_there in zip(*row, strict=True) if is_there]
-        yield [token for token, _ in pairs], [has_loss for _, has_loss in pairs]
+    is_padded = masks is not None and masks.dim() == 2
+    masks = masks.tolist() if is_padded else [[1] * len(row) for row in ids]
+    for row_ids, row_losses, mask in zip(ids, losses, masks, strict=True):
+        yield list(compress(row_ids, mask)), list(compress(row_losses, mask))
 
 
 def first_epoch(arguments, batches):

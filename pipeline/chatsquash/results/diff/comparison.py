@@ -87,17 +87,7 @@ class Difference(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return the difference as a JSON value."""
         sides = {"before": self.before, "now": self.now}
-        states = {
-            name: {
-                "log": each.log,
-                "records": each.records,
-                "why": each.why or None,
-                "file": each.file,
-                "row": each.row,
-            }
-            for name, each in sides.items()
-            if each
-        }
+        states = {name: each.as_json() for name, each in sides.items() if each}
         return {"session": self.state.session, "kind": self.kind, "reason": self.reason, **states}
 
 

@@ -131,9 +131,7 @@ class SessionRows:
             if entry:
                 log, log_hash = str(entry["path"]), str(entry["xxh3_128"])
             elif is_chain:
-                row = self._database.execute(
-                    "SELECT hash FROM log WHERE side = ? AND path = ?", (number, log)
-                ).fetchone()
+                row = self._database.execute(_LOG_HASH, (number, log)).fetchone()
                 log_hash = row[0] if row else ""
             key = xxh3_128_digest(f"{first['session']}\0{PurePath(log).name}".encode("utf-8", "surrogatepass"))
             why = str(first["filtered"] or first["left_out"] or "") if first["file"] is None else ""
