@@ -8,11 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
+import msgspec
 
 from chatsquash.cli import click_options
 from chatsquash.cli.formats import document_formats, exchanges
 from chatsquash.cli.main import cli
-from chatsquash.formats import formats
+from chatsquash.formats import documents, formats
 from chatsquash.reading.envelopes import envelopes
 from tests import messages, picture
 from tests.agents import table as agents
@@ -40,6 +41,7 @@ def pages() -> dict[str, str]:
         "docs/redaction.md": with_regions("docs/redaction.md", redaction.regions(), redaction.BENCH),
         "docs/sources.md": with_regions("docs/sources.md", agents.regions()),
         "docs/training.md": with_regions("docs/training.md", trainers.regions()),
+        "pipeline/chatsquash/formats/documents.json": table_of_documents(),
         "pipeline/chatsquash/redaction/rules/builtin.json": redaction.table(),
         "tests/messages.txt": messages.listing(),
     }
@@ -61,6 +63,14 @@ def with_regions(page: str, regions: dict[str, str], unmanaged: tuple[str, ...] 
         return f"<!-- generated: {name} -->\n\n{regions[name]}\n\n<!-- /generated -->"
 
     return _REGION.sub(replacement, text)
+
+
+def table_of_documents() -> str:
+    """Return the table of the built-in document formats as JSON, one format per line."""
+    forms = [documents.get_format(name) for name in documents.names()]
+    entries = {form.module: documents.entry_of(form) for form in forms if form.module.startswith("chatsquash.")}
+    lines = [f'"{module}": {msgspec.json.encode(entry).decode()}' for module, entry in entries.items()]
+    return "{" + ",\n".join(lines) + "}\n"
 
 
 def format_tables() -> dict[str, str]:

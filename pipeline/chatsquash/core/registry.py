@@ -98,6 +98,10 @@ class Room(Generic[T]):
         """Return the names in order, without importing a module."""
         return tuple(self._modules())
 
+    def module(self, name: str) -> str:
+        """Return the name of the module of a plug-in, without importing it."""
+        return self._modules()[name]
+
     def get(self, name: str) -> T:
         """Return the plug-in with the given name."""
         return self._load(self._modules()[name])

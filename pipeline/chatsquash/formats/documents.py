@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.core.registry import Room
 from chatsquash.formats import agents, clients, exports
-from chatsquash.formats.base import DocumentFormat, TurnError
+from chatsquash.formats.base import DocumentFormat, TurnError, no_related_files
 from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.formats.threads import BRANCH_BEYOND
 from chatsquash.formats.values import at
@@ -41,10 +43,54 @@ class RecognisedDocument(Struct, frozen=True):
     why: str
 
 
+TABLE = Path(__file__).with_suffix(".json")
+"""The table entries of the built-in formats by the names of their modules; generated."""
+_MARKERS: dict[str, Callable[[DocumentFormat], object]] = {
+    "PER_ELEMENT": lambda form: form.PER_ELEMENT,
+    "may_split": lambda form: form.may_split,
+    "owner": lambda form: form.owner is not no_related_files,
+    "tables": lambda form: form.tables,
+}
+"""The optional members that detection uses, with the test whether a format defines them."""
+
+
+class TableEntry(Struct, frozen=True, omit_defaults=True):
+    """The properties of a format that detection uses, so that it imports only the formats that may match."""
+
+    members: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
+    """``MEMBERS`` and ``TYPES``."""
+    defines: tuple[str, ...] = ()
+    """The optional members that the format defines."""
+
+
 _ROOM: Room[DocumentFormat] = Room(
     DocumentFormat, agents, clients, exports, accepts=lambda module: not hasattr(module, "TURNS")
 )
 names, get_format = _ROOM.names, _ROOM.get
+
+
+def defining(member: str) -> list[DocumentFormat]:
+    """Return the formats that define one of the optional members in their table entry, in order."""
+    return [get_format(name) for name in names() if member in _entry(name).defines]
+
+
+def entry_of(form: DocumentFormat) -> TableEntry:
+    """Return the table entry of an imported format."""
+    defines = tuple(member for member, is_defined in _MARKERS.items() if is_defined(form))
+    return TableEntry(form.MEMBERS, form.TYPES, defines)
+
+
+@cache
+def _table() -> dict[str, TableEntry]:
+    return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, TableEntry])
+
+
+@cache
+def _entry(name: str) -> TableEntry:
+    """Return the table entry of a format, which is imported only if it is not built in."""
+    entry = _table().get(_ROOM.module(name))
+    return entry_of(get_format(name)) if entry is None else entry
 
 
 def load(name: str, objects: list[Json], lines: list[int] | None = None, **known: Any) -> list[Conversation]:
@@ -75,7 +121,7 @@ def owners(path: str) -> list[str]:
     """Return the files or folders that a file with this path may belong to."""
     folder, slash, last = path.rpartition("/")
     complete_file = [f"{folder}{slash}{_COMPLETE[last]}"] if last in _COMPLETE else []
-    return [*complete_file, *(owner for name in names() if (owner := get_format(name).owner(path)))]
+    return [*complete_file, *(owner for form in defining("owner") if (owner := form.owner(path)))]
 
 
 @cache
@@ -116,12 +162,11 @@ def _possible(objects: list[Json]) -> list[str]:
     # Collecting the members and types for all formats together is faster than searching the objects for each format.
     members = set[str]().union(*objects)
     types = {line_type for each in objects if type(line_type := each.get("type")) is str}
-    forms = [(name, get_format(name)) for name in names()]
     return [
         name
-        for name, form in forms
-        if (form.MEMBERS is None or _has_member(members, form.MEMBERS))
-        and (form.TYPES is None or not types.isdisjoint(form.TYPES))
+        for name in names()
+        if ((entry := _entry(name)).members is None or _has_member(members, entry.members))
+        and (entry.types is None or not types.isdisjoint(entry.types))
     ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -74,7 +74,7 @@ def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | N
         head = read_from_start(file, _GLANCE)
     if head.startswith(DATABASE):
         return _of_database(file, forced, options)
-    for form in _all():
+    for form in documents.defining("may_split"):
         if (
             form.may_split
             and form.may_split(head)
@@ -113,11 +113,6 @@ def unit_lines(file: BinaryIO, count: int) -> list[int]:
     return [count_lines(file), *[0] * (count - 1)]
 
 
-@cache
-def _all() -> list[DocumentFormat]:
-    return list(map(documents.get_format, documents.names()))
-
-
 def _of_form(file: BinaryIO, form: DocumentFormat) -> Division | None:
     file.seek(0)
     places = form.split(file) if form.split else None
@@ -135,7 +130,7 @@ def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Division 
     except ValueError:
         return None
     value = _value(first.data, options) if first else None
-    for form in _all():
+    for form in documents.defining("PER_ELEMENT"):
         why = form.fits([value]) if form.PER_ELEMENT and forced in (None, form.NAME) else None
         if why:
             return Division(form.NAME, f"{form.NAME} ({why})", partial(_elements, file), seeks=True)
@@ -196,7 +191,7 @@ def _content(file: BinaryIO, options: Options) -> tuple[DocumentFormat, AgentDat
 
     database = _database(file, options)
     try:
-        content = databases.recognise_database(database, _all())
+        content = databases.recognise_database(database, documents.defining("tables"))
     except BaseException:
         database.close()
         raise

@@ -144,7 +144,7 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
     missing, is_in_order = set[str](), True
     for place, line, value in entries(values, lines):
         turn, is_reply, is_queued = _turn(value, place, queued)
-        key, parent = string(value, "uuid"), _parent(value)
+        key, parent = _keys(value)
         if not key and turn is not None:
             key, parent = f"entry {place}", "" if is_queued else before
         if not key or key in tree:
@@ -179,7 +179,8 @@ def _blocks(turn: Object) -> tuple[Sequence[str], Sequence[str], bool]:
     content = turn.get("content")
     if type(content) is not list:
         return _NO_BLOCKS
-    calls, results = list[str](), list[str]()
+    calls: list[str] = []
+    results: list[str] = []
     is_thought = bool(content)
     for block in content:
         block_type = block.get("type") if type(block) is dict else None
@@ -279,13 +280,15 @@ def message_id(row: LogLine) -> str:
     return string(row.value.get("message"), "id")
 
 
-def _parent(value: Object) -> str:
-    """Return the key of the previous line."""
-    parent = value.get("parentUuid")
-    if type(parent) is str and parent:
-        return parent
-    # The logical parent of a compaction may come later in the file.
-    return "" if is_boundary(value) else string(value, "logicalParentUuid")
+def _keys(value: Object) -> tuple[str, str]:
+    """Return the keys of a line and of the previous line; each is empty if it is missing."""
+    key, parent = value.get("uuid"), value.get("parentUuid")
+    if type(key) is not str:
+        key = ""
+    if type(parent) is not str or not parent:
+        # The logical parent of a compaction may come later in the file.
+        parent = "" if is_boundary(value) else string(value, "logicalParentUuid")
+    return key, parent
 
 
 # Turns

@@ -137,7 +137,9 @@ class _Messages:
 
 def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
     """Convert items in the usual order of reasoning, text and calls; return ``None`` for other items."""
-    blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
+    blocks: list[Block] = []
+    thoughts: list[str] = []
+    calls: list[Object] = []
     text: str | None = None
     is_plain = True
     for item in items:

@@ -89,7 +89,8 @@ def _result_message(block: Json) -> Message | None:
 
 def reply_message(content: list[Json]) -> Message | None:
     """Convert an assistant's blocks if they contain at most one text block, before all calls."""
-    thoughts, calls = list[str](), list[Object]()
+    thoughts: list[str] = []
+    calls: list[Object] = []
     text: str | None = None
     for each in content:
         of = each.get("type") if type(each) is dict else None
