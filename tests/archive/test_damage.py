@@ -5,10 +5,11 @@ from random import Random
 
 import pytest
 
+from chatsquash.archive.restoring import restore
 from chatsquash.archive.verification import verify
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.archive.repository import open_archive
-from tests.archive.cases import poll, restored, text, write_logs
+from tests.archive.cases import contents, poll, restored, text, write_logs
 
 SECRET = b"a key for tests"
 
@@ -154,8 +155,6 @@ def test_the_key_must_be_that_of_the_archive(tmp_path, logs, first, then, messag
 
 
 def test_names_that_lead_outside_the_folder_are_not_restored(tmp_path, logs):
-    from chatsquash.archive.restoring import restore
-
     poll(tmp_path / "store", logs / "0.jsonl", machine="..")
     poll(tmp_path / "store", logs / "1.jsonl", machine="me")
     archive = open_archive(str(tmp_path / "store"))
@@ -172,3 +171,98 @@ def test_existing_files_are_only_replaced_on_request(tmp_path, logs, command):
     again = command("archive", "restore", str(tmp_path / "store"), "-o", out)
     assert (again.code, "exists already (--force replaces it)" in again.err) == (3, True)
     assert command("archive", "restore", str(tmp_path / "store"), "-o", out, "--force").code == 0
+
+
+@pytest.fixture
+def damaged_list(tmp_path, logs):
+    """An archive of two folders in which the pack of the newest list of files of one is damaged."""
+    other = write_logs(tmp_path / "other", 1, 20_000)
+    poll(tmp_path / "store", other)
+    poll(tmp_path / "store", logs)
+    before = restored(tmp_path / "store", tmp_path / "before")
+    known = set(objects(tmp_path / "store"))
+    (logs / "new.jsonl").write_bytes(b'{"a": 1}\n')
+    poll(tmp_path / "store", logs)
+    (pack,) = (path for path in set(objects(tmp_path / "store")) - known if path.parent.parent.name == "packs")
+    damage(pack, 40)
+    return before
+
+
+def damage(path, at):
+    """Change a byte of a file."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_damaged_list_of_files_is_replaced_by_the_one_before_it(tmp_path, damaged_list, command):
+    store, out = str(tmp_path / "store"), tmp_path / "out"
+    restoring = command("archive", "restore", store, "--output", str(out))
+    assert (restoring.code, contents(out)) == (3, damaged_list)
+    listing = command("archive", "ls", store)
+    assert (listing.code, len(listing.out.splitlines())) == (3, 1 + len(damaged_list))
+    status = command("archive", "status", "--to", store)
+    assert status.code == 3
+    for ended in (restoring, listing, status):
+        line = ended.err.splitlines()[-1]
+        assert line.startswith("snapshots/")
+        assert "a block is damaged); the newest intact one before it, 20" in line
+        assert line.endswith(" is used instead")
+
+
+def test_logs_in_a_damaged_archive_are_not_converted_but_the_error_says_how_to_get_them(
+    tmp_path, damaged_list, command
+):
+    ended = command("convert", f"archive:{tmp_path}/store", "-o", str(tmp_path / "out"))
+    assert ended.code == 2
+    assert f"chatsquash archive restore {tmp_path}/store --output DIR writes the files of the last intact" in ended.err
+
+
+def test_a_snapshot_without_an_intact_one_before_it_costs_only_its_own_sources(tmp_path, logs, command):
+    store, out = tmp_path / "store", tmp_path / "out"
+    poll(store, logs / "0.jsonl")
+    poll(store, logs / "1.jsonl")
+    snapshot = min((store / "snapshots").rglob("*-*"))
+    damage(snapshot, 10)
+    ended = command("archive", "restore", str(store), "--output", str(out))
+    assert (ended.code, len(contents(out))) == (3, 1)
+    assert "no earlier snapshot of these sources is intact" in ended.err
+    ended = command("archive", "ls", str(store), "--snapshots")
+    assert (ended.code, len(ended.out.splitlines())) == (3, 2)
+    assert "does not match its name" in ended.err
+
+
+def test_only_files_with_damaged_chunks_are_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr("chatsquash.storage.archive.blocks.SIZE", 50_000)
+    logs, store = write_logs(tmp_path / "logs", 4, 60_000), tmp_path / "store"
+    poll(store, logs)
+    (pack,) = (store / "packs").rglob("*/*")
+    intact = pack.read_bytes()
+    for at in (30, len(intact) // 2, len(intact) - 1):
+        damage(pack, at)
+        archive = open_archive(str(store))
+        report = restore(archive, tmp_path / str(at))
+        archive.index.close()
+        unreadable = {each.path for each in report.problems}
+        first, *others = verified(store).problems
+        assert first.reason == "does not match its name"
+        assert {each.path for each in others} == unreadable
+        assert len(unreadable) < 4
+        pack.write_bytes(intact)
+
+
+def test_a_chunk_in_a_second_pack_is_used_if_the_first_one_is_damaged(tmp_path, logs):
+    one, two = tmp_path / "store", tmp_path / "other"
+    poll(one, logs)
+    before = restored(one, tmp_path / "before")
+    (logs / "3.jsonl").write_bytes(text(7, 20_000))
+    poll(two, logs)
+    (pack,) = (one / "packs").rglob("*/*")
+    for each in (two / "packs").rglob("*/*"):
+        target = one / each.relative_to(two)
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(each.read_bytes())
+    restored(one, tmp_path / "both")  # now the index knows of both
+    damage(pack, 30)
+    assert restored(one, tmp_path / "after") == before
+    assert [each.path.partition("/")[0] for each in verified(one).problems] == ["packs"]

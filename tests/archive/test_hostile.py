@@ -16,7 +16,7 @@ from chatsquash.archive.restoring import restore
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.archive import blocks, layout, packs
 from chatsquash.storage.archive.cipher import Cipher
-from chatsquash.storage.archive.layout import Block, Config, DamageError, Entry, FileContent, Footer, Snapshot, chunk_id
+from chatsquash.storage.archive.layout import Block, Config, Entry, FileContent, Footer, Snapshot, chunk_id
 from chatsquash.storage.archive.repository import open_archive
 from tests.archive.cases import MACHINE, contents, poll, restored
 from tests.conftest import cases
@@ -92,7 +92,7 @@ def test_names_of_devices_and_names_that_differ_in_case_are_names_of_files(tmp_p
 
 def test_control_characters_in_names_are_escaped(tmp_path):
     forge(tmp_path / "store", [entry(b"/a\n\x1b[31m")])
-    text = "\n".join(listing.as_text(listing.files(opened(tmp_path / "store"), ())))
+    text = "\n".join(listing.as_text(listing.files(opened(tmp_path / "store"), ()).rows))
     assert "\x1b" not in text
     assert text.count("\n") == 1
 
@@ -144,12 +144,12 @@ TABLES = [
 @cases("change", *TABLES)
 def test_a_changed_table_of_a_pack_is_an_error(tmp_path, command, change):
     forge(tmp_path / "store", [entry()], change=change)
-    with pytest.raises(DamageError):
-        restore(opened(tmp_path / "store"), tmp_path / "output")
+    report = restore(opened(tmp_path / "store"), tmp_path / "output")
+    assert (report.files, len(report.problems)) == (0, 1)
     assert verification.verify(opened(tmp_path / "store")).problems
     for arguments in (["ls"], ["restore", "--output", tmp_path / "output"], ["verify"]):
         ended = command("archive", arguments[0], tmp_path / "store", *arguments[1:])
-        assert ended.code in {1, 3}
+        assert ended.code == 3
         assert "Traceback" not in ended.err
 
 

@@ -19,6 +19,7 @@ from chatsquash.archive import databases
 from chatsquash.archive.selection import CopyProblem, CopySelection, select
 from chatsquash.archive.stable import open_stable, read_stable
 from chatsquash.core.errors import ChatsquashError
+from chatsquash.storage.archive.files import newest_intact
 from chatsquash.storage.archive.layout import ID_BYTES, DamageError, Entry, FileContent, Snapshot, chunk_id, group_of
 from chatsquash.storage.archive.repository import Archive, now
 from chatsquash.storage.archive.writer import ArchiveWriter
@@ -91,18 +92,13 @@ def this_machine() -> str:
 
 def _latest(archive: Archive, keys: list[str], group: str) -> tuple[str, Snapshot | None, dict[bytes, Entry]]:
     """Return the key of the newest snapshot that is intact, the snapshot, and its complete entries by path."""
-    for key in reversed(keys):
-        try:
-            snapshot = archive.snapshot(key)
-            entries = archive.entries(snapshot)
-        except (DamageError, FileNotFoundError):
-            continue
-        # Files with lost chunks are copied again if they still exist.
-        is_complete: Callable[[Entry], bool] = (
-            bool if archive.index.is_complete(group) else partial(_is_complete, archive)
-        )
-        return key, snapshot, {each.path: each for each in entries if each.deletion or is_complete(each)}
-    return "", None, {}
+    intact, _ = newest_intact(archive, keys)
+    if intact is None:
+        return "", None, {}
+    # Files with lost chunks are copied again if they still exist.
+    is_complete: Callable[[Entry], bool] = bool if archive.index.is_complete(group) else partial(_is_complete, archive)
+    known = {each.path: each for each in intact.entries if each.deletion or is_complete(each)}
+    return intact.key, intact.snapshot, known
 
 
 def _is_complete(archive: Archive, entry: Entry) -> bool:

@@ -4,50 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from chatsquash.archive.restoring import select
+from chatsquash.archive.restoring import select, snapshot_problems
+from chatsquash.archive.selection import CopyProblem
 from chatsquash.core.text import align_columns, escape, printable_json
-from chatsquash.storage.archive.files import archived_files
-from chatsquash.storage.archive.layout import snapshot_parts
+from chatsquash.storage.archive.files import LATEST, SnapshotDamage, archived_files
+from chatsquash.storage.archive.layout import DamageError, Snapshot, snapshot_parts
 from chatsquash.storage.archive.repository import Archive
 
 Row = dict[str, Any]
-_LATEST = 253_402_300_799
-"""The last second of the year 9999."""
 
 
-def files(archive: Archive, patterns: Iterable[str], until: int | None = None) -> list[Row]:
+class Listing(NamedTuple):
+    """A table, and the snapshots that cannot be read."""
+
+    rows: list[Row]
+    problems: list[CopyProblem]
+
+
+def files(archive: Archive, patterns: Iterable[str], until: int | None = None) -> Listing:
     """Return a row for each file that matches a pattern, or for all."""
     archive.update_index()
-    return [
+    archived = archived_files(archive, until)
+    rows = [
         {
             "size": each.entry.content.size,
             "changed": each.entry.modified // 10**9,
             "deleted": each.entry.deletion or None,
             "name": each.name,
         }
-        for each in select(archived_files(archive, until), patterns)
+        for each in select(archived.files, patterns)
     ]
+    return Listing(rows, snapshot_problems(archived))
 
 
-def snapshots(archive: Archive, until: int | None = None) -> list[Row]:
+def snapshots(archive: Archive, until: int | None = None) -> Listing:
     """Return a row for each snapshot."""
-    rows = list[Row]()
+    rows, problems = list[Row](), list[CopyProblem]()
     for key in archive.snapshot_keys():
         parts = snapshot_parts(key)
-        if parts and (until is None or parts[1] <= until):
-            snapshot = archive.snapshot(key)
-            rows.append(
-                {
-                    "time": snapshot.time,
-                    "machine": snapshot.machine,
-                    "files": snapshot.files,
-                    "size": snapshot.size,
-                    "sources": ", ".join(snapshot.sources),
-                }
-            )
-    return sorted(rows, key=lambda row: (row["time"], row["machine"], row["sources"]))
+        if not parts or (until is not None and parts[1] > until):
+            continue
+        try:
+            rows.append(_snapshot_row(archive.snapshot(key)))
+        except DamageError as problem:
+            problems.append(CopyProblem(SnapshotDamage(key, "").name, f"cannot be read ({problem.strerror})"))
+    rows.sort(key=lambda row: (row["time"], row["machine"], row["sources"]))
+    return Listing(rows, problems)
+
+
+def _snapshot_row(snapshot: Snapshot) -> Row:
+    return {
+        "time": snapshot.time,
+        "machine": snapshot.machine,
+        "files": snapshot.files,
+        "size": snapshot.size,
+        "sources": ", ".join(snapshot.sources),
+    }
 
 
 def as_text(rows: list[Row]) -> Iterator[str]:
@@ -65,5 +79,5 @@ def as_json(rows: list[Row]) -> Iterator[str]:
 
 def _cell(name: str, value: Any) -> str:
     if name in ("changed", "deleted", "time"):
-        return f"{datetime.fromtimestamp(min(max(value, 0), _LATEST), UTC):%Y-%m-%d %H:%M}" if value else "-"
+        return f"{datetime.fromtimestamp(min(max(value, 0), LATEST), UTC):%Y-%m-%d %H:%M}" if value else "-"
     return f"{value:,}" if isinstance(value, int) else escape(str(value))

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from chatsquash.archive.selection import CopyProblem
 from chatsquash.sources.globs import matches
-from chatsquash.storage.archive.files import ArchivedFile, archived_files
+from chatsquash.storage.archive.files import ArchivedFile, ArchivedFiles, SnapshotDamage, archived_files
 from chatsquash.storage.archive.layout import DamageError, FileContent, chunk_id, split_ids
 from chatsquash.storage.archive.repository import Archive
 from chatsquash.storage.folder import Folder
@@ -38,7 +38,9 @@ def restore(
     report = RestoreReport()
     folder = Folder(output)
     folder.make(mode=_PRIVATE_FOLDER)
-    for each in select(archived_files(archive, until), patterns):
+    archived = archived_files(archive, until)
+    report.problems += snapshot_problems(archived)
+    for each in select(archived.files, patterns):
         try:
             _write(archive, each, folder, force=force)
         except (OSError, ValueError) as problem:
@@ -48,6 +50,16 @@ def restore(
             report.files += 1
             report.size += each.entry.content.size
     return report
+
+
+def snapshot_problems(archived: ArchivedFiles) -> list[CopyProblem]:
+    """Return a problem for each snapshot that cannot be read."""
+    return [snapshot_problem(each) for each in archived.damages]
+
+
+def snapshot_problem(damage: SnapshotDamage) -> CopyProblem:
+    """Return the problem of a snapshot that cannot be read."""
+    return CopyProblem(damage.name, damage.explanation)
 
 
 def select(files: list[ArchivedFile], patterns: Iterable[str]) -> list[ArchivedFile]:

@@ -23,8 +23,7 @@ from chatsquash.inspect.retention import (
     read_periods,
 )
 from chatsquash.sources.agent_files import AgentFile
-from chatsquash.storage.archive.files import archived_files, member_name
-from chatsquash.storage.archive.repository import Archive
+from chatsquash.storage.archive.files import ArchivedFiles, member_name
 
 _HEADER = ("agent", "sessions", "oldest", "deleted", f"in {DAYS_SOON} days", "next")
 _CLOCK = 1e-3
@@ -82,10 +81,9 @@ def read_status(now: float, is_archived: IsArchived | None = None) -> list[Statu
     return [_status(each, now, is_archived) for each in agents()]
 
 
-def lookup(archive: Archive, machine: str) -> IsArchived:
+def lookup(archived: ArchivedFiles, machine: str) -> IsArchived:
     """Return a function that looks up a file of a machine, by size and time of the last change."""
-    archive.update_index()
-    known = {each.name: each.entry for each in archived_files(archive)}
+    known = {each.name: each.entry for each in archived.files}
 
     def is_archived(file: AgentFile) -> bool:
         entry = known.get(member_name(machine, os.fsencode(file.path)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 
 from msgspec import Struct, field
 
+from chatsquash.archive.restoring import snapshot_problem
 from chatsquash.archive.selection import CopyProblem
 from chatsquash.storage.archive import layout
-from chatsquash.storage.archive.files import member_name
-from chatsquash.storage.archive.index import chunk_places
-from chatsquash.storage.archive.layout import DamageError, Entry, chunk_id, split_ids
+from chatsquash.storage.archive.files import SnapshotDamage, member_name
+from chatsquash.storage.archive.index import ChunkPlace, chunk_places
+from chatsquash.storage.archive.layout import Entry, chunk_id, split_ids
 from chatsquash.storage.archive.repository import Archive
 
 
@@ -34,20 +36,23 @@ def verify(archive: Archive) -> VerifyReport:
     archive.update_index()
     for name in sorted(archive.pack_names()):
         report.packs += 1
-        try:
-            _verify_pack(archive, name, sizes)
-        except OSError as problem:
-            report.problems.append(CopyProblem(layout.pack_key(name), problem.strerror or "cannot be read"))
+        reason = _verify_pack(archive, name, sizes)
+        if reason:
+            report.problems.append(CopyProblem(layout.pack_key(name), reason))
     report.chunks, report.size = len(sizes), sum(sizes.values())
     contents = dict[layout.FileContent, bool]()
+    times = dict[str, int]()  # of the newest intact snapshot of each group so far
     for key in keys:
         report.snapshots += 1
+        group = key.rpartition("/")[0]
         try:
             snapshot = archive.snapshot(key)
             entries = archive.entries(snapshot)
         except OSError as problem:
-            report.problems.append(CopyProblem(key, problem.strerror or "cannot be read"))
+            damage = SnapshotDamage(key, problem.strerror or "cannot be read", times.get(group))
+            report.problems.append(snapshot_problem(damage))
             continue
+        times[group] = snapshot.time
         for each in entries:
             if each.content not in contents:
                 contents[each.content] = _is_complete(archive, each, sizes)
@@ -57,18 +62,42 @@ def verify(archive: Archive) -> VerifyReport:
     return report
 
 
-def _verify_pack(archive: Archive, name: str, sizes: dict[bytes, int]) -> None:
-    """Compare a pack with its name, and its chunks with their ids; add the sizes of the chunks."""
-    key = layout.pack_key(name)
-    if sha256(archive.read(key)).hexdigest() != name:
-        raise DamageError(5, "does not match its name")
-    footer, _ = archive.footer(name)
+def _verify_pack(archive: Archive, name: str, sizes: dict[bytes, int]) -> str:
+    """Compare a pack with its name, and its chunks with their ids; add the sizes of intact chunks.
+
+    Returns:
+        The first problem, or empty text.
+    """
+    problem = ""
+    try:
+        if sha256(archive.read(layout.pack_key(name))).hexdigest() != name:
+            problem = "does not match its name"
+    except OSError as error:
+        return error.strerror or "cannot be read"
+    unreadable = set[int]()
+    for identity, place in _places(archive, name):
+        if place.block in unreadable:
+            continue
+        try:
+            chunk = archive.chunk_at(place)
+        except OSError as error:
+            unreadable.add(place.block)
+            problem = problem or error.strerror or "cannot be read"
+            continue
+        if chunk_id(chunk) == identity:
+            sizes[identity] = place.size
+        else:
+            problem = problem or f"chunk {identity.hex()} does not match its hash"
+    return problem
+
+
+def _places(archive: Archive, name: str) -> Iterable[tuple[bytes, ChunkPlace]]:
+    """Return the places of the chunks of a pack; if its table is damaged, those that the index knows."""
     number = archive.index.number(name)
-    for identity, place in chunk_places(footer, number):
-        chunk = memoryview(archive.block(number, place.block))[place.start : place.start + place.size]
-        if chunk_id(chunk) != identity:
-            raise DamageError(5, f"chunk {identity.hex()} does not match its hash")
-        sizes[identity] = place.size
+    try:
+        return chunk_places(archive.footer(name)[0], number)
+    except OSError:
+        return archive.index.places_in(number)
 
 
 def _is_complete(archive: Archive, entry: Entry, sizes: dict[bytes, int]) -> bool:

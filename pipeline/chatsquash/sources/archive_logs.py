@@ -16,7 +16,7 @@ from chatsquash.sources.compression import PositionedFile
 from chatsquash.sources.names import ARCHIVE_SCHEME, MARK
 from chatsquash.storage.archive.files import ArchivedFile, archived_files
 from chatsquash.storage.archive.keys import usual_key
-from chatsquash.storage.archive.layout import Entry
+from chatsquash.storage.archive.layout import DamageError, Entry
 from chatsquash.storage.archive.reader import ContentReader
 from chatsquash.storage.archive.repository import Archive, open_archive
 
@@ -70,7 +70,12 @@ def _cached(place: str, process: int) -> _OpenArchive:
     del process  # a connection to a database does not survive a fork
     handle = open_archive(place, usual_key())
     handle.update_index()
-    files = sorted(archived_files(handle), key=lambda each: each.name.replace("/", "\0"))
+    archived = archived_files(handle)
+    if archived.damages:
+        damage = archived.damages[0]
+        remedy = f"chatsquash archive restore {place} --output DIR writes the files of the last intact snapshot"
+        raise DamageError(5, f"{damage.name}: {damage.reason}; {remedy}")
+    files = sorted(archived.files, key=lambda each: each.name.replace("/", "\0"))
     known = {each.name: StoredMember(each.name, _log_name(each), each.entry) for each in files}
     state = "".join(f"{each.name}\0{each.size}\0{each.version}\0" for each in known.values())
     return _OpenArchive(handle, known, xxh3_64_intdigest(state.encode("utf-8", "surrogateescape")))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 import msgspec
@@ -13,6 +13,9 @@ import msgspec
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
 from chatsquash.cli.exits import tolerate_closed_pipe
+
+if TYPE_CHECKING:
+    from chatsquash.archive.selection import CopyProblem
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 _DATE = len("2026-01-31")
@@ -76,17 +79,24 @@ def print_report(report: Any, *, as_json: bool) -> None:
         raise click.exceptions.Exit(exits.INCOMPLETE)
 
 
+def print_problems(problems: Sequence[CopyProblem]) -> None:
+    """Print the problems with a table that was printed, and exit with 3 if there are any."""
+    if problems:
+        click.echo("\n".join(_line(each.path, each.reason) for each in problems), err=True)
+        raise click.exceptions.Exit(exits.INCOMPLETE)
+
+
 def report_lines(report: Any) -> list[str]:
     """Return a report as a line, followed by a line for each problem."""
     values = msgspec.to_builtins(report)
     problems = values.pop("problems", [])
-    return [_as_text(values), *map(_line, problems)]
+    return [_as_text(values), *(_line(**each) for each in problems)]
 
 
-def _line(problem: dict[str, str]) -> str:
+def _line(path: str, reason: str) -> str:
     from chatsquash.core.text import escape
 
-    return escape(f"{problem['path']}: {problem['reason']}")
+    return escape(f"{path}: {reason}")
 
 
 def _as_text(values: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chatsquash.cli.archive._common import key_option, secret, time_option
+from chatsquash.cli.archive._common import key_option, print_problems, secret, time_option
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
@@ -27,6 +27,7 @@ def ls(  # noqa: PLR0913 - one parameter per option
     archive = open_archive(store, secret(key_file))
     if snapshots and patterns:
         raise click.UsageError("--snapshots: cannot be combined with PATTERNS, which select files")
-    rows = listing.snapshots(archive, at) if snapshots else listing.files(archive, patterns, at)
+    rows, problems = listing.snapshots(archive, at) if snapshots else listing.files(archive, patterns, at)
     with tolerate_closed_pipe():
         click.echo("\n".join(listing.as_json(rows) if as_json else listing.as_text(rows)))
+    print_problems(problems)

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from chatsquash.cli.archive._common import key_option, secret
+from chatsquash.cli.archive._common import key_option, print_problems, secret
 from chatsquash.cli.click_options import option
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
@@ -25,12 +25,18 @@ def status(*, store: str | None, machine: str | None, key_file: str | None, as_j
     """
     from chatsquash.archive import status as statuses
     from chatsquash.archive.copying import this_machine
+    from chatsquash.archive.restoring import snapshot_problems
     from chatsquash.core.text import printable_json
+    from chatsquash.storage.archive.files import ArchivedFiles, archived_files
     from chatsquash.storage.archive.repository import open_archive
 
     is_archived = None
+    archived = ArchivedFiles()
     if store is not None:
-        is_archived = statuses.lookup(open_archive(store, secret(key_file)), machine or this_machine())
+        archive = open_archive(store, secret(key_file))
+        archive.update_index()
+        archived = archived_files(archive)
+        is_archived = statuses.lookup(archived, machine or this_machine())
     elif machine is not None:
         raise click.UsageError("--machine: requires --to, the archive")
     rows = statuses.read_status(time.time(), is_archived)
@@ -39,3 +45,4 @@ def status(*, store: str | None, machine: str | None, key_file: str | None, as_j
             click.echo(printable_json(statuses.as_dicts(rows), indent=True))
         else:
             click.echo("\n".join(statuses.as_lines(rows, shutil.get_terminal_size().columns)))
+    print_problems(snapshot_problems(archived))

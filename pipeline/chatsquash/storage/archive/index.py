@@ -102,6 +102,11 @@ class ChunkIndex:
         row = self._database.execute(query, (identity,)).fetchone()
         return ChunkPlace(*row) if row else None
 
+    def places(self, identity: bytes) -> list[ChunkPlace]:
+        """Return where a chunk is in all packs that contain it."""
+        query = "SELECT pack, block, start, size FROM chunks WHERE id = ?"
+        return [ChunkPlace(*row) for row in self._database.execute(query, (identity,))]
+
     def packs_with(self, identity: bytes) -> set[int]:
         """Return the numbers of the packs that contain a chunk."""
         query = "SELECT pack FROM chunks WHERE id = ?"
@@ -138,6 +143,12 @@ class ChunkIndex:
         """Yield the ids and sizes of the chunks of a pack."""
         query = "SELECT id, size FROM chunks WHERE pack = ? ORDER BY block, start"
         yield from self._database.execute(query, (pack,)).fetchall()
+
+    def places_in(self, pack: int) -> Iterator[tuple[bytes, ChunkPlace]]:
+        """Yield the chunks of a pack with their places."""
+        query = "SELECT id, pack, block, start, size FROM chunks WHERE pack = ? ORDER BY block, start"
+        for identity, *place in self._database.execute(query, (pack,)).fetchall():
+            yield identity, ChunkPlace(*place)
 
     def stored_sizes(self) -> dict[str, int]:
         """Return the sizes of the packs in bytes by name."""

@@ -7,6 +7,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from errno import ENOENT, ENOTSUP
 from pathlib import Path
 
@@ -190,8 +191,19 @@ class Archive:
     # Content
 
     def chunk(self, identity: bytes) -> memoryview:
-        """Return a chunk; raise ``DamageError`` if no pack contains it."""
+        """Return a chunk; raise ``DamageError`` if no pack contains it intact."""
         place = self.place_of(identity)
+        try:
+            return self.chunk_at(place)
+        except DamageError:
+            for other in self.index.places(identity):
+                if other != place:
+                    with suppress(DamageError):
+                        return self.chunk_at(other)
+            raise
+
+    def chunk_at(self, place: ChunkPlace) -> memoryview:
+        """Return the bytes at a place."""
         return memoryview(self.block(place.pack, place.block))[place.start : place.start + place.size]
 
     def place_of(self, identity: bytes) -> ChunkPlace:
