@@ -22,8 +22,8 @@ from chatsquash.redaction import contexts, encodings, shapes, texts
 from chatsquash.redaction.rules import Rule
 from chatsquash.redaction.secrets import Secrets
 
-_NAME, _DASH, _ARGUMENTS, _ID, _OWN_ID, _WORD, _URL, _ESCAPE, _STOP = range(9)
-"""The kinds of patterns: names, possible flags, containers of arguments, protocol ids, other words, URLs, escapes."""
+_NAME, _DASH, _ARGUMENTS, _ID, _OWN_ID, _BEGIN, _WORD, _URL, _ESCAPE, _STOP = range(10)
+"""The kinds of patterns: names, possible flags, containers of arguments, protocol ids, beginnings of logins, ..."""
 _FLAG_STARTS = (" ", '"', "'", "\\t", "\\n")
 """The characters before the flag of a command, as written in JSON."""
 _ESCAPES = (
@@ -32,6 +32,8 @@ _ESCAPES = (
 )
 _WIDEST = 6
 """The maximum number of bytes of a character in JSON, as in ``\u001b``."""
+_ANYWHERE = 1 << 40
+"""More bytes than any part has."""
 _NEAR_FLAG = 24
 _LONGEST_NEAR = _NEAR_FLAG * _WIDEST
 _USERINFO = lazy_compile(rb"[^\s/\"'`<>\\@]*+@")
@@ -39,6 +41,7 @@ _USERINFO = lazy_compile(rb"[^\s/\"'`<>\\@]*+@")
 _USERINFO_OF_URL = lazy_compile(rb"://[^\s/\"\\@]*+@")
 _OPAQUE = lazy_compile(rb'[A-Za-z0-9+/=_.:|~-]*+"')
 """An opaque value; one with line breaks is left to the complete search."""
+_IDS = frozenset(f'"{key}":"'.encode() for key in texts.IDS)
 _IDENTIFIED = (b',"type":', b',"function":', b',"role":', b',"name":')
 _IDENTIFIED_BEFORE = b'"type":"function",'
 _CLOSING = lazy_compile(rb'"(?:(?<!\\")|(?<=[^\\]\\\\")|(?<=[^\\]\\\\\\\\"))')
@@ -66,10 +69,8 @@ class _Pattern(NamedTuple):
     word: str = ""
     shift: int = 0
     """The number of characters before the word."""
-    has_other_rules: bool = False
-    """Whether rules other than the one for names may apply to a name."""
-    begins: tuple[bytes, ...] = ()
-    """Texts, one of which precedes such a name; empty if there is no such condition."""
+    reach: int = 0
+    """The number of bytes before a name in which another rule may begin; 0 if only the rule for names applies."""
 
 
 class _Candidate(NamedTuple):
@@ -206,8 +207,7 @@ class Gate:
         """
         places: list[_Candidate] = []
         kinds, patterns, follows = self._kinds, self._patterns, contexts.VALUE_FOLLOWS_IN_JSON.match
-        possible: dict[tuple[bytes, ...], bool] = {}
-        dash = -_LONGEST_NEAR
+        dash, begin = -_LONGEST_NEAR, -_ANYWHERE
         has_arguments, arguments_end = is_argument, len(line) if is_argument else 0
         for number, start, end in self._find(lower):
             kind = kinds[number]
@@ -216,7 +216,7 @@ class Gate:
                 if (
                     follows(lower, start)
                     or (start - dash < _LONGEST_NEAR and _may_be_flag(lower, start))
-                    or (pattern.has_other_rules and _may_begin(line, pattern.begins, possible))
+                    or start - begin < pattern.reach
                 ):
                     places.append(_Candidate(start, word=pattern.word))
             elif kind == _DASH:
@@ -229,6 +229,8 @@ class Gate:
                 if not stop:
                     return None, has_arguments
                 values[end] = stop
+            elif kind == _BEGIN:
+                begin = start
             elif (other := _other_place(line, lower, start, end, patterns[number])) is None:
                 return None, has_arguments
             else:
@@ -302,7 +304,7 @@ def _word_patterns(secrets: Secrets) -> Iterator[_Pattern]:
             for start in _FLAG_STARTS:
                 yield _Pattern(f"{start}{word}".encode(), _WORD, word, len(start))
         elif name_rule:
-            yield _name_pattern(word, rules)
+            yield from _name_patterns(word, rules)
         elif word == "@":
             yield _Pattern(b"://", _URL, word)
         else:
@@ -315,10 +317,12 @@ def _word_patterns(secrets: Secrets) -> Iterator[_Pattern]:
         yield _Pattern(escape.encode(), _ESCAPE)
 
 
-def _name_pattern(word: str, rules: Sequence[Rule]) -> _Pattern:
+def _name_patterns(word: str, rules: Sequence[Rule]) -> Iterator[_Pattern]:
     is_limited = all(rule.before for rule in rules)
-    begins = tuple(begin.encode() for rule in rules for begin in rule.begins) if is_limited else ()
-    return _Pattern(word.encode(), _NAME, word, 0, bool(rules), begins)
+    reach = _WIDEST * max((rule.before for rule in rules), default=0) if is_limited else 2 * _ANYWHERE
+    yield _Pattern(word.encode(), _NAME, word, 0, reach)
+    for begin in dict.fromkeys(begin.lower() for rule in rules for begin in rule.begins if is_limited):
+        yield _Pattern(begin.encode(), _BEGIN)
 
 
 def _member_patterns() -> Iterator[_Pattern]:
@@ -346,13 +350,6 @@ def _other_place(line: bytes, lower: bytes, start: int, end: int, pattern: _Patt
     return () if is_in_string else None
 
 
-def _may_begin(line: bytes, begins: tuple[bytes, ...], known: dict[tuple[bytes, ...], bool]) -> bool:
-    """Return whether a line has any of the texts, if there are any; ``known`` caches the results."""
-    if begins not in known:
-        known[begins] = not begins or any(each in line for each in begins)
-    return known[begins]
-
-
 def _may_be_flag(lower: bytes, at: int) -> bool:
     """Return whether there may be the start of a flag within the characters before a name."""
     near = lower[max(0, at - _NEAR_FLAG) : at]
@@ -371,23 +368,24 @@ def _signs(line: bytes, at: int) -> Iterator[_Candidate]:
 def _end_of_id(line: bytes, start: int, end: int, *, is_own: bool) -> int:
     """Return the end of a protocol id whose member starts and ends at the given offsets, or 0 if it may be a text."""
     value = _OPAQUE.match(line, end)
-    if not value or line[start - 1] == _BACKSLASH or line[start + 1 : end - 3].decode() not in texts.IDS:
+    if not value or line[start - 1] == _BACKSLASH or line[start:end] not in _IDS:
         return 0
-    if is_own and not (line.startswith(_IDENTIFIED, value.end()) or line.endswith(_IDENTIFIED_BEFORE, 0, start)):
+    stop = value.end()
+    if is_own and not (line.startswith(_IDENTIFIED, stop) or line.endswith(_IDENTIFIED_BEFORE, 0, start)):
         return 0
-    return value.end() - 1
+    return stop - 1
 
 
 def _runs(line: bytes, values: dict[int, int]) -> Iterator[_Candidate]:
     """Yield the runs of key characters that look random, like ``Bytes.runs``, except opaque values."""
-    letters = line.translate(shapes.RUNS)
+    letters, is_random = line.translate(shapes.RUNS), shapes.RANDOM.search
     at = letters.find(shapes.NEEDLE)
     while at >= 0:
         end = values.get(at)
         if end is None:
             end = letters.find(b" ", at + shapes.SHORTEST)
             end = len(letters) if end < 0 else end
-            if shapes.RANDOM.search(line, at, end):
+            if is_random(line, at, end):
                 # The letter of an escape does not belong to the run.
                 start = at + (5 if line[at] == _U else 1) if _is_escape(line, at) else at
                 if end - start >= shapes.SHORTEST and shapes.RANDOM.search(line, start, end):
