@@ -293,6 +293,8 @@ def test_a_dry_run_and_a_refused_one_change_nothing(result):
 @cases("arguments, problem",
     ("an unknown session", ["a", "x"], "out: no session or log matches 'x'; reports/sessions.jsonl lists the sessions and their logs"),
     ("a folder name that is no path", ["logs"], "out: no session or log matches 'logs'"),
+    ("an empty argument", ["a", ""], "'': neither a session nor a log; pass the id of a session, the path of its log, or a pattern for these"),
+    ("the current folder", ["."], "'.': neither a session nor a log"),
     ("all sessions", ["?"], "out: these are all of its 3 sessions; delete the folder instead"),
 )  # fmt: skip
 @pytest.mark.parametrize("is_dry_run", [False, True])
@@ -395,6 +397,21 @@ def test_merged_results_have_the_receipts_of_both(result):
     assert run("b", out="both").remaining == 2
     with pytest.raises(UsageError, match=r"d\.jsonl: session 'd' was removed"):
         convert(["logs", "more"], "both", Options(anonymize=False, exclude=("a.jsonl", "b.jsonl")))
+
+
+def test_a_run_without_the_receipts_is_refused(result):
+    run("a")
+    Path("out/reports/forgotten.jsonl").unlink()
+    before = tree(Path("out"))
+    with pytest.raises(UsageError) as refused:
+        convert("logs", "out", Options(anonymize=False, exclude=("a.jsonl",)))
+    why = "is missing, so sessions removed by chatsquash forget cannot be recognized"
+    assert f"out/reports/forgotten.jsonl: {why}; restore it, or write them again with replace=True" in str(
+        refused.value
+    )
+    assert tree(Path("out")) == before
+    assert convert("logs", "out", Options(anonymize=False, replace=True)).written == 3
+    assert convert("logs", "out", PLAIN).written == 3
 
 
 def test_damaged_receipts_are_an_error(result):

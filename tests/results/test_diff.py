@@ -138,6 +138,19 @@ def test_the_reason_is_forget(logs):
     assert differences("two", "one") == [("added", "b", "forgotten")]
 
 
+def test_the_reason_is_forget_wherever_the_logs_were_read_from(here):
+    for name in "ab":
+        line = log_line(f"question {name}")
+        del line["session_id"]
+        write_log(here / f"logs/{name}.jsonl", line)
+    shutil.make_archive("packed", "zip", "logs")
+    convert("logs", "one", PLAIN)
+    convert("packed.zip", "two", PLAIN)
+    forget("two", ForgetRequest(["b"], False, lambda matches: None, lambda: True))
+    assert differences() == [("removed", "b", "forgotten")]
+    assert differences("two", "one") == [("added", "b", "forgotten")]
+
+
 @pytest.mark.parametrize("sessions_by", ["chain", "file", "id"])
 def test_sessions_are_compared_however_lines_are_grouped(here, sessions_by):
     options = Options(anonymize=False, conversations="all", sessions_by=sessions_by)

@@ -139,8 +139,17 @@ class Output:
         return (manifest, status.st_mtime) if status else None
 
     def receipts(self) -> bytes:
-        """Return the receipts of ``forget`` in the result of an earlier run; empty if nothing was forgotten."""
-        return self._out.read(FORGOTTEN) if FORGOTTEN in self._claims.ours and self._out.status(FORGOTTEN) else b""
+        """Return the receipts of ``forget`` in the result of an earlier run; empty if nothing was forgotten.
+
+        Raises:
+            UsageError: They were deleted, so that the sessions cannot be recognized.
+        """
+        if FORGOTTEN not in self._claims.ours:
+            return b""
+        if not self._out.status(FORGOTTEN):
+            why = "is missing, so sessions removed by chatsquash forget cannot be recognized"
+            raise UsageError(f"{self.display_path}/{FORGOTTEN}: {why}; restore it, or write them again with --replace")
+        return self._out.read(FORGOTTEN)
 
     def refuse_foreign(self, *names: str) -> None:
         """Raise ``UsageError`` if one of these files would replace a foreign file or cannot be moved to its place.

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from chatsquash.core.errors import UsageError
 from chatsquash.core.text import escape, pluralize, quote
 from chatsquash.dataset.stored_sessions import StoredLine, StoredSession
 from chatsquash.sources.globs import Glob, fits
@@ -52,6 +53,9 @@ class SessionPatterns:
 def _glob(argument: str) -> Glob:
     """Return a glob for paths, which matches like ``--exclude``; a plain name matches only the name of a file."""
     parts = PurePosixPath(argument).parts
+    if not parts:  # it would match every path
+        hint = "pass the id of a session, the path of its log, or a pattern for these"
+        raise UsageError(f"{quote(argument)}: neither a session nor a log; {hint}")
     if len(parts) > 1:
         return (*parts, "**")
     return ("**", *parts, "**") if glob.has_magic(argument) else ("**", *parts)

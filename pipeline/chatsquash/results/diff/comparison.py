@@ -189,6 +189,8 @@ class Comparison:
             return self._general_reason() if state.hash in hashes else "log changed"
         if state.hash and next(iter(self._logs("hash", other, state.hash)), None):
             return "log renamed"
+        if self._receipts[other].find_request(state.session):  # its log was read from elsewhere, such as an archive
+            return "forgotten"
         return "new log" if now else "log removed"
 
     def _logs(self, column: str, side: int, value: str) -> sqlite3.Cursor:
