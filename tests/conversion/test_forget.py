@@ -450,11 +450,21 @@ def test_the_command_lists_what_it_removes(result):
     assert done.exit_code == 0
     assert done.stderr.splitlines() == [
         "1 session with 1 record removed from out, 2 sessions left",
-        "the logs still contain them: delete them, or skip them with --exclude in later runs",
+        "the logs still contain them: delete them, or use --exclude in later runs",
     ]
     done = invoke("out", "a", "--yes")
     assert done.exit_code == 0
     assert done.stderr.startswith("nothing to remove: out has had no such session since 20")
+
+
+def test_lines_are_wrapped_to_the_terminal(result, monkeypatch):
+    monkeypatch.setattr("chatsquash.cli.printing._columns", lambda stream: 20)
+    name = "x" * 30
+    Path("out", name).touch()
+    done = invoke("out", "a", "--yes")
+    assert done.stdout == "a (logs/a.jsonl, 1\n  record)\n"
+    assert done.stderr.splitlines()[-1] == f"  {name}"
+    assert max(map(len, done.stderr.splitlines()[:-1])) <= 20
 
 
 def test_the_command_asks_first(result):

@@ -151,6 +151,14 @@ def test_the_reason_is_forget_wherever_the_logs_were_read_from(here):
     assert differences("two", "one") == [("added", "b", "forgotten")]
 
 
+def test_lines_are_wrapped_to_the_terminal(logs, monkeypatch):
+    (logs / "b.jsonl").unlink()
+    convert("logs", "two", PLAIN)
+    monkeypatch.setattr("chatsquash.cli.printing._columns", lambda stream: 24)
+    done = CliRunner().invoke(cli, ["diff", "one", "two"])
+    assert done.stdout.splitlines()[-2:] == ["- b (logs/b.jsonl): log", "  removed, 1 record"]
+
+
 @pytest.mark.parametrize("sessions_by", ["chain", "file", "id"])
 def test_sessions_are_compared_however_lines_are_grouped(here, sessions_by):
     options = Options(anonymize=False, conversations="all", sessions_by=sessions_by)

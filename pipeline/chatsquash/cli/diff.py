@@ -11,6 +11,7 @@ import click
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
+from chatsquash.cli.printing import print_lines
 
 if TYPE_CHECKING:
     from chatsquash.results.diff.comparison import Comparison, Difference
@@ -29,7 +30,6 @@ def diff(first: str, second: str, *, limit: int, as_json: bool) -> int:
     Records are compared by content, whatever the format and the layout of the files. Exits with 3 if sessions differ.
     view B --against A shows records side by side.
     """
-    from chatsquash.core.text import escape
     from chatsquash.results.diff.comparison import Comparison
 
     with Comparison(first, second) as comparison:
@@ -38,8 +38,7 @@ def diff(first: str, second: str, *, limit: int, as_json: bool) -> int:
         if as_json:
             _print_json(comparison, counts)
         else:
-            for line in _lines(comparison, counts, limit):
-                click.echo(escape(line))
+            print_lines(_lines(comparison, counts, limit))
     return exits.INCOMPLETE if is_different else 0
 
 

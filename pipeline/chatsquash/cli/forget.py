@@ -10,7 +10,7 @@ import click
 
 from chatsquash.cli.click_options import argument, option
 from chatsquash.cli.command import Command
-from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.cli.printing import print_lines, print_notes
 
 if TYPE_CHECKING:
     from chatsquash.conversion.forget.forget import ForgetOutcome
@@ -31,7 +31,6 @@ def forget(output: str, sessions: tuple[str, ...], *, dry_run: bool, yes: bool) 
     """
     from chatsquash.conversion.forget.forget import ForgetRequest
     from chatsquash.conversion.forget.forget import forget as run
-    from chatsquash.core.text import escape
 
     if dry_run and yes:
         raise click.UsageError("--yes has no effect with --dry-run, which removes nothing; use only one of them")
@@ -39,15 +38,13 @@ def forget(output: str, sessions: tuple[str, ...], *, dry_run: bool, yes: bool) 
         raise click.UsageError("forget requires confirmation, but there is no terminal; add --yes or --dry-run")
 
     def show(matches: Sequence[Match]) -> None:
-        click.echo("\n".join(escape(str(each)) for each in matches))
+        print_lines(map(str, matches))
 
     def agree() -> bool:
         return yes or click.confirm("Remove these sessions?", err=True)
 
     done = run(output, ForgetRequest(sessions, dry_run, show, agree))
-    with tolerate_closed_pipe():
-        for line in _lines(done, output, dry_run=dry_run):
-            click.echo(escape(line), err=True)
+    print_notes(_lines(done, output, dry_run=dry_run))
     return 0 if done.is_confirmed or dry_run else 1
 
 
@@ -64,7 +61,7 @@ def _lines(done: ForgetOutcome, output: str, *, dry_run: bool) -> Iterator[str]:
     records = pluralize(sum(each.records for each in done.matches), "record")
     removed, rest = pluralize(len(done.matches), "session"), pluralize(done.remaining, "session")
     yield f"{removed} with {records} removed from {output}, {rest} left"
-    yield "the logs still contain them: delete them, or skip them with --exclude in later runs"
+    yield "the logs still contain them: delete them, or use --exclude in later runs"
     if done.duplicates:
         count = pluralize(done.duplicates, "session")
         yield f"{count} had the same record and remain without one; convert again to write it"

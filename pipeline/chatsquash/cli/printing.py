@@ -6,12 +6,14 @@ import os
 import re
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from chatsquash.cli.exits import tolerate_closed_pipe
 from chatsquash.core.overview import WIDTH, Overview
+from chatsquash.core.text import escape
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Severity
@@ -44,6 +46,25 @@ def print_options(*lines: str) -> None:
             click.echo("\n".join(output_lines).replace(_NO_BREAK, " "), err=True)
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines on standard output; on a terminal, they are wrapped to its width."""
+    width = _columns(sys.stdout)
+    for line in lines:
+        click.echo(_wrap(escape(line), width) if width else escape(line))
+
+
+def print_notes(lines: Iterable[str]) -> None:
+    """Print lines on standard error, wrapped like an overview."""
+    with tolerate_closed_pipe():
+        for line in lines:
+            click.echo(_wrap(escape(line), _width()), err=True)
+
+
+def _wrap(line: str, width: int) -> str:
+    parts = textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(parts)
+
+
 def _paint(text: str, severity: Severity | None) -> str:
     return click.style(text, **_STYLES[severity]) if severity else text
 
@@ -54,7 +75,12 @@ def _shows_colours() -> bool:
 
 
 def _width() -> int:
+    return min(WIDTH, _columns(sys.stderr) or WIDTH)
+
+
+def _columns(stream: TextIO) -> int:
+    """Return the width of a terminal; 0 if it is unknown or the stream is not a terminal."""
     try:
-        return min(WIDTH, os.get_terminal_size(sys.stderr.fileno()).columns or WIDTH)
-    except (AttributeError, OSError, ValueError):  # not a terminal
-        return WIDTH
+        return os.get_terminal_size(stream.fileno()).columns
+    except (AttributeError, OSError, ValueError):
+        return 0
