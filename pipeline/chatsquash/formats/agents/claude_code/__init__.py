@@ -6,7 +6,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from glob import escape
-from itertools import compress
 from operator import itemgetter
 
 from chatsquash.core.model import Conversation, Json, Origin
@@ -17,7 +16,7 @@ from chatsquash.formats.agents.claude_code.retention import RETENTION as RETENTI
 from chatsquash.formats.agents.claude_code.rows import FileContents, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
-from chatsquash.formats.agents.qwen_code import has_parts
+from chatsquash.formats.agents.qwen_code import lines_with_parts
 from chatsquash.formats.evidence import Unread, member_path, origin_of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
@@ -48,11 +47,9 @@ def fits(values: list[Json]) -> str | None:
 
     Without such a message, most lines must have known types, or all lines must have a type and a session id.
     """
-    count = 0
-    for value in values:
-        if has_parts(value):
-            return None  # Qwen Code writes similar lines, but with the parts of Gemini
-        count += _is_line(value)
+    if lines_with_parts(values):
+        return None  # Qwen Code writes similar lines, but with the parts of Gemini
+    count = sum(map(_is_line, values))
     fitting = count * 2 > len(values) or any(map(_is_message, values)) or (count and all(map(_is_of_session, values)))
     if not count:
         return stream.find_evidence(values)
@@ -171,16 +168,22 @@ _INSIDE = {
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
+_Shapes = dict[tuple[str, ...], list[Object]]
+"""Objects by their type and the names of their members; nearly all lines have one of a few shapes."""
+
+
 def count_unread(contents: FileContents, used_places: set[int]) -> dict[str, int]:
     """Count the content that is not part of any conversation; ``used_places`` are the lines that are."""
     counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
-    read: list[Object] = []
+    shapes: _Shapes = defaultdict(list)
     for row in contents.tree.values():
-        if row.place in used_places if row.turn is not None else _is_metadata(row.value):
-            read.append(row.value)
+        value = row.value
+        if row.place in used_places if row.turn is not None else _is_metadata(value):
+            line_type = value.get("type")
+            shapes[line_type if type(line_type) is str else "", *value].append(value)
         else:
-            counts[_name(row.value)] += 1
-    return dict(sorted((counts + _count_members(read)).items()))
+            counts[_name(value)] += 1
+    return dict(sorted((counts + _count_members(shapes)).items()))
 
 
 def _is_metadata(value: Object) -> bool:
@@ -190,33 +193,30 @@ def _is_metadata(value: Object) -> bool:
 
 def _name(value: Object) -> str:
     """Return a label for a line from its type and flags."""
-    line_type = string(value, "type") or "line without a type"
-    more = [string(value, "subtype") or string(value, "operation") or string(value.get("attachment"), "type")]
-    return " ".join([line_type, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
+    label = string(value, "type") or "line without a type"
+    more = string(value, "subtype") or string(value, "operation") or string(value.get("attachment"), "type")
+    if more:
+        label = f"{label} {more}"
+    for flag in _FLAGS:
+        if value.get(flag) is True:
+            label = f"{label} {flag}"
+    return label
 
 
-def _count_members(values: list[Object]) -> Counter[str]:
-    """Count the unread members that are not null, computed together for values with the same members."""
+def _count_members(shapes: _Shapes) -> Counter[str]:
+    """Count the unread members that are not null, computed together for objects with the same members."""
     names: Counter[str] = Counter()
-    for members, same in _by_members(values):
-        types = [string(value, "type") for value in same]
-        for line_type in set(types):
-            alike = list(compress(same, map(line_type.__eq__, types)))
-            _count_unread_members(names, line_type, members, alike, (*_LINE, *_READ.get(line_type, ())))
-            for inner, read in _INSIDE.items():
-                if inner in members:
-                    bodies = [body for value in alike if isinstance(body := value[inner], dict)]
-                    for inner_members, group in _by_members(bodies):
-                        _count_unread_members(names, member_path(line_type, inner), inner_members, group, read)
+    for (line_type, *members), same in shapes.items():
+        _count_unread_members(names, line_type, members, same, (*_LINE, *_READ.get(line_type, ())))
+        for inner, read in _INSIDE.items():
+            if inner in members:
+                inner_shapes: _Shapes = defaultdict(list)
+                for value in same:
+                    if type(body := value[inner]) is dict:
+                        inner_shapes[tuple(body)].append(body)
+                for inner_members, group in inner_shapes.items():
+                    _count_unread_members(names, member_path(line_type, inner), inner_members, group, read)
     return +names
-
-
-def _by_members(values: list[Object]) -> Iterable[tuple[tuple[str, ...], list[Object]]]:
-    """Group values by the names of their members; nearly all lines have one of a few shapes."""
-    shapes = defaultdict[tuple[str, ...], list[Object]](list)
-    for value in values:
-        shapes[tuple(value)].append(value)
-    return shapes.items()
 
 
 def _count_unread_members(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -25,8 +25,6 @@ from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, as_list, at, count, members, objects, string, total
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-_UNREAD = Moment(0)
-"""A sentinel (compared by identity) for times that are not parsed yet."""
 
 
 class PromptSnapshot(NamedTuple):
@@ -82,7 +80,7 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
     replies = [(at, turn) for at, (message, turn) in enumerate(turns, len(system)) if message["role"] == "assistant"]
     own_rows = [row for row in path.rows if row.key not in path.kept_ids] if path.kept_ids else path.rows
     moments = known.moments(own_rows)
-    times = [time.at for _, time in moments]
+    times = [time.at for time in moments if time]
     origin = Origin(
         id=place.id,
         session_id=string(path.leaf.value, "sessionId") or None,
@@ -93,24 +91,26 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
         replies=tuple(known.replies(replies, path.kept_ids)),
-        findings=_findings(messages, lines, moments),
+        findings=(*_client_texts(messages, lines), *_naive_times(own_rows, moments)),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)
 
 
-def _findings(
-    messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
-) -> tuple[tuple[int | None, RepeatedViolation], ...]:
-    """Return findings for text that the client wrote as the user, and for the first time without a zone."""
-    texts = [
+def _client_texts(messages: list[Message], lines: list[int | None]) -> list[tuple[int | None, RepeatedViolation]]:
+    """Return findings for text that the client wrote as the user."""
+    return [
         (line, RepeatedViolation("client-text", (kind,)))
         for message, line in zip(messages, lines, strict=True)
         if message["role"] in CLIENT_ROLES and may_be_client_text(message)
         for kind in kinds(message)
     ]
-    naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
-    return (*texts, *naive[:1])
+
+
+def _naive_times(rows: list[LogLine], moments: list[Moment | None]) -> list[tuple[int | None, RepeatedViolation]]:
+    """Return a finding for the first time without a zone."""
+    naive = (row.line for row, time in zip(rows, moments, strict=True) if time and time.naive)
+    return [(line, RepeatedViolation("naive-timestamp")) for line in islice(naive, 1)]
 
 
 class FileReplies:
@@ -127,17 +127,13 @@ class FileReplies:
         """Return whether a reply begins with a line."""
         return row.key in self._replies
 
-    def moments(self, rows: list[LogLine]) -> list[tuple[int, Moment]]:
-        """Return the known times of lines, with the line numbers."""
+    def moments(self, rows: list[LogLine]) -> list[Moment | None]:
+        """Return the times of lines."""
         times = self._times
-        moments: list[tuple[int, Moment]] = []
         for row in rows:
-            time = times.get(row.place, _UNREAD)
-            if time is _UNREAD:
-                time = times[row.place] = moment(row.value.get("timestamp"))
-            if time is not None:
-                moments.append((row.line, time))
-        return moments
+            if row.place not in times:
+                times[row.place] = moment(row.value.get("timestamp"))
+        return [times[row.place] for row in rows]
 
     def replies(self, messages: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
         """Yield the origins of the replies among the assistant messages at these places."""
@@ -152,15 +148,14 @@ class FileReplies:
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """Combine the metadata in the lines of a reply."""
         first, bodies = turn.rows[0], [row.value["message"] for row in turn.rows]
-        # Each line repeats the usage at its time; the largest usage is final.
-        usage = max([members(body.get("usage")) for body in bodies], key=_output_tokens)
-        moments = self.moments([first])
+        usage = _final_usage(bodies)
+        time = self.moments([first])[0]
         stop_reason = _first_text(reversed(bodies), "stop_reason")
         finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
             index,
             first.line,
-            moments[0][1].at if moments else None,
+            time.at if time else None,
             _first_text(bodies, "model"),
             total(usage, *_PROMPT),
             count(usage.get("output_tokens")),
@@ -170,8 +165,15 @@ class FileReplies:
         )
 
 
-def _output_tokens(usage: Object) -> int:
-    return count(usage.get("output_tokens")) or 0
+def _final_usage(bodies: list[Object]) -> Object:
+    """Return the usage with the most output tokens; each line of a reply repeats the usage at its time."""
+    usage, most = Object(), -1
+    for body in bodies:
+        each = members(body.get("usage"))
+        tokens = count(each.get("output_tokens")) or 0
+        if tokens > most:
+            usage, most = each, tokens
+    return usage
 
 
 def _first_text(bodies: Iterable[Object], name: str) -> str | None:
@@ -244,37 +246,40 @@ def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
 def _join_rows(rows: list[LogLine]) -> Object:
     """Combine lines that each contain one or more blocks of a message into a turn."""
     first = rows[0].turn or {}
-    if len(rows) == 1:
-        return first
-    blocks = _Blocks(first.get("content"))
-    for row in rows[1:]:
-        blocks.join(_as_blocks((row.turn or {}).get("content")))
-    return {**first, "content": blocks.blocks}
+    role = first.get("role") or rows[0].value["type"]
+    if len(rows) > 1:
+        return {"role": role, "content": _join_blocks([_as_blocks((row.turn or {}).get("content")) for row in rows])}
+    return {"role": role, "content": first["content"]} if "content" in first else {"role": role}
 
 
 def _as_blocks(content: Json) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
 
 
-class _Blocks:
-    def __init__(self, content: Json) -> None:
-        self.blocks = list(_as_blocks(content))
-        self._compared_blocks = list(self.blocks)
+def _join_blocks(lines: list[list[Json]]) -> list[Json]:
+    """Join the blocks of lines, each of which may repeat or extend the blocks before it."""
+    blocks = list(lines[0])
+    known = _KnownBlocks(blocks)
+    for more in lines[1:]:
+        # A line contains either all blocks of the message so far or only new blocks.
+        new = [block for block in more if known.add(block)]
+        if len(more) >= len(blocks) and all(map(_has_grown, blocks, more)):
+            blocks = list(more)
+        else:
+            blocks += new
+    return blocks
+
+
+class _KnownBlocks:
+    """The blocks of a message so far."""
+
+    def __init__(self, blocks: list[Json]) -> None:
+        self._compared_blocks = list(blocks)
         """All blocks so far, up to a maximum."""
         self._seen: set[bytes] = set()
         """The JSON of all blocks, if there are more."""
 
-    def join(self, more: list[Json]) -> None:
-        """Add the blocks of a line, which may repeat or extend earlier blocks."""
-        # A line contains either all blocks of the message so far or only new blocks.
-        if len(more) >= len(self.blocks) and all(map(_has_grown, self.blocks, more)):
-            self.blocks = list(more)
-            for block in more:
-                self._is_new(block)
-            return
-        self.blocks += [block for block in more if self._is_new(block)]
-
-    def _is_new(self, block: Json) -> bool:
+    def add(self, block: Json) -> bool:
         """Remember a block, and return whether it is new."""
         if not self._seen and len(self._compared_blocks) < _FEW and block not in self._compared_blocks:
             self._compared_blocks.append(block)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable
 from functools import cached_property
+from itertools import count
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -57,8 +58,7 @@ def paths(
     for leaf in leaves:
         fresh, fork = tree.fresh_lines(leaf, depths)
         repeated_lines = depths[fork.key] + 1 if fork else 0
-        for depth, row in enumerate(reversed(fresh), repeated_lines):
-            depths[row.key] = depth
+        depths.update(zip([row.key for row in reversed(fresh)], count(repeated_lines), strict=False))
         if not _adds_reply(fresh, early, is_fork=fork is not None):
             continue
         if repeated_lines and not budget.take(repeated_lines):
@@ -68,9 +68,8 @@ def paths(
         path = _path(tree, walk[::-1], first_keys, unsent)
         selected.append(path)
         first_keys.add(path.first_line.key)
-        for depth, row in enumerate(path.rows):
-            if row.key not in path.kept_ids:
-                depths.setdefault(row.key, depth)
+        others = [(row.key, depth) for depth, row in enumerate(path.rows) if row.key not in depths]
+        depths.update(each for each in others if each[0] not in path.kept_ids)
     return selected or [_path(tree, list(tree.upward(leaf))[::-1], first_keys, unsent) for leaf in leaves[:1]]
 
 
@@ -86,7 +85,7 @@ def _path(tree: LineTree, walk: list[LogLine], others: set[str], unsent: Contain
     first, leaf = walk[0], walk[-1]
     compaction_here = tree.compactions.get((first.chain, first.era))
     compaction = compaction_here if compaction_here and compaction_here.row.key == first.key else None
-    on_walk = {row.key for row in walk}
+    on_walk = {row.key for row in walk} if compaction else set()
     kept_elsewhere = [row for row in compaction.kept_rows.values() if row.key not in on_walk] if compaction else []
     path_lines = _PathLines(tree, [*walk, *kept_elsewhere])
     for row in kept_elsewhere:
@@ -112,27 +111,32 @@ class _PathLines:
 
         ``anchor`` is the line that it follows in the conversation if it was moved from its original place.
         """
-        blocks = [row]
-        if row.message is not None:
-            if row.message in self._messages:
+        if row.message is None:
+            if row.turn is None:
                 return
-            self._messages.add(row.message)
-            blocks = self._tree.blocks(row)
-        elif row.turn is None:
+            new_rows = self._with_answers([row]) if row.calls else [row]
+        elif row.message in self._messages:
             return
-        answers: list[LogLine] = []
-        for block in blocks:
-            for call_id in block.calls:
-                if call_id not in self._answered_calls:  # no line of the path answers it
-                    self._answered_calls.add(call_id)
-                    if answer := self._tree.answer(block, call_id):
-                        answers.append(answer)
-        new_rows = [*blocks, *answers] if answers else blocks
+        else:
+            self._messages.add(row.message)
+            new_rows = self._with_answers(self._tree.blocks(row))
         if queued := self._tree.queued_prompts:
             new_rows = [each for block in new_rows for each in (block, *queued.get(block.key, ()))]
         for each in new_rows:
-            place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
-            self.places_by_key.setdefault(each.key, (place, each))
+            if each.key not in self.places_by_key:
+                place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
+                self.places_by_key[each.key] = place, each
+
+    def _with_answers(self, blocks: list[LogLine]) -> list[LogLine]:
+        """Return the lines of a reply with the results of its calls that no line of the path answers."""
+        answers: list[LogLine] = []
+        for block in blocks:
+            for call_id in block.calls:
+                if call_id not in self._answered_calls:
+                    self._answered_calls.add(call_id)
+                    if answer := self._tree.answer(block, call_id):
+                        answers.append(answer)
+        return [*blocks, *answers] if answers else blocks
 
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=itemgetter(0))]

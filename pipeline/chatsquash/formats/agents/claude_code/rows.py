@@ -45,7 +45,9 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     """The number of earlier compactions in its chain."""
     value: Object
     turn: Object | None
-    """Its turn in Anthropic's form; ``None`` if it is not part of a conversation."""
+    """Its turn in Anthropic's form, which may have more members and no role; ``None`` if it is not part of a
+    conversation.
+    """
     is_queued: bool = False
     """Whether it is a prompt that was sent while the agent was working."""
     message: ReplyKey | None = None
@@ -144,25 +146,28 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
     missing, is_in_order = set[str](), True
     for place, line, value in entries(values, lines):
         turn, is_reply, is_queued = _turn(value, place, queued)
-        key, parent = _keys(value)
+        key, parent = value.get("uuid"), value.get("parentUuid")
+        if type(key) is not str:
+            key = ""
+        if type(parent) is not str or not parent:
+            parent = _logical_parent(value)
         if not key and turn is not None:
             key, parent = f"entry {place}", "" if is_queued else before
         if not key or key in tree:
             others += [] if key else [(place, value)]  # lines with repeated keys are copies of the first line
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
-        era, starts_era = eras.of(chain, value, has_turn=turn is not None)
-        reply_key = (chain, era, string(value["message"], "id") or key) if is_reply else None
+        is_usual = turn is not None and not eras.counts and "isCompactSummary" not in value
+        era, starts_era = (0, False) if is_usual else eras.of(chain, value, has_turn=turn is not None)
+        reply_key = (chain, era, string(turn, "id") or key) if is_reply else None
         if starts_era:
             parent = ""
         calls, results, is_thought = _NO_BLOCKS if turn is None else _blocks(turn)
         row = tree[key] = LogLine(
             place, line, key, parent, chain, era, value, turn, is_queued, reply_key, calls, results, is_thought
         )
-        if is_reply:
-            ids.add_reply(row)
-        elif turn is not None and not results:
-            ids.add_prompt(row)
+        if turn is not None:
+            ids.add(row)
         before = before if is_queued else key
         if parent and parent not in tree:
             missing.add(parent)
@@ -200,7 +205,8 @@ class _EraCounts:
     """The counts of compactions in each chain while lines are read."""
 
     def __init__(self) -> None:
-        self._counts: dict[Chain, int] = {}
+        self.counts: dict[Chain, int] = {}
+        """The number of compactions by chain, for chains with at least one."""
         self._at_start: set[Chain] = set()
         """The chains without content since the last compaction, except summaries."""
 
@@ -209,11 +215,11 @@ class _EraCounts:
         is_summary = "isCompactSummary" in value and value["isCompactSummary"] is True
         starts_era = (not has_turn and is_boundary(value)) or (is_summary and chain not in self._at_start)
         if starts_era:
-            self._counts[chain] = self._counts.get(chain, 0) + 1
+            self.counts[chain] = self.counts.get(chain, 0) + 1
             self._at_start.add(chain)
         elif self._at_start and has_turn and not is_summary:
             self._at_start.discard(chain)
-        return self._counts.get(chain, 0), starts_era
+        return self.counts.get(chain, 0), starts_era
 
 
 class MessageIds:
@@ -225,17 +231,21 @@ class MessageIds:
         """The number of prompts before each message, and its last line."""
         self._ambiguous: set[ReplyKey | None] = set()
 
-    def add_reply(self, row: LogLine) -> None:
-        """Compare a line with the earlier lines of its message; a prompt between them makes the id ambiguous."""
+    def add(self, row: LogLine) -> None:
+        """Compare a line of a reply with the earlier lines of its message, or count a prompt."""
+        if row.message is None:
+            self._add_prompt(row)
+            return
+        # A prompt between the lines of a message makes its id ambiguous.
         prompts = self._prompts.get(row.chain, 0)
         known = self._known.get(row.message)
         self._known[row.message] = prompts, row
         if known and known[1].key != row.parent and (known[0] != prompts or _differ(known[1], row)):
             self._ambiguous.add(row.message)
 
-    def add_prompt(self, row: LogLine) -> None:
+    def _add_prompt(self, row: LogLine) -> None:
         """Count a prompt between two replies."""
-        if row.value.get("type") == "user" and row.value.get("isMeta") is not True:
+        if not row.results and row.value.get("type") == "user" and row.value.get("isMeta") is not True:
             self._prompts[row.chain] = self._prompts.get(row.chain, 0) + 1
 
     def distinguish(self, tree: dict[str, LogLine]) -> dict[str, LogLine]:
@@ -280,15 +290,10 @@ def message_id(row: LogLine) -> str:
     return string(row.value.get("message"), "id")
 
 
-def _keys(value: Object) -> tuple[str, str]:
-    """Return the keys of a line and of the previous line; each is empty if it is missing."""
-    key, parent = value.get("uuid"), value.get("parentUuid")
-    if type(key) is not str:
-        key = ""
-    if type(parent) is not str or not parent:
-        # The logical parent of a compaction may come later in the file.
-        parent = "" if is_boundary(value) else string(value, "logicalParentUuid")
-    return key, parent
+def _logical_parent(value: Object) -> str:
+    """Return the key of the previous line for a line without ``parentUuid``."""
+    # The logical parent of a compaction may come later in the file.
+    return "" if is_boundary(value) else string(value, "logicalParentUuid")
 
 
 # Turns
@@ -304,22 +309,22 @@ def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tupl
         message, is_error = value.get("message"), value.get("isApiErrorMessage")
         if isinstance(message, dict) and message.get("model") == SYNTHETIC:
             # Except for errors, later requests contain what the client wrote as the assistant.
-            return _message_turn(message, line_type, place) if is_error is False else None, False, False
-        return (None, False, False) if is_error is True else (_message_turn(message, line_type, place), True, False)
+            return message if is_error is False else None, False, False
+        return (None, False, False) if is_error is True else (_message(value, place), True, False)
     if line_type == "user":
         is_sent = value.get("isVisibleInTranscriptOnly") is not True or value.get("isCompactSummary") is True
-        return _message_turn(value.get("message"), line_type, place) if is_sent else None, False, False
+        return _message(value, place) if is_sent else None, False, False
     if line_type == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
         return {"role": "user", "content": value["content"]}, False, False
     prompt = _attached_prompt(value) if line_type == "attachment" else _absorbed(value, queued)
     return None if prompt is None else {"role": "user", "content": prompt}, False, prompt is not None
 
 
-def _message_turn(message: Json, line_type: str, place: int) -> Object:
+def _message(value: Object, place: int) -> Object:
+    message = value.get("message")
     if not isinstance(message, dict):
         raise TurnError(f"entry {place} has no message")
-    role = message.get("role") or line_type
-    return {"role": role, "content": message["content"]} if "content" in message else {"role": role}
+    return message
 
 
 def _attached_prompts(values: list[Json]) -> Counter[str]:

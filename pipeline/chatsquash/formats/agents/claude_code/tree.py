@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container, Iterator
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -53,8 +54,8 @@ class LineTree:
 
     def __init__(self, contents: FileContents) -> None:
         self.rows = contents.tree
-        self.turn_lines: list[LogLine] = []
-        self.replies: list[LogLine] = []
+        self.turn_lines = [row for row in self.rows.values() if row.turn is not None]
+        self.replies = [row for row in self.turn_lines if row.message is not None]
         self.findings: list[tuple[int, RepeatedViolation]] = []
         """The findings for lines whose parents are missing."""
         self.joined: set[str] = set()
@@ -62,9 +63,8 @@ class LineTree:
         self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
         self._above = self._resolve_above()
-        self._messages: dict[ReplyKey, list[LogLine]] = {}
+        self._messages: dict[ReplyKey | None, list[LogLine]] = {}
         self._results: dict[tuple[_Era, str], LogLine] = {}
-        self._reply_lines: dict[Chain, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
         """The lines that contain a system prompt or tool definitions, by chain."""
         self._index_rows()
@@ -73,16 +73,15 @@ class LineTree:
         """The last lines of conversations, and the queued prompts that no line follows, by the line before them."""
 
     def _index_rows(self) -> None:
-        for row in self.rows.values():
-            if "attachment" in row.value and at(row.value, "attachment", "type") == "prompt_snapshot":
+        for row in [row for row in self.rows.values() if "attachment" in row.value]:
+            if at(row.value, "attachment", "type") == "prompt_snapshot":
                 self.snapshots.setdefault(row.chain, []).append(row)
-            if row.turn is None:
-                continue
-            self.turn_lines.append(row)
-            if row.message is not None:
-                self.replies.append(row)
-                self._messages.setdefault(row.message, []).append(row)
-                self._reply_lines.setdefault(row.chain, []).append(row)
+        for row in self.replies:
+            if (known := self._messages.get(row.message)) is None:
+                self._messages[row.message] = [row]
+            else:
+                known.append(row)
+        for row in [row for row in self.turn_lines if row.results]:
             for call_id in row.results:
                 self._results.setdefault(((row.chain, row.era), call_id), row)
 
@@ -129,7 +128,7 @@ class LineTree:
             parent = above[key]
             if parent is None:
                 continue
-            if parent.chain != row.chain:
+            if parent.chain is not row.chain and parent.chain != row.chain:
                 above[key] = None
             elif parent.era < row.era:
                 compaction = self.compactions.get((row.chain, row.era))
@@ -150,23 +149,26 @@ class LineTree:
     def fresh_lines(self, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
         """Return a leaf with the lines above it that were not visited, and the next line, which was (or ``None``)."""
         fresh: list[LogLine] = []
+        above_of = self._above
         above: LogLine | None = leaf
-        while above is not None and len(fresh) <= len(self.rows):
-            if above.key in visited:
+        for _ in range(len(self.rows) + 1):
+            if above is None:
+                return fresh, None
+            key = above.key
+            if key in visited:
                 return fresh, above
             fresh.append(above)
-            above = self._above[above.key]
+            above = above_of[key]
         # More lines than the file has are a cycle.
-        return (fresh if above is None else list(self.upward(leaf))), None
+        return list(self.upward(leaf)), None
 
     # Compactions
 
     def _compactions(self) -> dict[_Era, Compaction]:
         compactions: dict[_Era, Compaction] = {}
         eras: dict[_Era, list[LogLine]] = {}
-        for row in self.rows.values():
-            if row.era:
-                eras.setdefault((row.chain, row.era), []).append(row)
+        for row in [row for row in self.rows.values() if row.era]:
+            eras.setdefault((row.chain, row.era), []).append(row)
         for era, rows in eras.items():
             compactions[era] = self._compaction(rows)
         return compactions
@@ -202,14 +204,16 @@ class LineTree:
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
         """Return the last lines of conversations, and the queued prompts by the line that they follow."""
         nearest = self._before
-        followed_keys = {before.key for row in self.turn_lines if not row.is_queued and (before := nearest[row.key])}
+        queued_lines = [row for row in self.turn_lines if row.is_queued]
+        others = [row for row in self.turn_lines if not row.is_queued] if queued_lines else self.turn_lines
+        followed_keys = {before.key for row in others if (before := nearest[row.key])}
         # A queued prompt counts as a successor only if another line follows it.
-        for row in reversed(self.turn_lines):
-            if row.is_queued and row.key in followed_keys and (before := nearest[row.key]):
+        for row in reversed(queued_lines):
+            if row.key in followed_keys and (before := nearest[row.key]):
                 followed_keys.add(before.key)
         ends = [row for row in self.turn_lines if row.key not in followed_keys]
         leaves = [row for row in ends if not row.is_queued]
-        if not leaves and not all(row.is_queued for row in self.turn_lines):
+        if others and not leaves:
             raise TurnError(f"entry {self.turn_lines[-1].place} is its own ancestor according to parentUuid")
         return leaves, self._queued_prompts({row.key for row in ends if row.is_queued})
 
@@ -251,6 +255,13 @@ class LineTree:
     def nearest(self, row: LogLine) -> LogLine | None:
         """Return the nearest line with a turn above a line with a turn."""
         return self._before[row.key]
+
+    @cached_property
+    def _reply_lines(self) -> dict[Chain, list[LogLine]]:
+        reply_lines: dict[Chain, list[LogLine]] = {}
+        for row in self.replies:
+            reply_lines.setdefault(row.chain, []).append(row)
+        return reply_lines
 
     def last_reply(self, row: LogLine) -> LogLine | None:
         """Return the last reply line before a line of the same chain."""

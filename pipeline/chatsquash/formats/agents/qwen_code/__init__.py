@@ -39,25 +39,20 @@ _BOOT = "agent_bootstrap"
 
 def fits(values: list[Json]) -> str | None:
     """Check for lines with an id, a parent and a session, including lines with message parts or a history."""
-    lines_with_parts = 0
-    has_history = False
-    for each in objects(values):
-        is_with_parts = has_parts(each)
-        is_history = "subtype" in each and each["subtype"] in (_SUMMARY, _BOOT)
-        if (is_with_parts or is_history) and _OWN.issubset(each):
-            lines_with_parts += is_with_parts
-            has_history = has_history or is_history
-    if not lines_with_parts and not has_history:
+    with_parts = [line for line in lines_with_parts(values) if _OWN.issubset(line)]
+    if not with_parts and not any(map(_is_history, objects(values))):
         return None
-    return f"uuid, parentUuid and message.parts in {lines_with_parts} of {len(values)} lines"
+    return f"uuid, parentUuid and message.parts in {len(with_parts)} of {len(values)} lines"
 
 
-def has_parts(line: Json) -> bool:
-    """Return whether a line has a message with parts."""
-    if type(line) is not dict or "message" not in line:
-        return False
-    message = line["message"]
-    return type(message) is dict and "parts" in message and isinstance(message["parts"], list)
+def _is_history(line: Object) -> bool:
+    return "subtype" in line and line["subtype"] in (_SUMMARY, _BOOT) and _OWN.issubset(line)
+
+
+def lines_with_parts(values: list[Json]) -> list[Object]:
+    """Return the lines that have a message with parts."""
+    lines = [line for line in values if type(line) is dict and type(line.get("message")) is dict]
+    return [line for line in lines if "parts" in line["message"] and isinstance(line["message"]["parts"], list)]
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
