@@ -21,7 +21,7 @@ def messages(turns: Iterable[Turn]) -> list[Message]:
     If a message does not express its turn completely (because of text after calls, for example, or content that OpenAI
     chat does not support), it contains the turn under ``PRIVATE``.
     """
-    converted = list[Message]()
+    converted: list[Message] = []
     for turn in turns:
         if turn.role == "tool":
             converted += _results(turn)
@@ -63,7 +63,10 @@ def message(turn: Turn) -> Message:
 
 def _assistant_message(turn: Turn) -> Message:
     """Convert an assistant turn; only text blocks followed by calls are expressed completely."""
-    content_parts, thoughts, refusals, calls = list[Object](), list[str](), list[str](), list[Object]()
+    content_parts: list[Object] = []
+    thoughts: list[str] = []
+    refusals: list[str] = []
+    calls: list[Object] = []
     is_complete = not turn.native
     for block in turn.blocks:
         if type(block) is Call:

@@ -76,7 +76,8 @@ class RepeatedMembers(Struct):
     def find(self, line: Line, after: int, before: int) -> list[_Repeat]:
         """Return the members that a line repeats after or before its messages."""
         ahead, later = (line.start, before), (after, line.stop)
-        raw, repeats = self.tools.raw, list[_Repeat]()
+        raw = self.tools.raw
+        repeats: list[_Repeat] = []
         # A response may be streamed as one long string, in which searching only takes time.
         is_echoed = self.is_echoed and (self._silent < _PATIENCE or self._silent % _WHILE == 0)
         if self._tools is None or self._tools.raw is not raw:

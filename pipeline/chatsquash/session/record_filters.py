@@ -99,7 +99,9 @@ def _tool_use(view: View) -> tuple[ToolUse, ...]:
     calls = columns.calls
     if calls is None or not columns.are_matched:
         return _by_tool(outcomes(view))
-    counts, failed, unanswered = dict[str, int](), dict[str, int](), dict[str, int]()
+    counts: dict[str, int] = {}
+    failed: dict[str, int] = {}
+    unanswered: dict[str, int] = {}
     for name in calls.names:
         counts[name] = counts.get(name, 0) + 1
     for name in calls.names[len(columns.results) :]:

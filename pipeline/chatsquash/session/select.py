@@ -262,7 +262,8 @@ class _KeyedTools(Struct, frozen=True, gc=False):
 def _keyed(tools: list[Tool]) -> _KeyedTools:
     """Flatten definitions and pair each with its key."""
     flat = list(map(flatten, tools))
-    are_named, keyed = True, list[tuple[Key, Tool]]()
+    are_named = True
+    keyed: list[tuple[Key, Tool]] = []
     for tool in flat:
         name = chat.tool_name(tool)
         are_named = are_named and name is not None

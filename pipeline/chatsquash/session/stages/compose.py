@@ -93,7 +93,8 @@ def encode_record(
 
 
 def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
-    messages, rounded = conversation.encoded_messages, list[str]()
+    messages = conversation.encoded_messages
+    rounded: list[str] = []
     if messages is None:
         encoded, rounded = jsonio.encode(conversation.messages)
         messages = [encoded[1:-1]]

@@ -99,7 +99,7 @@ def _count(item: SessionMessage, unread: Unread) -> None:
 
 
 def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    content = list[Json]()
+    content: list[Json] = []
     for part in parts(item):
         match part:
             case {"type": "text", "text": str(words)} if words and part.get("ignored") is not True:
@@ -121,7 +121,8 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 
 
 def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    steps, replies = _steps(parts(item)), list[ModelTurn]()
+    steps = _steps(parts(item))
+    replies: list[ModelTurn] = []
     for number, step in enumerate(steps, 1):
         replies += _step(item, step, unread, is_last=number == len(steps))
     return replies
@@ -138,12 +139,10 @@ def _steps(message_parts: list[Object]) -> list[list[Object]]:
 
 
 def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: bool) -> list[ModelTurn]:
-    content, answers, calls_by_session, cleared_at = (
-        list[Json](),
-        list[tuple[Object, Object, bool]](),
-        dict[str, str](),
-        0,
-    )
+    content: list[Json] = []
+    answers: list[tuple[Object, Object, bool]] = []
+    calls_by_session: dict[str, str] = {}
+    cleared_at = 0
     for part in step:
         of = part["type"]
         if of in ("text", "reasoning"):

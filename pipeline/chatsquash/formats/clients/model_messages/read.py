@@ -78,7 +78,7 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
     providers = dict[str, str]()
     for number, message in enumerate(messages):
         role, parts = _role_and_parts(number, message)
-        blocks = list[Block]()
+        blocks: list[Block] = []
         for part in parts:
             if block := _block(part, role, responses, call):
                 call += type(block) is Call and block.made_up

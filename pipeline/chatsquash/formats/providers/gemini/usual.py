@@ -46,7 +46,7 @@ def text_and_calls(parts: list[Json], number: int) -> tuple[str | None, list[Cal
         number: the number of the first call without an id
     """
     text: str | None = None
-    calls = list[Call]()
+    calls: list[Call] = []
     for part in parts:
         if type(part) is not dict or len(part) != 1:
             return None

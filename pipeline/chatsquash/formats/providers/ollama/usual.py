@@ -50,7 +50,7 @@ def text_and_calls(turn: Object, number: int) -> tuple[str | None, list[Call]] |
         return None
     if calls is None:
         return content, []
-    loaded_calls = list[Call]()
+    loaded_calls: list[Call] = []
     for place, each in enumerate(calls if type(calls) is list else [calls]):
         call = _call(each, number + place)
         if call is None:

@@ -172,7 +172,7 @@ def assistant_turn(items: list[Object], number: int) -> Turn:
         items: the items, as logged
         number: the number of the next call without an id
     """
-    blocks = list[Block]()
+    blocks: list[Block] = []
     results = [item for item in items if item.get("type") in client_calls.OUTPUTS and client_calls.is_result(item)]
     # If the result of a call is also an assistant item, OpenAI ran the call, not the client.
     answered_ids = {string(item, "call_id") for item in results}
