@@ -213,7 +213,12 @@ def session_folder(path: str, inner: str = "") -> str | None:
 
 def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
     """Yield the objects of a file with their 1-based places and lines; raise ``TurnError`` for other values."""
-    for place, (line, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
+    rows = zip(range(1, len(values) + 1), line_numbers(values, lines), values, strict=True)
+    return rows if {dict}.issuperset(map(type, values)) else _objects_of(rows)
+
+
+def _objects_of(rows: Iterable[tuple[int, int, Json]]) -> Iterator[tuple[int, int, Object]]:
+    for place, line, value in rows:
         if not isinstance(value, dict):
             raise TurnError(f"entry {place} is not an object")
         yield place, line, value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,20 +21,21 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
 from chatsquash.session import parent_sessions
-from chatsquash.session.conversations import (
-    MakeLast,
+from chatsquash.session.log_findings import SessionCoverage, loss_findings, options_keeping
+from chatsquash.session.reply_counts import (
     count_flags,
+    count_in_record,
     find_repeated,
     needs_marks,
     place_record,
     sum_coverage,
 )
-from chatsquash.session.log_findings import SessionCoverage, loss_findings, options_keeping
-from chatsquash.session.reply_counts import count_in_record
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file, with_evidence
 from chatsquash.trees.documents import FilePath, is_written, paths_of
-from chatsquash.trees.loss import judge_of
+
+if TYPE_CHECKING:
+    from chatsquash.session.conversations import MakeLast
 
 _STARTED_KINDS = ("subagent", "side")
 """The kinds of conversations started by another conversation, which may be in another file."""
@@ -116,6 +118,8 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     def marks(self, snapshot: Snapshot, placement: Placement[FilePath]) -> list[Mark]:
         """Return the marks of the conversation's assistant messages."""
+        from chatsquash.trees.loss import judge_of  # imported here because few runs need it
+
         own = self.place.own if self.log.part is not None else self.place.replies
         origin = snapshot.entry.origin
         own_numbers = {reply.number for reply in own if not reply.is_copy}

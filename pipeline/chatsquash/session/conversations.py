@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
-from chatsquash.core.accounting import Coverage, ReplyOutcome
-from chatsquash.core.marks import by_ordinal
+from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.model import AddedRun, Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
@@ -28,9 +27,16 @@ from chatsquash.session.log_findings import (
     options_keeping,
     with_side_requests,
 )
-from chatsquash.session.record_filters import RecordFilter, of_records
+from chatsquash.session.record_filters import of_records
 from chatsquash.session.record_maker import prefix_of_messages
-from chatsquash.session.reply_counts import count_in_record
+from chatsquash.session.reply_counts import (
+    count_flags,
+    count_in_record,
+    find_repeated,
+    needs_marks,
+    place_record,
+    sum_coverage,
+)
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import Placement, assistants, place_replies, reply_outcomes, shared_calls
@@ -44,7 +50,6 @@ from chatsquash.trees.kinds import (
     select_paths,
     unexplained,
 )
-from chatsquash.trees.paths import AnyPath, P
 from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
 from chatsquash.trees.restore import RestoreScope, have_reasoning, restore
@@ -167,13 +172,6 @@ def _marks_of_last(
     return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(_messages(snapshot.entry))))]
 
 
-def needs_marks(options: Options) -> bool:
-    """Return whether the options need marks, which record the replies in each message and whether it is trained on."""
-    needs = options.loss != "none" or options.lists_replies or options.cuts or options.keep != "none"
-    needs = needs or options.needs_steps
-    return needs or options.samples != "session" or options.pairs != "none"
-
-
 def _judge(options: Options) -> Judge:
     from chatsquash.trees.loss import judge_of  # imported here because few runs need it
 
@@ -189,25 +187,6 @@ def find_steps(trees: Trees, paths: list[LogPath], options: Options) -> None:
         from chatsquash.trees import steps  # imported here because few runs need it
 
         steps.find_in_trees(trees, paths)
-
-
-def place_record(
-    placement: Placement[P], result: Record | Rejection, index: int, filters: dict[str, RecordFilter]
-) -> Placement[P]:
-    """Return a placement with its record, or with the reason why it has no record."""
-    if isinstance(result, Rejection):
-        return replace(placement, why="refused")
-    if any(why(result) for why in filters.values()):
-        return replace(placement, why="filtered")
-    return replace(placement, record=index, marks=by_ordinal(result.marks) if result.marks else None)
-
-
-def count_flags(record: Record, options: Options) -> Record:
-    """Return a record with the counts of its flags; its marks must be final."""
-    if options.flag == "none":
-        return record
-    flags = Counter(mark.why for mark in record.marks)
-    return replace(record, flags=dict(sorted(flags.items())))
 
 
 def convert_each(
@@ -261,12 +240,6 @@ def _continued(trees: Trees) -> set[int]:
     """Return the lines of trees with several replies, which are conversations rather than unexplained lines."""
     replies = Counter(reply.tree for reply in trees.replies)
     return {reply.line for reply in trees.replies if replies[reply.tree] > 1}
-
-
-def find_repeated(count: int, line: int | None, options: Options) -> list[LineFinding]:
-    """Report replies that are in several records, unless flags select the record in which they are trained on."""
-    is_flagged = options.flag != "none" or options.samples != "session"
-    return [(line, checks.replies_repeated(count))] if count and not is_flagged else []
 
 
 def _tail(
@@ -342,13 +315,6 @@ def _make_all(
         each if before == after else make(snapshot, after)
         for each, snapshot, before, after in zip(results, snapshots, marks, new_marks, strict=True)
     ]
-
-
-def sum_coverage(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, side_requests: int = 0) -> Coverage:
-    """Sum the outcomes of replies, and count the conversations of each kind that were not selected."""
-    kinds = Counter(each.kind for each in others)
-    kinds["side"] += side_requests
-    return replace(coverage(rows), conversations=seen + side_requests, not_chosen=dict(sorted((+kinds).items())))
 
 
 def _messages(entry: Entry) -> list[Message]:

@@ -27,7 +27,7 @@ from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.names import path_day
 from chatsquash.sources.open import open_file
 from chatsquash.trees.documents import FilePath, paths_of
-from chatsquash.trees.kinds import digest
+from chatsquash.trees.paths import digest
 
 _BEGINNING = 16
 """The number of messages that may determine the beginning of a conversation."""

@@ -1,24 +1,35 @@
-"""Count the logged replies in a record: those that are trained on, by model, and those with step facts."""
+"""Count the logged replies in the records of a session, by outcome, by model and by step fact."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage
-from chatsquash.core.accounting import TrainedReplies
+from chatsquash.core.accounting import Coverage, ReplyOutcome, TrainedReplies
 from chatsquash.core.lazy import lazy_compile
+from chatsquash.core.marks import by_ordinal
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record
+from chatsquash.core.outcome import Record, Rejection
+from chatsquash.session.record_filters import RecordFilter
 from chatsquash.session.session import LineFinding
+from chatsquash.trees.coverage import coverage as sum_outcomes
 
 if TYPE_CHECKING:
     from chatsquash.trees.account import Placement
-    from chatsquash.trees.paths import GrowingRequest, LoggedReply, P
+    from chatsquash.trees.paths import AnyPath, GrowingRequest, LoggedReply, P
 
 _DATE = lazy_compile(r"[-@:](?:latest|\d{8}|\d{4}-\d{2}-\d{2})(?:-v\d+(?::\d+)?)?\Z")
+
+
+def needs_marks(options: Options) -> bool:
+    """Return whether the options need marks, which record the replies in each message and whether it is trained on."""
+    needs = options.loss != "none" or options.lists_replies or options.cuts or options.keep != "none"
+    needs = needs or options.needs_steps
+    return needs or options.samples != "session" or options.pairs != "none"
 
 
 def count_in_record(
@@ -66,6 +77,38 @@ def count_steps(record: Record, replies: Iterable[LoggedReply], options: Options
     from chatsquash.trees.steps import count_facts  # imported here because few runs need it
 
     return replace(record, steps=count_facts(replies))
+
+
+def place_record(
+    placement: Placement[P], result: Record | Rejection, index: int, filters: dict[str, RecordFilter]
+) -> Placement[P]:
+    """Return a placement with its record, or with the reason why it has no record."""
+    if isinstance(result, Rejection):
+        return replace(placement, why="refused")
+    if any(why(result) for why in filters.values()):
+        return replace(placement, why="filtered")
+    return replace(placement, record=index, marks=by_ordinal(result.marks) if result.marks else None)
+
+
+def count_flags(record: Record, options: Options) -> Record:
+    """Return a record with the counts of its flags; its marks must be final."""
+    if options.flag == "none":
+        return record
+    flags = Counter(mark.why for mark in record.marks)
+    return replace(record, flags=dict(sorted(flags.items())))
+
+
+def sum_coverage(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, side_requests: int = 0) -> Coverage:
+    """Sum the outcomes of replies, and count the conversations of each kind that were not selected."""
+    kinds = Counter(each.kind for each in others)
+    kinds["side"] += side_requests
+    return replace(sum_outcomes(rows), conversations=seen + side_requests, not_chosen=dict(sorted((+kinds).items())))
+
+
+def find_repeated(count: int, line: int | None, options: Options) -> list[LineFinding]:
+    """Report replies that are in several records, unless flags select the record in which they are trained on."""
+    is_flagged = options.flag != "none" or options.samples != "session"
+    return [(line, coverage.replies_repeated(count))] if count and not is_flagged else []
 
 
 def model_findings(records: Sequence[Record], line: int | None, options: Options) -> list[LineFinding]:

@@ -13,9 +13,8 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records.reading import RESULTS
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.conversations import count_flags
 from chatsquash.session.log_findings import SessionCoverage, loss_findings, options_keeping
-from chatsquash.session.reply_counts import count_in_sample
+from chatsquash.session.reply_counts import count_flags, count_in_sample
 from chatsquash.session.sample_records import (
     NO_VERDICT,
     NOT_FIRST,

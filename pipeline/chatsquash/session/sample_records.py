@@ -15,13 +15,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
 from chatsquash.records.reading import RESULTS
 from chatsquash.records.samples import CONTEXT
-from chatsquash.session.conversations import (
-    count_flags,
-    entries_of,
-    find_steps,
-    sum_coverage,
-    with_session_prefix,
-)
+from chatsquash.session.conversations import entries_of, find_steps, with_session_prefix
 from chatsquash.session.log_findings import (
     SessionCoverage,
     find_unrelated,
@@ -30,7 +24,7 @@ from chatsquash.session.log_findings import (
     with_side_requests,
 )
 from chatsquash.session.record_filters import of_records
-from chatsquash.session.reply_counts import count_in_sample
+from chatsquash.session.reply_counts import count_flags, count_in_sample, sum_coverage
 from chatsquash.session.samples import Sample, SampleRequest, Sampling, snapshot_of
 from chatsquash.session.session import LineFinding, Session
 from chatsquash.trees.account import Placement, ReplyPosition, assistants, place_replies, reply_outcomes

@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from chatsquash.core import chat
 from chatsquash.core.accounting import ELSEWHERE, ReplyEvidence, ReplyOutcome, ReplyPlace
 from chatsquash.core.model import Mark, Message, OriginReply
-from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
 from chatsquash.trees.paths import AnyPath, LoggedReply, P, R
-from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.translation import is_translated
-from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
+    from chatsquash.trees.canonical import Canon
     from chatsquash.trees.documents import FilePath
+    from chatsquash.trees.replies import LogPath, Reply
+    from chatsquash.trees.trees import Trees
 
 WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Reasons why replies of unselected conversations are lost, by conversation kind."""
@@ -276,7 +276,9 @@ def place_in_file(path: FilePath, messages: list[Message], replies: Sequence[Ori
     places = assistants(messages)
     ordinals = {at: ordinal for ordinal, at in enumerate(places)}
     positions = {
-        reply.number: ReplyPosition(ordinals[each.at], messages[each.at] != reply.message)
+        reply.number: ReplyPosition(
+            ordinals[each.at], messages[each.at] is not reply.message and messages[each.at] != reply.message
+        )
         for reply, each in zip(path.replies, replies, strict=True)
         if each.at is not None and each.at in ordinals
     }

@@ -261,7 +261,10 @@ class _CallIndex:
 
     def __init__(self, members: list[FilePath]) -> None:
         self._members = members
-        self._callers = {call_id: path for path in members for call_id in path.calls}
+
+    @cached_property
+    def _callers(self) -> dict[str, FilePath]:
+        return {call_id: path for path in self._members for call_id in path.calls}
 
     @cached_property
     def _pairs(self) -> set[tuple[str, int]]:

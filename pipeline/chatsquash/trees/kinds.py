@@ -16,7 +16,7 @@ from chatsquash.trees.calls import equal_calls, returning
 from chatsquash.trees.canonical import is_long
 from chatsquash.trees.forks import find_later_calls, is_fork, separate_forks
 from chatsquash.trees.links import Link, is_tail
-from chatsquash.trees.paths import assign_replies, is_selected, longest_chain, set_kinds, sort_members
+from chatsquash.trees.paths import assign_replies, content_of, is_selected, longest_chain, set_kinds, sort_members
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.sides import Sides, side_replies
 from chatsquash.trees.trees import Trees
@@ -212,9 +212,9 @@ def conversation_ids(paths: Iterable[LogPath], session: str) -> dict[int, str]:
         first = _first(path.last, firsts)
         if first.number not in hashes:
             prompt = next((message for _, message in first.users()), None)
-            hashes[first.number] = sha256(b"[%b,%b," % (jsonio.dumps(session), jsonio.dumps(_content(prompt))))
+            hashes[first.number] = sha256(b"[%b,%b," % (jsonio.dumps(session), jsonio.dumps(content_of(prompt))))
         end_hash = hashes[first.number].copy()
-        end_hash.update(jsonio.dumps([_content(path.last.message), *_before_end(path, contents)])[1:])
+        end_hash.update(jsonio.dumps([content_of(path.last.message), *_before_end(path, contents)])[1:])
         name = end_hash.hexdigest()[:16]
         times[name] = times.get(name, 0) + 1
         names_by_path[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
@@ -245,7 +245,7 @@ class _ContentCache(dict[int, object]):
             text = chat.text(message) or ""
             # Many conversations may continue the same long text.
             digest = sha256(jsonio.dumps(text)).hexdigest() if len(text) > _LONG else None
-            self[id(message)] = digest or _content(message)
+            self[id(message)] = digest or content_of(message)
         return self[id(message)]
 
 
@@ -265,17 +265,6 @@ def _before_end(path: LogPath, cache: _ContentCache) -> Iterator[object]:
 def name_of_line(session: str, line: int) -> str:
     """Return the conversation id of a request that cleaning dropped and that is therefore on no path."""
     return sha256(jsonio.dumps([session, "line", line])).hexdigest()[:16]
-
-
-def digest(session: str, first: object, last: object, *more: object) -> str:
-    """Return a conversation id from the first user message and the last reply."""
-    return sha256(jsonio.dumps([session, _content(first), _content(last), *more])).hexdigest()[:16]
-
-
-def _content(message: object) -> object:
-    if not isinstance(message, dict):
-        return None
-    return [chat.text(message), [chat.call_name(call) for call in chat.calls(message)]]  # type: ignore[arg-type]
 
 
 def are_unrelated(trees: Trees) -> bool:

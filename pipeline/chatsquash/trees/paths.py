@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Any, Generic, Self, TypeVar
 
 from msgspec import Struct, field
 
+from chatsquash.core import chat, jsonio
 from chatsquash.core.model import ConversationKind, Message, Tool
 from chatsquash.core.options import Options
 from chatsquash.core.scores import Score
@@ -193,3 +195,18 @@ def is_selected(path: AnyPath, selected: AnyPath | None, options: Options) -> bo
     if options.conversations in ("last", "main"):
         return path is selected
     return {"subagent": options.subagents, "side": options.side}.get(path.kind, True)
+
+
+# Ids
+
+
+def digest(session: str, first: object, last: object, *more: object) -> str:
+    """Return a conversation id from the first user message and the last reply."""
+    return sha256(jsonio.dumps([session, content_of(first), content_of(last), *more])).hexdigest()[:16]
+
+
+def content_of(message: object) -> object:
+    """Return the content of a message for conversation ids: its text and the names of its calls."""
+    if not isinstance(message, dict):
+        return None
+    return [chat.text(message), [chat.call_name(call) for call in chat.calls(message)]]  # type: ignore[arg-type]

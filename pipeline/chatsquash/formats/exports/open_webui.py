@@ -6,7 +6,6 @@ Answers are lists of OpenAI Responses items (``output``).  Older versions write 
 
 from __future__ import annotations
 
-import html
 import re
 
 from chatsquash.core import jsonio
@@ -315,13 +314,15 @@ def _result(output: Json, unread: Unread) -> Json:
 
 def _from_text(content: str) -> list[Object]:
     """Return the messages in the text of an answer, including thoughts and calls from ``<details>`` elements."""
+    from html import unescape  # imported here because few files need it
+
     reply, end = _Reply(), 0
     for element in _DETAILS.finditer(content):
         reply.text(content[end : element.start()].strip("\n"))
         end = element.end()
-        known = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(element[2])}
+        known = {name: unescape(value) for name, value in _ATTRIBUTE.findall(element[2])}
         if element[1] == "reasoning":
-            lines = html.unescape(_SUMMARY.sub("", element[3], count=1)).strip("\n").split("\n")
+            lines = unescape(_SUMMARY.sub("", element[3], count=1)).strip("\n").split("\n")
             reply.thought("\n".join(line.removeprefix("> ").removeprefix(">") for line in lines))
         elif "result" in known:
             reply.call(known.get("id", ""), known.get("name", ""), _parse(known.get("arguments", "")))

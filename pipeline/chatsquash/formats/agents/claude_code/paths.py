@@ -91,8 +91,8 @@ def _path(tree: LineTree, walk: list[LogLine], others: set[str], unsent: Contain
     for row in kept_elsewhere:
         path_lines.add(row, compaction.anchor if compaction else None)
     kept_keys = set(path_lines.places_by_key)
-    for row in walk:
-        if row.turn is not None and (row.message is None or row.message not in unsent):
+    for row in [row for row in walk if row.turn is not None]:
+        if row.message is None or row.message not in unsent:
             path_lines.add(row, None)
     return ConversationPath(leaf, first, path_lines.in_order(), kept_keys, first.key in others, compaction)
 
@@ -193,9 +193,8 @@ def places(tree: LineTree, conversation_paths: list[ConversationPath]) -> list[O
     names = _names(conversation_paths)
     owners: dict[str, str] = {}
     for name, path in zip(names, conversation_paths, strict=True):
-        for row in path.rows:
-            if row.key not in path.kept_ids:
-                owners.setdefault(row.key, name)
+        own_keys = [row.key for row in path.rows if row.key not in owners and row.key not in path.kept_ids]
+        owners.update(dict.fromkeys(own_keys, name))
     names_by_first = {
         path.first_line.key: name for name, path in reversed(list(zip(names, conversation_paths, strict=True)))
     }
@@ -282,10 +281,13 @@ class _OriginLinks:
         for row in reversed(self._tree.replies):
             content = row.turn.get("content") if row.turn else None
             for block in content if type(content) is list else ():
-                if type(block) is not dict or "input" not in block:
+                if type(block) is not dict or type(call_input := block.get("input")) is not dict:
                     continue
-                prompt, call_id = string(block["input"], "prompt"), string(block, "id")
-                if prompt and call_id:
+                if (
+                    "prompt" in call_input
+                    and (prompt := string(call_input, "prompt"))
+                    and (call_id := string(block, "id"))
+                ):
                     by_prompt.setdefault(prompt, []).append((self.owners.get(row.key), call_id))
         return by_prompt
 

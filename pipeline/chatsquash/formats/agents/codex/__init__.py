@@ -84,7 +84,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
     rollout = Rollout(
         has_events=any(at(line, "payload", "type") == "user_message" for line in everything),
         budget=EntryBudget(len(everything)),
-        has_records=any(type(line) is dict and line.get("type") == "token_usage_record" for line in everything),
+        has_records="token_usage_record" in [line.get("type") for line in everything if type(line) is dict],
         has_all=earlier is not None,
     )
     for number, inherited in enumerate(earlier or (), 1):

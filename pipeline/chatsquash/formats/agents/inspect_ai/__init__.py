@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-import zipfile
 import zlib
 from functools import partial
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.text import error_text
 from chatsquash.formats import values
@@ -20,6 +20,11 @@ from chatsquash.formats.retention import never
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, members
 from chatsquash.storage import decoders
+
+if TYPE_CHECKING:
+    import zipfile
+else:
+    zipfile = LazyModule("zipfile")
 
 NAME = "inspect_ai"
 HAS_TOOLS = True
@@ -136,7 +141,7 @@ _LOCAL = struct.Struct("<4s22xHH")
 _UNCOMPRESSED, _DEFLATED, _ZSTD = 0, 8, 93
 _LONGEST = 256 << 20
 """The maximum size of a decompressed entry in bytes."""
-_ZIP_ERRORS = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
+_ERRORS = (ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
 
 
 def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
@@ -151,7 +156,7 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
     try:
         with zipfile.ZipFile(file) as archive:
             return {info.filename: info for info in archive.infolist()}
-    except _ZIP_ERRORS as problem:
+    except (zipfile.BadZipFile, *_ERRORS) as problem:
         raise TurnError(f"damaged zip file ({error_text(problem)})") from None
 
 

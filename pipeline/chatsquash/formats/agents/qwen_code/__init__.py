@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.qwen_code.retries import Retries
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, origin_of, with_origin
-from chatsquash.formats.providers import gemini
 from chatsquash.formats.retention import never
 from chatsquash.formats.threads import (
     ThreadEntry,
@@ -17,6 +19,12 @@ from chatsquash.formats.threads import (
     with_unread,
 )
 from chatsquash.formats.values import Object, as_list, at, count, objects, string, total
+
+if TYPE_CHECKING:
+    from chatsquash.formats.providers import gemini
+else:
+    # Detection imports this module for all files with the member.
+    gemini = LazyModule("chatsquash.formats.providers.gemini")
 
 NAME = "qwen_code"
 HAS_TOOLS = False
