@@ -65,8 +65,13 @@ class ContentsMeasure:
         trained = self._trained(value, record)
         models = {mark.place: mark.model for mark in record.marks if mark.model}
         lengths: dict[str, int] = {}
-        replies = [(at, message) for at, message in enumerate(content.messages) if message["role"] == "assistant"]
-        for at, message in replies:
+        calls, has_images, reasons = 0, bool(value.get("images")), False
+        for at, message in enumerate(content.messages):
+            has_images = has_images or media.has_image(message)
+            if message["role"] != "assistant":
+                continue
+            calls += self._calls(message)
+            reasons = reasons or bool(reasoning.text_or_block(message))
             place = content.place(at)
             if trained is None or place in trained:
                 by = models.get(place or 0, model) if models else model
@@ -74,12 +79,12 @@ class ContentsMeasure:
         return Contents(
             characters=len(line) if line.isascii() else len(line.decode()),
             defines_tools=bool(content.tools),
-            calls=sum(self._calls(message) for _, message in replies),
-            images=bool(value.get("images")) or any(map(media.has_image, content.messages)),
-            reasons=any(reasoning.text_or_block(message) for _, message in replies),
+            calls=calls,
+            images=has_images,
+            reasons=reasons,
             redacted=bool(record.replaced_secrets or record.addresses)
             or any(not is_secret(each.kind) for each in record.redactions),
-            trained=dict(sorted(lengths.items())),
+            trained=dict(sorted(lengths.items())) if len(lengths) > 1 else lengths,
         )
 
     def _models(self, record: Record, model: str) -> list[str]:

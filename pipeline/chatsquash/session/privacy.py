@@ -103,11 +103,13 @@ class OutcomePrivacy:
         if not self._privacy.is_active:
             return outcome
         before = private_texts.collect_texts(outcome, log)
-        after = before.copy()
-        try:
-            self._privacy.replace([after])
-        except UnsearchedError:
-            after = ["" for _ in before]
+        after = before
+        if self._redactor:
+            after = before.copy()
+            try:
+                self._redactor.replace([after])
+            except UnsearchedError:
+                after = ["" for _ in before]
         return self._hide(outcome, log, before, after)
 
     def _hide(self, outcome: Outcome, log: Log, before: list[str], after: list[str]) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import overload
 
 from chatsquash.core.log import Log
@@ -51,6 +51,9 @@ class Logs(Sequence[Log]):
     def __len__(self) -> int:
         return len(self._numbers) // _NUMBERS
 
+    def __iter__(self) -> Iterator[Log]:
+        return map(self._log, range(len(self)))
+
     @overload
     def __getitem__(self, at: int) -> Log: ...
     @overload
@@ -58,7 +61,9 @@ class Logs(Sequence[Log]):
     def __getitem__(self, at: int | slice) -> Log | list[Log]:
         if isinstance(at, slice):
             return [self[each] for each in range(*at.indices(len(self)))]
-        number = range(len(self))[at]
+        return self._log(range(len(self))[at])
+
+    def _log(self, number: int) -> Log:
         first = number * _NUMBERS
         start = self._numbers[first - _NUMBERS] if first else 0
         stop, name, size, modified = self._numbers[first : first + _NUMBERS]

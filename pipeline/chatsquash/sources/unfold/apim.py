@@ -21,7 +21,8 @@ WHAT = "rows `{CorrelationId, SequenceNumber, RequestMessages, ResponseMessages}
 SUFFIXES = (".json",)
 COPIES = True
 
-BEGINS = rb"[{\[]"
+# A row does not begin like an exchange in a log or a line in an agent's file, so their heads need no search.
+BEGINS = rb'(?:\{(?!"(?:timestamp|request|response|session_?[iI]d|type|parentUuid|messages)":)|\[)'
 _CORRELATION, _SEQUENCE = b'"CorrelationId"', b'"SequenceNumber"'
 _BODIES = (b'"RequestMessages"', b'"ResponseMessages"')
 
