@@ -80,8 +80,8 @@ def archived_files(archive: Archive, until: int | None = None) -> ArchivedFiles:
     files = dict[str, ArchivedFile]()
     damages = list[SnapshotDamage]()
     for keys in _groups(archive, until):
-        intact, damaged = newest_intact(archive, keys)
-        damages += damaged
+        intact, newer = newest_intact(archive, keys)
+        damages += newer
         if intact is None:
             continue
         _, snapshot, entries = intact
