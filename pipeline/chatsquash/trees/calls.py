@@ -62,10 +62,12 @@ class Calls(Struct):
             _remember(sites.setdefault(argument, []), site, _EQUAL)
         words = sketch(argument)
         if words.all >= _PROMPTED:
+            sketched = argument, words
             for run in words.runs:
-                others = self._by_run.setdefault(run, [])
-                if all(other != argument for other, _ in others):
-                    _remember(others, (argument, words), MOST)
+                if (others := self._by_run.get(run)) is None:
+                    self._by_run[run] = [sketched]
+                elif all(other != argument for other, _ in others):
+                    _remember(others, sketched, MOST)
         elif len(argument.split()) >= _SHORT_WORDS or len(argument) >= _SHORT_LENGTH:
             _remember(self._short, (site, argument), ARGUMENTS)
 
@@ -93,9 +95,12 @@ class Calls(Struct):
 
     def contained(self, words: set[int]) -> list[CallSite]:
         """Return the last calls whose argument is contained in a text, in order; ``words`` are the text's word runs."""
+        common = self._by_run.keys() & words
+        if len(common) < _PROMPTED:
+            return []
         matches: Counter[str] = Counter()
         least: dict[str, int] = {}
-        for run in self._by_run.keys() & words:
+        for run in common:
             for argument, sketched in self._by_run[run]:
                 matches[argument] += 1
                 least[argument] = max(_PROMPTED, len(sketched.runs) - 1)

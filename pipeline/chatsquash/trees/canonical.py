@@ -199,7 +199,8 @@ _SKETCH = 16
 """The number of runs in a sketch: those with the smallest hashes, a fair sample of all runs."""
 _ALIKE = 0.6
 """The minimum share of common text in two versions of a text."""
-_WORD = lazy_compile(r"\w+")
+_WORD_BYTES = bytes(each if each > 127 or chr(each).isalnum() or each == ord("_") else ord(" ") for each in range(256))
+"""Replaces the ASCII characters that separate words with spaces."""
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Kana and ideographs, which are written without spaces between words."""
 _WORD_OR_WIDE = lazy_compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
@@ -223,14 +224,29 @@ def runs(text: str) -> set[int]:
 
     Separators are ignored. In scripts without spaces, each character is a word.
     """
-    find_words = _WORD.findall if text.isascii() else _WORD_OR_WIDE.findall
-    words = find_words(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
-    encoded = " ".join(words).encode("utf-8", "surrogatepass")
+    words = _words(text)[:_MOST]
     if len(words) <= RUN:
-        return {xxh3_64_intdigest(encoded)} if words else set()
+        return {xxh3_64_intdigest(b" ".join(words))} if words else set()
     # Compiled functions only, since all texts of a session may be compared.
-    pieces = encoded.split(b" ")
-    return set(map(xxh3_64_intdigest, map(b" ".join, zip(*(pieces[at:] for at in range(RUN)), strict=False))))
+    return set(map(xxh3_64_intdigest, map(b" ".join, zip(*(words[at:] for at in range(RUN)), strict=False))))
+
+
+def _words(text: str) -> list[bytes]:
+    """Return the words of a text in lower case, encoded."""
+    lower = text.lower()[: _MOST * _LETTERS].encode("utf-8", "surrogatepass")
+    words = lower.translate(_WORD_BYTES).split()
+    if lower.isascii():
+        return words
+    separated: list[bytes] = []
+    for word in words:
+        separated += [word] if word.isascii() else _words_of_other_scripts(word)
+    return separated
+
+
+def _words_of_other_scripts(characters: bytes) -> list[bytes]:
+    """Return the words in characters that include others than those of ASCII."""
+    words = " ".join(_WORD_OR_WIDE.findall(characters.decode("utf-8", "surrogatepass")))
+    return words.encode("utf-8", "surrogatepass").split()
 
 
 def sketch(text: str) -> Sketch:

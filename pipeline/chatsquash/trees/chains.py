@@ -103,12 +103,14 @@ class _RecentRequests(Struct):
             reply.before, parent.last_child = parent.last_child, reply
         else:
             reply.tree = len(trees.links)
-            trees.links.append(Link() if continues or last else trees.find_origin(reply, []))
+            # What a session with an id quotes may have been pasted by the user.
+            link = Link() if continues or last else trees.find_origin(reply, [], quotations=False)
+            trees.links.append(link)
             self.sessions.append(session)
             self._first_with_id[reply.tree] = self._first_with_id[last.tree] if last else reply
             if not (last or entry.tools) and usage.has_schema(entry.output_format):
                 self._structured.append(reply)
-            self._link(reply, trees.links[-1], sets)
+            self._link(reply, link, sets)
         trees.replies.append(reply)
         self._by_chain[hash((session, reply.chain))] = self._last[session] = reply
         self._count(reply)

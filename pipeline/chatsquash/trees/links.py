@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Set as AbstractSet
 from itertools import islice, takewhile
+from operator import attrgetter
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.model import Message
 from chatsquash.trees.calls import Calls, CallSite
-from chatsquash.trees.canonical import LEAST_RUNS, is_similar_prompt, prompt_text, runs, sketch
+from chatsquash.trees.canonical import LEAST_RUNS, is_similar_prompt, prompt_text, runs
+from chatsquash.trees.quotations import MOST_QUOTED, QUOTED, Quotations
 from chatsquash.trees.replies import Reply
 
-_QUOTED = 2
-"""The minimum number of word runs that a text shares with a reply that it quotes."""
 _COMPLETE = 0.8
 """The minimum share of a reply in a text that quotes it completely."""
 _LEAST_OF_TEXT, _LEAST_OF_TEXT_COMPLETE, _LEAST_OF_CONTINUATION = 0.3, 0.24, 0.1
 """The minimum share of a text that a summary makes up: partial, complete, and complete in the same conversation."""
 _OWN = 64
 """The number of replies whose own words are cached."""
-_MOST_PER_RUN = 8
-"""The maximum number of replies to remember for a word run."""
 _MOST_PARTS = 16
 """The maximum number of texts in a message to examine separately."""
 _BACK = 20
@@ -56,8 +53,11 @@ class Link(Struct):
 class Links(Struct):
     """Compares the beginnings of trees with earlier replies; nothing is computed before a session's second tree."""
 
+    _replies: Quotations = field(default_factory=Quotations)
+    _summaries: Quotations = field(default_factory=lambda: Quotations(_may_sum_up))
+    """The replies that may be summaries; most texts quote none, and then no other replies are examined."""
     _seen: int = 0
-    _by_run: dict[int, list[Reply]] = field(default_factory=dict)
+    """The number of replies whose calls are known."""
     calls: Calls = field(default_factory=Calls)
     _firsts_by_summary: dict[int, Reply] = field(default_factory=dict)
     """The first reply of the tree that begins with each summary, by the number of the summary."""
@@ -68,16 +68,25 @@ class Links(Struct):
     _links: dict[int, Link] = field(default_factory=dict)
     """The links of trees by the numbers of their first replies."""
 
-    def begin(self, first: Reply, before: list[Reply], copies: list[Reply]) -> Link:
-        """Return the link of a new tree to the replies before it."""
-        self.learn(before)
+    def begin(self, first: Reply, before: list[Reply], copies: list[Reply], *, quotations: bool = True) -> Link:
+        """Return the link of a new tree to the replies before it; ``quotations``: including replies that it quotes."""
+        if quotations:
+            self._learn(before)
+        else:
+            self.learn_calls(before)
         users = [(message, text) for _, message in first.users() if (text := prompt_text(message))]
         self._links[first.number] = link = Link(copies=copies)
         summaries: dict[Reply, float] = {}
         texts: list[set[int]] = []
         for message, text in users:
             texts.append(runs(text))
-            summaries |= self._read(first, message, texts[-1], before, link)
+            if not (hits := self._quoted(texts[-1], before, quotations=quotations)):
+                continue
+            if quotations:
+                self._add_quotations(link, texts[-1], sorted(hits, key=attrgetter("number")))
+            candidates = [each for each in hits[-MOST_QUOTED:] if _may_sum_up(each)]
+            if candidates:
+                summaries |= self._find_summaries(first, message, texts[-1], candidates, before)
         self._claim(summaries or {each: 1.0 for each in copies if self._is_first_in(first, each)}, first, link)
         if link.summary:
             self._opening_texts.update(hash(chat.text(message)) for message, _ in users)
@@ -88,11 +97,11 @@ class Links(Struct):
 
     def adds_summary(self, text: str, other: str, before: list[Reply]) -> bool:
         """Return whether a text contains a summary without a continuation that another text does not contain."""
-        self.learn(before)
+        self._learn(before)
         words = runs(text)
         new_words = words - runs(other)
         # The difference may be a single sentence, too short to find the summary by itself.
-        candidates = dict.fromkeys([*self._most_quoted(new_words), *self._most_quoted(words)])
+        candidates = dict.fromkeys([*self._replies.most_similar(new_words), *self._replies.most_similar(words)])
         return any(
             len(said & new_words) >= LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, new_words))
             for reply in candidates
@@ -100,53 +109,39 @@ class Links(Struct):
             for said in [runs(chat.text(reply.message) or "")]
         )
 
-    def _most_quoted(self, words: set[int]) -> list[Reply]:
-        """Return the replies that share the most word runs."""
-        count: Counter[Reply] = Counter(reply for run in words for reply in self._by_run.get(run, ()))
-        return [reply for reply, _ in count.most_common(_MOST_PER_RUN)]
-
     def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
         """Return whether the prompt of a tree is the argument of a call that has not started another tree."""
-        self.learn(before)
+        self._learn(before)
         return any(map(self.calls.is_open, prompts(first)))
 
-    def learn(self, replies: list[Reply]) -> None:
+    def _learn(self, replies: list[Reply]) -> None:
         """Remember the content and calls of new replies."""
+        self._replies.learn(replies)
+        self.learn_calls(replies)
+
+    def learn_calls(self, replies: list[Reply]) -> None:
+        """Remember the calls of new replies."""
         for reply in replies[self._seen :]:
-            for run in sketch(chat.text(reply.message) or "").runs:
-                if (recent := self._by_run.get(run)) is None:
-                    self._by_run[run] = [reply]
-                    continue
-                recent.append(reply)
-                if len(recent) > _MOST_PER_RUN:
-                    del recent[0]
             self.calls.learn(reply)
         self._seen = len(replies)
 
-    def _read(
-        self, first: Reply, message: Message, words: set[int], before: list[Reply], link: Link
-    ) -> dict[Reply, float]:
-        """Record the replies that a first message quotes; return summaries as ``_summaries`` does."""
-        hits: dict[int, Reply] = {}
-        count: Counter[int] = Counter()
-        for run in self._by_run.keys() & words:
-            for reply in self._by_run[run]:
-                hits[reply.number] = reply
-                count[reply.number] += 1
-        if not hits:
-            return {}
-        quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
-        own = [
-            hits[number] for number in quoted[-_MOST_PER_RUN:] if len(self._own_words(hits[number]) & words) >= _QUOTED
-        ]
-        link.quotes += len(own) + len(quoted[:-_MOST_PER_RUN])
+    def _quoted(self, words: set[int], before: list[Reply], *, quotations: bool) -> list[Reply]:
+        """Return the replies that a text quotes; without ``quotations``, none if none of them may be a summary."""
+        if not quotations:
+            self._summaries.learn(before)
+            if not self._summaries.quoted(words):
+                return []
+            self._replies.learn(before)
+        return self._replies.quoted(words)
+
+    def _add_quotations(self, link: Link, words: set[int], quoted: list[Reply]) -> None:
+        """Record the replies that a text quotes; only the last ones are examined for their own words."""
+        own = [each for each in quoted[-MOST_QUOTED:] if len(self._own_words(each) & words) >= QUOTED]
+        link.quotes += len(own) + len(quoted[:-MOST_QUOTED])
         if own and (link.quoted is None or own[-1].number > link.quoted.number):
             link.quoted = own[-1]
-        most = sorted(quoted, key=lambda number: (count[number], number))[-_MOST_PER_RUN:]
-        candidates = [hits[number] for number in most if _may_sum_up(hits[number])]
-        return self._summaries(first, message, words, candidates, before) if candidates else {}
 
-    def _summaries(
+    def _find_summaries(
         self, first: Reply, message: Message, words: set[int], candidates: list[Reply], before: list[Reply]
     ) -> dict[Reply, float]:
         """Return the candidates that a message quotes as summaries, with the quoted share of each.

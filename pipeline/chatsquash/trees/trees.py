@@ -278,13 +278,16 @@ class Trees(Struct):
         candidates = (self.index.with_content(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
 
-    def find_origin(self, first: Reply, copies: list[Reply]) -> Link:
-        """Return the origin of a tree, given its first reply, which is not added yet."""
-        return self._lookup.begin(first, self.replies, copies) if self.replies else Link()
+    def find_origin(self, first: Reply, copies: list[Reply], *, quotations: bool = True) -> Link:
+        """Return the origin of a tree, given its first reply, which is not added yet.
+
+        ``quotations``: whether to look for replies that it quotes without being their summary.
+        """
+        return self._lookup.begin(first, self.replies, copies, quotations=quotations) if self.replies else Link()
 
     def calls(self) -> Calls:
         """Return the calls of all replies so far."""
-        self._lookup.learn(self.replies)
+        self._lookup.learn_calls(self.replies)
         return self._lookup.calls
 
     # Repeated requests
