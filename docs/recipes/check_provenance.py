@@ -2,7 +2,7 @@
 
 python check_provenance.py OUT [--logs FOLDER]... [--key PUBLIC_KEY]
 
-It requires polars, and cryptography for --key. The exit code is 1 if anything differs.
+It requires polars, and cryptography for --key. The exit code is 1 if anything differs, 2 without files.
 """
 
 import argparse
@@ -32,7 +32,6 @@ IDS = ("/id", "/tool_call_id", "/call_id")
 RULES = {"join", "spelling", "strip", "anonymize", "redact", "cleanup", "format", "preset", "option", "not-in-log"}
 LISTS = ("messages", "conversations", "prompt", "completion")
 ARCHIVE = re.compile(r"(.+?\.(?:zip|tgz|tar(?:\.(?:gz|xz|bz2))?))!/(.+)", re.IGNORECASE | re.DOTALL)
-ASSISTANTS = ("assistant", "gpt", "function_call")
 DATA = re.compile(r"(data/)?[^/]*\.(jsonl(\.gz|\.zst)?|parquet)")
 
 
@@ -72,8 +71,7 @@ def content_of(path):
 def check_statement(out, run, logs, problems, key):
     path, expected = out / "provenance" / "statement.json", {each["path"]: each["sha256"] for each in run["outputs"]}
     expected["run.json"] = sha256((out / "run.json").read_bytes())
-    sizes = [{"name": log["path"], "annotations": {"size": log["size"]}} for log in logs]
-    inputs = [each | {"digest": {"sha256": log["sha256"]}} for log, each in zip(logs, sizes)]
+    inputs = [{"name": x["path"], "digest": {"sha256": x["sha256"]}, "annotations": {"size": x["size"]}} for x in logs]
     about = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in sorted(expected.items())],
@@ -100,9 +98,9 @@ def check_signature(path, data, key, problems):
         problems.append(f"{path}: not signed with this key")
 
 
-def open_logs(logs, folders, problems):
+def open_logs(logs, folders):
     contents = {}  # by path; logs that moved are found by their hashes
-    files = (file for folder in folders for file in Path(folder).rglob("*") if file.is_file())
+    files = (file for folder in folders for file in Path(folder).resolve(strict=True).rglob("*") if file.is_file())
     by_hash = {sha256(file.read_bytes()): str(file) for file in files}
     for log in logs:
         try:
@@ -110,7 +108,6 @@ def open_logs(logs, folders, problems):
         except (OSError, LookupError, ValueError, tarfile.TarError, zipfile.BadZipFile):
             data = b""  # elsewhere: pass the folder with --logs
         same = (len(data), sha256(data)) == (log["size"], log["sha256"])
-        problems.unless(same, f"{log['path']}: not the log that was converted; --logs names the folder of others")
         contents |= {log["path"]: unpack(data)} if same else {}
     return contents
 
@@ -161,11 +158,10 @@ def messages_of(record, flag):
     for name in LISTS:
         value = record.get(name) or []
         for at, message in enumerate(value if isinstance(value, list) else [value]):
-            is_text = isinstance(value, list) and isinstance(message, str)  # as in Parquet
-            message = json.loads(message) if is_text else message
+            message = json.loads(message) if isinstance(value, list) and isinstance(message, str) else message
             members = message if isinstance(message, dict) else {}
             role = members.get("role", members.get("from", ""))
-            trained = role in ASSISTANTS if flag == "none" else bool(members.get(flag))
+            trained = role in ("assistant", "gpt", "function_call") if flag == "none" else bool(members.get(flag))
             trained = name == "completion" if name in ("prompt", "completion") else trained
             yield f"/{name}/{at}" if isinstance(value, list) else f"/{name}", role, trained, [*texts_of(message)]
 
@@ -220,11 +216,9 @@ def check_reply(row, contents):
     if row["reply_log"] is None:
         return [row[name] for name in ("reply_line", "model", "model_at", "time", "time_at")] == [None] * 5
     line, model, time = row["reply_line"], row["model_at"], row["time_at"]
-    data, is_right = contents[row["reply_log"]], True
-    if model:
-        is_right &= replay(data, [json.loads(model)]).decode() == row["model"]
-    if time:
-        is_right &= instant(replay(data, [json.loads(time)]).decode()) == instant(row["time"])
+    data = contents[row["reply_log"]]
+    is_right = not model or replay(data, [json.loads(model)]).decode() == row["model"]
+    is_right &= not time or instant(replay(data, [json.loads(time)]).decode()) == instant(row["time"])
     return is_right and 0 < line <= data.count(b"\n") + 1
 
 
@@ -237,10 +231,8 @@ def instant(text):
 
 def records_of(out, run):
     for name in (each["path"] for each in run["outputs"] if DATA.fullmatch(each["path"])):
-        is_table = name.endswith("parquet")
-        lines = (
-            pl.read_parquet(out / name).to_dicts() if is_table else unpack((out / name).read_bytes()).split(b"\n")[:-1]
-        )
+        path, is_table = out / name, name.endswith("parquet")
+        lines = pl.read_parquet(path).to_dicts() if is_table else unpack(path.read_bytes()).split(b"\n")[:-1]
         yield from (((name, row), each if is_table else json.loads(each)) for row, each in enumerate(lines, start=1))
 
 
@@ -255,7 +247,8 @@ def check(out, folders=(), key=b""):
         return problems  # changed tables are not read
     logs = table(out, "logs")
     check_statement(out, run, logs, problems, key)
-    contents, hashes = open_logs(logs, folders, problems), {log["path"]: log["sha256"] for log in logs}
+    contents, hashes = open_logs(logs, folders), {log["path"]: log["sha256"] for log in logs}
+    unread = Counter({path: 0 for path in hashes if path not in contents})  # the number of messages from each
     tables = {"records": {}, "messages": {}}
     for name, rows in tables.items():
         for row in table(out, name):
@@ -273,7 +266,9 @@ def check(out, folders=(), key=b""):
                 check_message(row, texts, contents, problems)
                 problems.unless(check_reply(row, contents), f"{about_it}: its reply is not in the log")
             except (ValueError, LookupError, TypeError, AttributeError, zlib.error) as problem:
-                problems.append(f"{about_it}: {problem}")
+                missing = unread.keys() & problem.args[:1]
+                unread.update(missing)
+                problems.unless(missing, f"{about_it}: {problem}")
         changes = [*dict.fromkeys(each for row in rows for each in json.loads(row["changes"]))]
         proof = min((row["proof"] for row in rows), key=("none", "partial", "complete").index, default="none")
         for row in about:
@@ -285,6 +280,8 @@ def check(out, folders=(), key=b""):
             problems.unless(same, f"{place}: its row differs from those of its messages")
         problems.unless({each.partition(":")[0] for each in changes} <= RULES, f"{place}: unknown rule")
     problems += [f"{place}: no such record" for rows in tables.values() for place in rows]
+    why = "not the log that was converted ({:,} messages not checked); --logs names the folder of others"
+    problems += [f"{path}: {why.format(count)}" for path, count in unread.items()]
     return problems
 
 
@@ -294,7 +291,10 @@ if __name__ == "__main__":
     parser.add_argument("--logs", action="append", default=[], help="a folder with the logs")
     parser.add_argument("--key", type=Path, help="the public key of the signature, in PEM")
     arguments = parser.parse_args()
-    result = check(arguments.out, arguments.logs, arguments.key.read_bytes() if arguments.key else b"")
+    try:
+        result = check(arguments.out, arguments.logs, arguments.key.read_bytes() if arguments.key else b"")
+    except OSError as problem:
+        parser.error(f"{problem.filename}: {problem.strerror}")
     summary = f"{result.replayed:,} bytes of text replayed, of which rules inserted {result.inserted:,}"
     print(*result, summary, f"{len(result)} problems", sep="\n")
     sys.exit(1 if result else 0)

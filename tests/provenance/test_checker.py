@@ -2,15 +2,19 @@
 
 import base64
 import json
+import os
 import random
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from chatsquash import Options, convert
+from tests.archive.cases import poll
 from tests.conftest import KEY, cases, tree
 from tests.provenance.checker import PATH, ROOT, checker
 
@@ -224,3 +228,32 @@ def test_logs_that_moved_are_found_by_their_hashes(small):
     shutil.move("logs", "elsewhere")
     assert checker.check("out")
     assert checker.check("out", ["elsewhere"]) == []
+
+
+@pytest.mark.parametrize("is_archived", [False, True], ids=["a name that is not UTF-8", "in an archive"])
+def test_a_log_that_cannot_be_opened_is_one_problem_with_the_number_of_its_messages(here, is_archived):
+    name = os.fsdecode(b"logs/\xff.jsonl")
+    Path("logs").mkdir()
+    shutil.copy(SAMPLE_LOGS / SMALL[0], name)
+    if is_archived:
+        pytest.importorskip("pyfastcdc")
+        poll("store", Path("logs"))
+    converted("archive:store" if is_archived else "logs")
+    [problem] = checker.check("out")
+    rest = f"not the log that was converted ({len(rows('messages'))} messages not checked)"
+    assert problem.split(": ")[-1] == f"{rest}; --logs names the folder of others"
+    assert checker.check("out", ["logs"]) == []
+
+
+@cases("arguments, name",
+    ("no result", ["nowhere"], "nowhere/run.json"),
+    ("a result without provenance", ["plain"], "plain/provenance/statement.json"),
+    ("no logs", ["out", "--logs", "nowhere"], "nowhere"),
+    ("no key", ["out", "--key", "nowhere"], "nowhere"),
+)  # fmt: skip
+def test_missing_files_are_a_usage_error(small, arguments, name):
+    converted(out="plain", provenance=False)
+    done = subprocess.run([sys.executable, PATH, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"{name}: No such file or directory\n")
+    assert "Traceback" not in done.stderr
