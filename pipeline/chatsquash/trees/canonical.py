@@ -237,10 +237,10 @@ def _words(text: str) -> list[bytes]:
     words = lower.translate(_WORD_BYTES).split()
     if lower.isascii():
         return words
-    separated: list[bytes] = []
+    encoded_words: list[bytes] = []
     for word in words:
-        separated += [word] if word.isascii() else _words_of_other_scripts(word)
-    return separated
+        encoded_words += [word] if word.isascii() else _words_of_other_scripts(word)
+    return encoded_words
 
 
 def _words_of_other_scripts(characters: bytes) -> list[bytes]:

@@ -103,7 +103,7 @@ class _RecentRequests(Struct):
             reply.before, parent.last_child = parent.last_child, reply
         else:
             reply.tree = len(trees.links)
-            # What a session with an id quotes may have been pasted by the user.
+            # The user may have pasted the texts that a session with an id quotes.
             link = Link() if continues or last else trees.find_origin(reply, [], quotations=False)
             trees.links.append(link)
             self.sessions.append(session)
