@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from chatsquash.archive.verification import verify
+from chatsquash.storage.archive import repository
 from chatsquash.storage.archive.repository import open_archive
 from tests.archive.cases import poll, restored, text
 
@@ -49,3 +50,20 @@ def test_two_machines_share_content_and_never_replace_each_others_files(store, t
     report = verify(archive)
     archive.index.close()
     assert (report.problems, report.snapshots) == ([], 8)
+
+
+def test_an_archive_that_another_machine_creates_in_the_meantime_is_used(store, tmp_path, monkeypatch):
+    for machine in ("one", "two"):
+        (tmp_path / machine).mkdir()
+        (tmp_path / machine / "log.jsonl").write_bytes(text(1, 5_000) + machine.encode())
+    refuse_foreign = repository._refuse_foreign
+
+    def after_the_other_machine(*arguments):
+        monkeypatch.undo()
+        poll(store, tmp_path / "one", machine="one")
+        refuse_foreign(*arguments)
+
+    monkeypatch.setattr(repository, "_refuse_foreign", after_the_other_machine)
+    poll(store, tmp_path / "two", machine="two")
+    files = restored(store, tmp_path / "out")
+    assert files == {str(path): path.read_bytes() for path in tmp_path.glob("*/log.jsonl")}

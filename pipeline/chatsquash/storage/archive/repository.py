@@ -317,7 +317,8 @@ def _refuse_foreign(store: WritableStore, prefix: str, place: str) -> None:
         names = {each.name for each in os.scandir(path) if not each.name.startswith(CONFIG)}
     else:
         names = set(store.inside(prefix))
-    if names:
+    # Another machine may have created the archive in the meantime.
+    if names and store.status(prefix + CONFIG) is None:
         raise UsageError(f"{place}: is not empty and not an archive; choose another place with --to")
 
 
