@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chatsquash.core.times import Moment, day, moment, read
+from chatsquash.core.times import Moment, day, moment, read, utc
 from chatsquash.sources.names import is_day
 
 SECOND = 10**9
@@ -79,6 +79,11 @@ def test_day():
     assert day(NOON) == "2026-01-13"
     assert day(-1) == "1969-12-31"
     assert day(moment(b'"9999-12-31T23:59:59.999999999Z"').at) == "9999-12-31"
+
+
+@pytest.mark.parametrize(("seconds", "year"), [(-1, 1970), (0, 1970), (253_402_300_799, 9999), (10**30, 9999)])
+def test_times_outside_the_calendar_become_the_nearest_one(seconds, year):
+    assert utc(seconds).year == year
 
 
 @pytest.mark.parametrize("text", ["2026-1-13", "20260113", "2026-02-30", "2026-W03-2", "x026-01-13", "", "2026-01-130"])

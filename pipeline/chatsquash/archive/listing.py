@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from chatsquash.archive.restoring import select, snapshot_problems
 from chatsquash.archive.selection import CopyProblem
 from chatsquash.core.text import align_columns, escape, printable_json
-from chatsquash.storage.archive.files import LATEST, SnapshotDamage, archived_files
+from chatsquash.core.times import utc
+from chatsquash.storage.archive.files import archived_files, snapshot_name
 from chatsquash.storage.archive.layout import DamageError, Snapshot, snapshot_parts
 from chatsquash.storage.archive.repository import Archive
 
@@ -49,7 +49,7 @@ def snapshots(archive: Archive, until: int | None = None) -> Listing:
         try:
             rows.append(_snapshot_row(archive.snapshot(key)))
         except DamageError as problem:
-            problems.append(CopyProblem(SnapshotDamage(key, "").name, f"cannot be read ({problem.strerror})"))
+            problems.append(CopyProblem(snapshot_name(key), f"cannot be read ({problem.strerror})"))
     rows.sort(key=lambda row: (row["time"], row["machine"], row["sources"]))
     return Listing(rows, problems)
 
@@ -79,5 +79,5 @@ def as_json(rows: list[Row]) -> Iterator[str]:
 
 def _cell(name: str, value: Any) -> str:
     if name in ("changed", "deleted", "time"):
-        return f"{datetime.fromtimestamp(min(max(value, 0), LATEST), UTC):%Y-%m-%d %H:%M}" if value else "-"
+        return f"{utc(value):%Y-%m-%d %H:%M}" if value else "-"
     return f"{value:,}" if isinstance(value, int) else escape(str(value))

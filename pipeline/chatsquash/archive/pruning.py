@@ -80,7 +80,10 @@ class _Prune:
         self._remove_snapshots()
         self._find_live()
         marks = archive.marks()
-        packs = {name: dict(archive.index.chunks_of(number)) for name, number in archive.index.packs().items()}
+        packs = {
+            name: {identity: place.size for identity, place in archive.index.places_in(number)}
+            for name, number in archive.index.packs().items()
+        }
         marked_packs = {name for mark in marks.values() for name in mark.packs}
         self._remove_marked(packs, marks)
         self._mark({name: chunks for name, chunks in packs.items() if name not in marked_packs})

@@ -11,7 +11,13 @@ from msgspec import Struct, field
 
 from chatsquash.archive.selection import CopyProblem
 from chatsquash.sources.globs import matches
-from chatsquash.storage.archive.files import ArchivedFile, ArchivedFiles, SnapshotDamage, archived_files
+from chatsquash.storage.archive.files import (
+    ArchivedFile,
+    ArchivedFiles,
+    SnapshotDamage,
+    archived_files,
+    snapshot_name,
+)
 from chatsquash.storage.archive.layout import DamageError, FileContent, chunk_id, split_ids
 from chatsquash.storage.archive.repository import Archive
 from chatsquash.storage.folder import Folder
@@ -59,7 +65,7 @@ def snapshot_problems(archived: ArchivedFiles) -> list[CopyProblem]:
 
 def snapshot_problem(damage: SnapshotDamage) -> CopyProblem:
     """Return the problem of a snapshot that cannot be read."""
-    return CopyProblem(damage.name, damage.explanation)
+    return CopyProblem(snapshot_name(damage.key), damage.explanation)
 
 
 def select(files: list[ArchivedFile], patterns: Iterable[str]) -> list[ArchivedFile]:

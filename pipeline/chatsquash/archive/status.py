@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatsquash.core.text import align_columns, pluralize, printable
+from chatsquash.core.times import utc
 from chatsquash.formats import documents
 from chatsquash.formats.retention import UNKNOWN, Period, Retention
 from chatsquash.inspect.agents import AgentFiles, agents, known_agents
@@ -28,8 +28,6 @@ from chatsquash.storage.archive.files import ArchivedFiles, member_name
 _HEADER = ("agent", "sessions", "oldest", "deleted", f"in {DAYS_SOON} days", "next")
 _CLOCK = 1e-3
 """The number of seconds by which equal times may differ, because one of them is a floating point number."""
-_LATEST = 253_402_300_799.0
-"""The last second of the year 9999."""
 
 IsArchived = Callable[[AgentFile], bool]
 """Whether an archive contains a file as it is now."""
@@ -214,4 +212,4 @@ def _day(seconds: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(min(max(seconds, 0.0), _LATEST), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{utc(seconds):%Y-%m-%dT%H:%M:%SZ}"

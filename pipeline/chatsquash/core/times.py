@@ -91,6 +91,11 @@ def stamp(at: int) -> str:
     return f"{day(at)}T{hours:02}:{minutes:02}:{seconds:02}Z"
 
 
+def utc(seconds: float) -> datetime:
+    """Return seconds since the epoch as a time in UTC; times outside of 1970 to 9999 become the nearest one."""
+    return datetime.fromtimestamp(min(max(seconds, 0), _LAST // 10**9 - 1), UTC)
+
+
 def _number(raw: bytes) -> Moment | None:
     try:
         value = Decimal(raw.decode("ascii"))

@@ -42,8 +42,7 @@ def count(value: Json) -> int | None:
 def total(holder: Json, *names: str) -> int | None:
     """Return the sum of the members that are token counts, or ``None`` without any token counts."""
     holder = members(holder)
-    values = map(holder.get, names)
-    counts = [value for value in values if type(value) is int and 0 <= value < _MOST]  # as in ``count``
+    counts = [tokens for name in names if (tokens := count(holder.get(name))) is not None]
     return sum(counts) if counts else None
 
 

@@ -131,7 +131,7 @@ def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Division 
         return None
     value = _value(first.data, options) if first else None
     for form in documents.defining("PER_ELEMENT"):
-        why = form.fits([value]) if form.PER_ELEMENT and forced in (None, form.NAME) else None
+        why = form.fits([value]) if forced in (None, form.NAME) else None
         if why:
             return Division(form.NAME, f"{form.NAME} ({why})", partial(_elements, file), seeks=True)
     return None

@@ -84,7 +84,7 @@ class ContentsMeasure:
             reasons=reasons,
             redacted=bool(record.replaced_secrets or record.addresses)
             or any(not is_secret(each.kind) for each in record.redactions),
-            trained=dict(sorted(lengths.items())) if len(lengths) > 1 else lengths,
+            trained=dict(sorted(lengths.items())),
         )
 
     def _models(self, record: Record, model: str) -> list[str]:

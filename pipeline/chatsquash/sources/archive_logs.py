@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from chatsquash.sources.compression import PositionedFile
 from chatsquash.sources.names import ARCHIVE_SCHEME, MARK
-from chatsquash.storage.archive.files import ArchivedFile, archived_files
+from chatsquash.storage.archive.files import ArchivedFile, archived_files, snapshot_name
 from chatsquash.storage.archive.keys import usual_key
 from chatsquash.storage.archive.layout import DamageError, Entry
 from chatsquash.storage.archive.reader import ContentReader
@@ -74,7 +74,7 @@ def _cached(place: str, process: int) -> _OpenArchive:
     if archived.damages:
         damage = archived.damages[0]
         remedy = f"chatsquash archive restore {place} --output DIR writes the files of the last intact snapshot"
-        raise DamageError(5, f"{damage.name}: {damage.reason}; {remedy}")
+        raise DamageError(5, f"{snapshot_name(damage.key)}: {damage.reason}; {remedy}")
     files = sorted(archived.files, key=lambda each: each.name.replace("/", "\0"))
     known = {each.name: StoredMember(each.name, _log_name(each), each.entry) for each in files}
     state = "".join(f"{each.name}\0{each.size}\0{each.version}\0" for each in known.values())

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from chatsquash.core.times import utc
 from chatsquash.storage.archive.layout import DamageError, Entry, Snapshot, snapshot_parts
 from chatsquash.storage.archive.repository import Archive
-
-LATEST = 253_402_300_799
-"""The last second of the year 9999."""
 
 
 class ArchivedFile(Struct, frozen=True):
@@ -36,12 +33,6 @@ class SnapshotDamage(Struct, frozen=True):
     reason: str
     replacement: int | None = None
     """The time of the newest intact snapshot before it, if there is one."""
-
-    @property
-    def name(self) -> str:
-        """The key and the time in it."""
-        parts = snapshot_parts(self.key)
-        return f"{self.key} ({time_text(parts[1])})" if parts else self.key
 
     @property
     def explanation(self) -> str:
@@ -119,9 +110,15 @@ def _groups(archive: Archive, until: int | None) -> Iterable[list[str]]:
     return groups.values()
 
 
+def snapshot_name(key: str) -> str:
+    """Return the key of a snapshot and the time in it."""
+    parts = snapshot_parts(key)
+    return f"{key} ({time_text(parts[1])})" if parts else key
+
+
 def time_text(seconds: int) -> str:
     """Return a time in UTC, as ``--at`` takes it."""
-    return f"{datetime.fromtimestamp(min(max(seconds, 0), LATEST), UTC):%Y-%m-%dT%H:%M:%S}"
+    return f"{utc(seconds):%Y-%m-%dT%H:%M:%S}"
 
 
 def member_name(machine: str, path: bytes) -> str:

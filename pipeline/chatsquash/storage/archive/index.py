@@ -107,11 +107,6 @@ class ChunkIndex:
         query = "SELECT pack, block, start, size FROM chunks WHERE id = ?"
         return [ChunkPlace(*row) for row in self._database.execute(query, (identity,))]
 
-    def packs_with(self, identity: bytes) -> set[int]:
-        """Return the numbers of the packs that contain a chunk."""
-        query = "SELECT pack FROM chunks WHERE id = ?"
-        return {row[0] for row in self._database.execute(query, (identity,))}
-
     def dictionary(self, avoided: set[int]) -> bytes:
         """Return the id of the newest dictionary that no pack to avoid contains, or empty bytes."""
         rows = self._database.execute(
@@ -138,11 +133,6 @@ class ChunkIndex:
             row = self._database.execute("SELECT name FROM packs WHERE number = ?", (number,)).fetchone()
             self._names[number] = row[0]
         return self._names[number]
-
-    def chunks_of(self, pack: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the ids and sizes of the chunks of a pack."""
-        query = "SELECT id, size FROM chunks WHERE pack = ? ORDER BY block, start"
-        yield from self._database.execute(query, (pack,)).fetchall()
 
     def places_in(self, pack: int) -> Iterator[tuple[bytes, ChunkPlace]]:
         """Yield the chunks of a pack with their places."""

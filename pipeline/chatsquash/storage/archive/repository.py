@@ -172,7 +172,7 @@ class Archive:
         """Return whether new content may refer to a chunk."""
         if not self._avoided:
             return self.index.place(identity) is not None
-        return not self._avoided.issuperset(self.index.packs_with(identity))
+        return not self._avoided.issuperset(place.pack for place in self.index.places(identity))
 
     def footer(self, name: str) -> tuple[Footer, int]:
         """Return the table of a pack, and the size of the pack in bytes."""

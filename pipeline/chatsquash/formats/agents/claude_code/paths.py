@@ -91,8 +91,8 @@ def _path(tree: LineTree, walk: list[LogLine], others: set[str], unsent: Contain
     for row in kept_elsewhere:
         path_lines.add(row, compaction.anchor if compaction else None)
     kept_keys = set(path_lines.places_by_key)
-    for row in [row for row in walk if row.turn is not None]:
-        if row.message is None or row.message not in unsent:
+    for row in walk:
+        if row.turn is not None and (row.message is None or row.message not in unsent):
             path_lines.add(row, None)
     return ConversationPath(leaf, first, path_lines.in_order(), kept_keys, first.key in others, compaction)
 
@@ -283,11 +283,7 @@ class _OriginLinks:
             for block in content if type(content) is list else ():
                 if type(block) is not dict or type(call_input := block.get("input")) is not dict:
                     continue
-                if (
-                    "prompt" in call_input
-                    and (prompt := string(call_input, "prompt"))
-                    and (call_id := string(block, "id"))
-                ):
+                if (prompt := string(call_input, "prompt")) and (call_id := string(block, "id")):
                     by_prompt.setdefault(prompt, []).append((self.owners.get(row.key), call_id))
         return by_prompt
 

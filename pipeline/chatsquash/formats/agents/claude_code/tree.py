@@ -73,15 +73,15 @@ class LineTree:
         """The last lines of conversations, and the queued prompts that no line follows, by the line before them."""
 
     def _index_rows(self) -> None:
-        for row in [row for row in self.rows.values() if "attachment" in row.value]:
-            if at(row.value, "attachment", "type") == "prompt_snapshot":
+        for row in self.rows.values():
+            if "attachment" in row.value and at(row.value, "attachment", "type") == "prompt_snapshot":
                 self.snapshots.setdefault(row.chain, []).append(row)
         for row in self.replies:
             if (known := self._messages.get(row.message)) is None:
                 self._messages[row.message] = [row]
             else:
                 known.append(row)
-        for row in [row for row in self.turn_lines if row.results]:
+        for row in self.turn_lines:
             for call_id in row.results:
                 self._results.setdefault(((row.chain, row.era), call_id), row)
 
@@ -167,8 +167,9 @@ class LineTree:
     def _compactions(self) -> dict[_Era, Compaction]:
         compactions: dict[_Era, Compaction] = {}
         eras: dict[_Era, list[LogLine]] = {}
-        for row in [row for row in self.rows.values() if row.era]:
-            eras.setdefault((row.chain, row.era), []).append(row)
+        for row in self.rows.values():
+            if row.era:
+                eras.setdefault((row.chain, row.era), []).append(row)
         for era, rows in eras.items():
             compactions[era] = self._compaction(rows)
         return compactions
