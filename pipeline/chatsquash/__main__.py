@@ -17,6 +17,8 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)  # noqa: T201 - click may not be loaded yet
         sys.exit(130)
+    finally:
+        gc.freeze()  # the exit would otherwise search all objects for cycles, several times
 
 
 if __name__ == "__main__":

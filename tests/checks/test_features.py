@@ -5,6 +5,7 @@ from random import Random
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 from msgspec.structs import replace
 
 from chatsquash import checks
@@ -68,7 +69,7 @@ def called(conversation, monkeypatch):
     seen = []
 
     def watched(rule):
-        return rule._replace(function=lambda view: seen.append(rule.code) or rule.function(view))
+        return structs.replace(rule, function=lambda view: seen.append(rule.code) or rule.function(view))
 
     known = {code: watched(rule) for code, rule in rules().items()}
     monkeypatch.setattr(checks, "rules", lambda: known)

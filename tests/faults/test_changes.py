@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from chatsquash import Options, convert
 from chatsquash.core.log import Log
@@ -70,7 +71,7 @@ def test_a_log_that_changes_while_it_is_read(tmp_path, monkeypatch, data, act, h
 
     def begun(self, *given):
         reading = read(*given)
-        return reading._replace(items=entries(reading.items))
+        return structs.replace(reading, items=entries(reading.items))
 
     monkeypatch.setattr(type(converter._reader), "read", begun)
     outcome = converter.convert(job)

@@ -116,7 +116,7 @@ def test_files(name, given, expected):
 
 def shown(found):
     """A conversation without what is not there."""
-    branch = found.branch._asdict() if found.branch else None
+    branch = structs.asdict(found.branch) if found.branch else None
     more = {
         name: value for name, value in (("tools", found.tools), ("branch", branch), ("native", found.native)) if value
     }

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import structs
 
 from chatsquash import Options
 from chatsquash.core.accounting import Usage
@@ -35,7 +36,7 @@ def test_a_snapshot_becomes_a_record_with_its_usage():
 
 
 def test_a_refusal_is_its_reason_whatever_is_noted_behind_it():
-    steps = planned(preset="hf")._replace(encode=lambda _: RecordLine(None, [WHY, LATER], WHY))
+    steps = structs.replace(planned(preset="hf"), encode=lambda _: RecordLine(None, [WHY, LATER], WHY))
     made, found = finished(steps, user(), reply=assistant(), tools=[tool()])
     assert made == Rejection(WHY)
     assert found == [WHY, LATER]
@@ -51,7 +52,7 @@ def test_what_is_not_fit_for_a_preset_is_told_once_and_nothing_is_done_about_it(
     def never(conversation):
         raise AssertionError(conversation)
 
-    steps = planned(preset="hf")._replace(record_stages=(never,), encode=never)
+    steps = structs.replace(planned(preset="hf"), record_stages=(never,), encode=never)
     made, found = finished(steps, user(5), reply=assistant(), tools=[tool()])
     assert made.why.code == "wrong-content"
     assert [each.code for each in found].count("wrong-content") == 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core import chat, jsonio
@@ -26,7 +27,7 @@ def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
     return Fact(f"{quote(phrase)} is in {messages}: check whether to train on the record", at)
 
 
-class _Phrase(NamedTuple):
+class _Phrase(Struct, frozen=True):
     text: str
     spellings: frozenset[str]
     """Its casefolded spellings in text, or in JSON within text."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -28,7 +28,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Fact(NamedTuple):
+class Fact(Struct, frozen=True):
     """A fact that a rule reports; the rule declares the severity."""
 
     text: str
@@ -38,7 +38,7 @@ class Fact(NamedTuple):
     """Whether the session is converted anyway, because the user requested it."""
 
 
-class Rule(NamedTuple):
+class Rule(Struct, frozen=True):
     """A rule and its documentation."""
 
     code: str
@@ -173,7 +173,7 @@ def rule(
     return declare
 
 
-class Calls(NamedTuple):
+class Calls(Struct, frozen=True):
     """The calls of a record, if each has a distinct id, the name of a function, and arguments in a string."""
 
     counts: dict[int, int]

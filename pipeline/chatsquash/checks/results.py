@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from chatsquash.checks.exchanges import State, ToolCall, ToolResult, exchanges
 from chatsquash.checks.registry import Fact, View, check
@@ -22,7 +24,7 @@ def _unanswered(view: View) -> list[ToolCall]:
     return [ToolCall(at, len(calls.counts) - 1, call_object, name, key) for call_object, name, key in open_calls]
 
 
-class _Problem(NamedTuple):
+class _Problem(Struct, frozen=True):
     """A call without a result, or a failed or empty result."""
 
     kind: Literal["failed", "empty", "missing"]

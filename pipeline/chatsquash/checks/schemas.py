@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct, structs
 
 from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
@@ -55,14 +57,14 @@ def arguments_unchecked(view: View) -> Iterator[Fact]:
         yield Fact(f"arguments of {quote(name)} are not checked: {why}", at)
 
 
-class _ArgumentChecks(NamedTuple):
+class _ArgumentChecks(Struct, frozen=True):
     wrong: list[tuple[ToolCall, str]]
     """Calls, each with the problem in its arguments."""
     unchecked: dict[str, tuple[int, str]]
     """The first message with unchecked arguments and the reason, by tool name."""
 
 
-class _Schema(NamedTuple):
+class _Schema(Struct, frozen=True):
     """The schema of a definition."""
 
     validator: Any = None
@@ -181,7 +183,7 @@ def _schema_of(tool: dict[str, Any]) -> _Schema:
         return _Schema(why=f"the schema has more than {_MOST:,} bytes", small=False)
     steps = Steps(schema)
     why = steps.count(0)
-    return _Schema(why=why) if isinstance(why, str) else _compile(schema)._replace(steps=steps)
+    return _Schema(why=why) if isinstance(why, str) else structs.replace(_compile(schema), steps=steps)
 
 
 def _compile(schema: dict[str, Any]) -> _Schema:

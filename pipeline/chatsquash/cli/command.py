@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from chatsquash.cli.click_options import (
     MANY_OPTIONS,
@@ -171,7 +172,7 @@ _LARGEST = 1 << 20
 """Size limit of a settings file, in bytes."""
 
 
-class Settings(NamedTuple):
+class Settings(Struct, frozen=True):
     """The contents of a settings file."""
 
     path: Path

@@ -308,7 +308,8 @@ class Conversion:
         self._close_provenance()
         summary.close()
         facts = card_facts(self._options, self._statistics)
-        facts = facts._replace(
+        facts = structs.replace(
+            facts,
             counts=summary.counts(),
             models=summary.models,
             options=non_default_options(self.options_json, type(self._options)),
@@ -318,7 +319,7 @@ class Conversion:
         else:
             summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
             if summary.files and self._out.is_ours(CARD):
-                self._out.write(CARD, card(facts._replace(files=summary.files)).encode())
+                self._out.write(CARD, card(structs.replace(facts, files=summary.files)).encode())
         self._write_receipts()
         summary.output = printable(self._out.display_path)
         summary.seconds = time.monotonic() - started
@@ -353,7 +354,9 @@ class Conversion:
         selection = self._selector.select(source, log, outcome)
         if self.keeps and selection.outcome.records and not self._is_kept(log, selection, inputs):
             count = len(selection.outcome.records)
-            selection = selection._replace(outcome=reject_all(selection.outcome, log), filtered=("filter",) * count)
+            selection = structs.replace(
+                selection, outcome=reject_all(selection.outcome, log), filtered=("filter",) * count
+            )
         self.write(source, log, selection, inputs)
 
     def write(self, source: Log, log: Log, selection: Selection, inputs: SessionInputs) -> None:
@@ -383,7 +386,7 @@ class Conversion:
     def _is_kept(self, log: Log, selection: Selection, inputs: SessionInputs) -> bool:
         from chatsquash.dataset.choice import session_of  # only needed for the API
 
-        with_lines = selection._replace(outcome=inputs.fill(selection.outcome))
+        with_lines = structs.replace(selection, outcome=inputs.fill(selection.outcome))
         return bool(self.keeps and self.keeps(session_of(log, with_lines)))
 
     def _write(self, log: Log, outcome: Outcome, group: str, usages: list[Usage]) -> tuple[Outcome, list[Place]]:
@@ -437,7 +440,7 @@ class Conversion:
                 self._out.append_private(_REJECTED_LINES, pieces)
                 count += 1
         except FileNotFoundError:  # it was there when the session was converted
-            return selection._replace(outcome=vanish(log, selection.outcome)), count
+            return structs.replace(selection, outcome=vanish(log, selection.outcome)), count
         return selection, count
 
 

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 import orjson
@@ -63,7 +63,7 @@ class Frame(Struct, frozen=True):
     size: int
 
 
-class PackedOutcome(NamedTuple):
+class PackedOutcome(Struct, frozen=True):
     """An encoded outcome, as stored in a journal and sent to other processes."""
 
     seen: bytes

@@ -181,7 +181,7 @@ class Coverage(Struct, frozen=True, array_like=True):
         return replace(self, carried=0, rewritten=0, lost=lost_by_reason, with_reasoning=0)
 
 
-class LoggedUsage(NamedTuple):
+class LoggedUsage(Struct, frozen=True, array_like=True):
     """The model and the token counts of an exchange."""
 
     model: str | None = None

@@ -125,7 +125,7 @@ class Violation(NamedTuple):
     """The index of the message in the log, if it differs from ``at``."""
 
 
-class RepeatedViolation(NamedTuple):
+class RepeatedViolation(Struct, frozen=True, array_like=True):
     """A violation in many lines, which is reported once per session at the first line, with a count."""
 
     code: str
@@ -133,7 +133,7 @@ class RepeatedViolation(NamedTuple):
     """The arguments of its rule other than the count; each combination is reported separately."""
 
 
-class Compacted(NamedTuple):
+class Compacted(Struct, frozen=True, array_like=True):
     """A history that a service replaced with a summary."""
 
     summary: Message
@@ -225,7 +225,7 @@ class SkippedLine(Struct, frozen=True, gc=False):
     """The scores of other lines in it."""
 
 
-class Branch(NamedTuple):
+class Branch(Struct, frozen=True, array_like=True):
     """The place of a conversation in a branching history."""
 
     id: str

@@ -1,11 +1,13 @@
 """The declaration of an option: its type, default and help, and the options that it requires or conflicts with."""
 
 from collections.abc import Callable
-from dataclasses import field, fields
-from functools import cache
+from dataclasses import dataclass, field, fields
+from functools import cache, partial
 from importlib import import_module
 from types import NoneType
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
+
+from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import hint
@@ -14,7 +16,7 @@ Decides = Literal["records", "output", "nothing"]
 """What an option affects: the records of a session, the selection of sessions and files, or no output."""
 
 
-class Need(NamedTuple):
+class Need(Struct, frozen=True):
     """Another option that an option requires to have an effect."""
 
     other: str
@@ -25,7 +27,7 @@ class Need(NamedTuple):
     """A value of the other option that makes the option effective; ``True`` for a flag."""
 
 
-class Conflict(NamedTuple):
+class Conflict(Struct, frozen=True):
     """Another option that makes an option ineffective."""
 
     other: str
@@ -46,7 +48,7 @@ def none_of(*values: object) -> Callable[[Any], bool]:
     return lambda value: value not in values
 
 
-class OptionDeclaration(NamedTuple):
+class OptionDeclaration(Struct, frozen=True):
     """The declaration of an option."""
 
     name: str
@@ -119,6 +121,24 @@ def refuse_unknown_choices(options: Any) -> None:
         value = getattr(options, each.name)
         if get_origin(each.kind) is Literal and (value is not None or each.default is not None):
             refuse_unknown_choice(each, value)
+
+
+def set_options(options: Any, values: dict[str, Any]) -> None:
+    """Set the fields of new options, as the ``__init__`` that ``dataclass`` generates.
+
+    Raises:
+        TypeError: A value is not for a field.
+        UsageError: A choice is unknown.
+    """
+    known = options.__dataclass_fields__
+    if unknown := values.keys() - known.keys():
+        raise TypeError(f"{type(options).__name__}.__init__() got an unexpected keyword argument {min(unknown)!r}")
+    for name, each in known.items():
+        object.__setattr__(options, name, values.get(name, each.default))
+    refuse_unknown_choices(options)
+
+
+dataclass_without_init = partial(dataclass, init=False)
 
 
 def option(default: Any, text: str, *, group: str, decides: Decides = "records", **more: Any) -> Any:

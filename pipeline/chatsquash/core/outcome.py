@@ -61,7 +61,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.row}"
 
 
-class LinePlace(NamedTuple):
+class LinePlace(Struct, frozen=True, array_like=True):
     """The place of a record's line, including its line feed, in the journal of another process."""
 
     journal: str
@@ -223,7 +223,7 @@ class Record(Struct, frozen=True, array_like=True):
         return bytes(self.content)
 
 
-class PreferencePair(NamedTuple):
+class PreferencePair(Struct, frozen=True, array_like=True):
     """Two replies to the same request, one of which is preferred."""
 
     kind: str
@@ -252,7 +252,7 @@ EACH = "\0"
 """The separator of two globs; in the second, it is replaced by each name that the first matches, without suffix."""
 
 
-class Relative(NamedTuple):
+class Relative(Struct, frozen=True, array_like=True):
     """One or more other files with information about a log."""
 
     pattern: bytes
@@ -261,7 +261,7 @@ class Relative(NamedTuple):
     """A fingerprint that changes when the files change."""
 
 
-class Family(NamedTuple):
+class Family(Struct, frozen=True, array_like=True):
     """The properties shared by all conversations of an agent's session, so that they are in the same split."""
 
     session: str

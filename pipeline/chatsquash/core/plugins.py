@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
 
 GROUP = "chatsquash.formats"
 
 
-class Plugin(NamedTuple):
+class Plugin(Struct, frozen=True):
     """An entry point: a module provided by an installed package."""
 
     name: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from chatsquash.core.chat import part_text
 from chatsquash.core.lazy import lazy_compile
@@ -33,7 +35,7 @@ _IGNORED_MEMBERS = {"type", "index", "format"}
 _Object = dict[str, Any]
 
 
-class ReasoningParts(NamedTuple):
+class ReasoningParts(Struct, frozen=True):
     """The reasoning of a message."""
 
     text: str

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options, list_options
 from chatsquash.core.text import hint
 
 
-class Shorthand(NamedTuple):
+class Shorthand(Struct, frozen=True):
     """An option that sets others."""
 
     help: str
@@ -40,7 +42,7 @@ SHORTHANDS = {
 """All shorthands by name."""
 
 
-class ExpandedOptions(NamedTuple):
+class ExpandedOptions(Struct, frozen=True):
     """Options after shorthands were applied."""
 
     options: Options

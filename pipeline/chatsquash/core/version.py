@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 
-from chatsquash.core.plugins import plugins
-
 __version__ = "0.1.0"
 _FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes time to import
 """The package folder."""
@@ -39,6 +37,8 @@ def code_digest() -> str:
 
 def _packages() -> bytes:
     """Return the versions of the packages that add formats."""
+    from chatsquash.core.plugins import plugins  # not needed to show the version or a help text
+
     return "".join(f"{plugin.name} {plugin.package}\n" for plugin in plugins()).encode()
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import struct
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 KEY = "ARROW:schema"
 _VERSION = 4  # Arrow's V5
@@ -19,7 +20,7 @@ _INT, _FLOAT, _BINARY, _UTF8, _BOOL, _LIST, _STRUCT = 2, 3, 4, 5, 6, 12, 13  # m
 _EXTENSION = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": ""}
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """A column, or the elements or members of one."""
 
     name: str
@@ -44,14 +45,14 @@ IMAGE = (Field("bytes", "binary"), Field("path", "text"))
 """The members of an image, as in ``datasets``."""
 
 
-class _Scalar(NamedTuple):
+class _Scalar(Struct, frozen=True):
     """A number in a table, with its ``struct`` format."""
 
     format: str
     value: int
 
 
-class _Table(NamedTuple):
+class _Table(Struct, frozen=True):
     """A flatbuffer table: its fields in the order of their numbers, or ``None`` for an absent one."""
 
     fields: tuple[_Scalar | _Table | list[_Table] | str | None, ...]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from chatsquash.core.accounting import TrainedReplies
 from chatsquash.core.options import Options
@@ -48,7 +50,7 @@ _TRACES = (
 _INERT = str.maketrans("`|", "'¦")
 
 
-class CardFacts(NamedTuple):
+class CardFacts(Struct, frozen=True):
     """The facts that the card presents."""
 
     columns: list[Field]
@@ -63,17 +65,17 @@ class CardFacts(NamedTuple):
     """Whether each record is a sample: one or more replies with their context."""
     is_forest: bool = False
     """Whether the rows of the files are the messages of the samples."""
-    counts: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    counts: dict[str, Any] = {}
     """The counts of the run, as in ``run.json``."""
-    models: dict[str, ModelTotals] = {}  # noqa: RUF012
+    models: dict[str, ModelTotals] = {}
     """The messages and replies that are trained on, by model; the model is ``""`` if it is not logged."""
-    options: dict[str, object] = {}  # noqa: RUF012
+    options: dict[str, object] = {}
     """The options with values other than their defaults."""
-    files: list[str] = []  # noqa: RUF012
+    files: list[str] = []
     """The record files of the default layout; empty for a dataset folder."""
-    splits: dict[str, Shards] = {}  # noqa: RUF012
+    splits: dict[str, Shards] = {}
     """The splits of a dataset folder that have records."""
-    pairs: dict[str, Shards] = {}  # noqa: RUF012
+    pairs: dict[str, Shards] = {}
     """The splits that have pairs."""
     has_traces: bool = False
     """Whether the folder contains a session trace for each record."""

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from msgspec import Struct
+
 from chatsquash.checks import dataset
 from chatsquash.core import jsonio
 from chatsquash.core.errors import StoppedError
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 Sessions = Iterator[tuple[Log, Outcome]]
 
 
-class Selection(NamedTuple):
+class Selection(Struct, frozen=True):
     """A session after filters and the removal of duplicates."""
 
     outcome: Outcome

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from chatsquash.checks import dataset as checks
 from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
@@ -146,7 +148,7 @@ class Dataset:
         """Write the card and the Croissant metadata, from the facts of the complete run."""
         splits = {name: shards for name, shards in self._shards.items() if shards.records}
         pairs = {name: shards for name, shards in self._pairs.items() if shards.records}
-        facts = facts._replace(splits=splits, pairs=pairs)
+        facts = structs.replace(facts, splits=splits, pairs=pairs)
         self._out.write(CARD, card(facts).encode())
         files = [each for each in self._out.staged_files() if each.name.startswith((f"{FOLDER}/", f"{PAIRS}/"))]
         content = croissant(files, facts)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
 
 
-class Terms(NamedTuple):
+class Terms(Struct, frozen=True):
     """The terms of a family of models."""
 
     family: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -26,7 +26,7 @@ _IN_PART = {
 """Errors about missing content without a skipped session, each with its unit."""
 
 
-class Omission(NamedTuple):
+class Omission(Struct, frozen=True):
     """Missing content, with the reasons."""
 
     what: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from chatsquash.checks import refuse_unknown, rules, schemas
+from msgspec import Struct
+
+from chatsquash.checks import refuse_unknown, rules
 from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import OptionDeclaration, refuse_unknown_choice
@@ -19,7 +21,7 @@ _STRICT_PRESETS = ("openai", "mistral")
 """Presets for services that reject unknown members."""
 
 
-class Pair(NamedTuple):
+class Pair(Struct, frozen=True):
     """An option that has no effect with or without another one, as declared in ``Options``."""
 
     idle: str
@@ -249,6 +251,8 @@ def _refuse_together(options: Options) -> None:
     if "arguments-invalid" in options.drop and not options.check_arguments:
         raise UsageError("--drop arguments-invalid has no effect without --check-arguments; add it")
     if options.check_arguments:
+        from chatsquash.checks import schemas  # rarely needed
+
         schemas.refuse_missing()
     if options.tools_file is not None or options.system_file is not None:
         from chatsquash.session.stages import supplied_definitions  # imported only if needed, since it is slow

@@ -23,7 +23,7 @@ _NO_ENDING = (None,) * len(Ending._fields)
 Kind = Literal["text", "int", "float", "bool"]
 
 
-class TableColumn(NamedTuple):
+class TableColumn(Struct, frozen=True):
     """A column, by its name when the table is read as rows."""
 
     name: str

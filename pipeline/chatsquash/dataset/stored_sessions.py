@@ -6,7 +6,7 @@ The content of records, images and pairs is not stored but read from the files o
 from __future__ import annotations
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
@@ -102,7 +102,7 @@ def without_contents(outcome: Outcome) -> Outcome:
     """
     output, report, replies, privacy = outcome.output, outcome.report, outcome.replies, outcome.privacy
     records = [_without_line(record) for record in output.records]
-    pairs = [each._replace(line=b"") for each in output.pairs]
+    pairs = [structs.replace(each, line=b"") for each in output.pairs]
     if meeting := replies.meeting:
         session_id = xxh3_64_intdigest(outcome.session.encode("utf-8", "surrogatepass")) if meeting.id else 0
         replies = replace(replies, meeting=Meeting(session_id, 0, 0))

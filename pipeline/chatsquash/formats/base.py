@@ -92,7 +92,7 @@ class Tools(NamedTuple):
     """Tools that the provider runs itself, as logged; they are not part of records."""
 
 
-class Continuation(NamedTuple):
+class Continuation(Struct, frozen=True):
     """The location of a session's beginning in another file."""
 
     patterns: tuple[str, ...]
@@ -114,19 +114,19 @@ class LoadedTurn(NamedTuple):
     """The state for the next turn."""
 
 
-class ShownTurns(NamedTuple):
+class ShownTurns(Struct, frozen=True):
     """The turns of a request that the model saw."""
 
     turns: list[Json]
     summary: str = ""
     """The text of the first turn if it summarizes other turns."""
-    summarized: list[Json] = []  # noqa: RUF012 - never changed
+    summarized: list[Json] = []
     """The summarized turns that the request still contains."""
     is_hidden: bool = False
     """Whether the model also saw an encrypted summary."""
 
 
-class Stream(NamedTuple):
+class Stream(Struct, frozen=True):
     """A response assembled from its events."""
 
     body: Json

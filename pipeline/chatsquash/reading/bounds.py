@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec import Struct
 
 from chatsquash.core import footprint, platform
 from chatsquash.core.model import AddedRun, Response, Tool
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from chatsquash.reading.deltas import Request
 
 
-class Bounds(NamedTuple):
+class Bounds(Struct, frozen=True):
     """Limits set by the options with these names."""
 
     line: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -245,7 +245,7 @@ class EntryReader:
         return other if other and other._replace(forced=False) != self._shape else None
 
 
-class _RequestTools(NamedTuple):
+class _RequestTools(Struct, frozen=True):
     """The tools of a request."""
 
     tools: list[Tool]

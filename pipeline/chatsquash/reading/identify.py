@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from errno import EFBIG
 from io import BytesIO
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
+
+from msgspec import Struct
 
 from chatsquash import formats
 from chatsquash.core import footprint
@@ -53,7 +55,7 @@ _SIDES = frozenset(("request", "response"))
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
-class Identity(NamedTuple):
+class Identity(Struct, frozen=True):
     """The identity of a file: its format, and its document if it is one."""
 
     seen: LogHead

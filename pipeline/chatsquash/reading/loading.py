@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from chatsquash.core import jsonio
@@ -84,7 +85,7 @@ class Loader:
         if not reply.compacted:
             return visible
         if not self.form.is_compaction(reply.compacted):  # the response has another format
-            return visible._replace(is_hidden=True)
+            return structs.replace(visible, is_hidden=True)
         return self.form.visible_turns([*visible.turns, reply.compacted])
 
     def _compacted(self, visible: ShownTurns) -> Compacted:

@@ -9,8 +9,9 @@ from contextlib import nullcontext
 from errno import EIO
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from chatsquash.checks import files, reading
@@ -154,7 +155,7 @@ class Reader:
             join = self._score_join(identity.shape, log)
             items = self._entry_reader(identity.shape, join).entries(chain(head, stream))
             if identity.seen.format is not None or not identity.seen.why:
-                return self._reading(identity, to_the_end(items), log)._replace(scores=join)
+                return structs.replace(self._reading(identity, to_the_end(items), log), scores=join)
             seen = unrecognised.describe(identity.seen, log.path)
             return Reading(seen, to_the_end(unrecognised.items(items, stream, is_part=not seen.why)))
         return self._read_document(file, stream, log, identity, to_the_end)
@@ -216,7 +217,7 @@ class Reader:
         answers = self._last.answers if self._last else None
         if answers:
             answers.keep_last(_ANSWERS)
-        bounds = self._bounds if limit == self._bounds.rejected else self._bounds._replace(rejected=limit)
+        bounds = self._bounds if limit == self._bounds.rejected else structs.replace(self._bounds, rejected=limit)
         entries = EntryReader(shape, self._known, bounds, answers=answers)
         entries.join = join
         if self._refers_back:
@@ -389,7 +390,7 @@ def _record_places(stream: Iterator[Line], places: array[int]) -> Iterator[Line]
         yield line
 
 
-class Reading(NamedTuple):
+class Reading(Struct, frozen=True):
     """The log of a session while it is read."""
 
     seen: LogHead | None

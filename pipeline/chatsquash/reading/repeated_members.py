@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -35,7 +35,7 @@ _SHORT = 64
 """The size in bytes up to which splitting a member is faster than searching for it."""
 
 
-class _Member(NamedTuple):
+class _Member(Struct, frozen=True):
     """A member of the previous line's request."""
 
     names: tuple[str, ...]

@@ -6,7 +6,6 @@ The results are guesses that parsing confirms or disproves; see ``deltas``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -24,7 +23,7 @@ _WINDOW = 8192
 """The number of bytes after a run in which the next run is searched, plus twice the length of the message there."""
 
 
-class SharedRun(NamedTuple):
+class SharedRun(Struct, frozen=True):
     """Messages ``first`` up to, but not including, ``last`` of the previous request, and their position in a line."""
 
     first: int

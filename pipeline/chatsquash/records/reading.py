@@ -6,9 +6,10 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, footprint, jsonio, reasoning
@@ -124,7 +125,7 @@ RESULTS = ("tool", "function")
 """The roles of messages with results."""
 
 
-class MessagePart(NamedTuple):
+class MessagePart(Struct, frozen=True):
     """A part of a message and its kind."""
 
     kind: Kind

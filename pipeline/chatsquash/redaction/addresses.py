@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings, userinfo
@@ -98,7 +99,7 @@ def _run() -> str:
     return _ASCII_RUN + "".join(re.findall(f"[{_LETTER}]", "".join(map(chr, range(0x80, 0x590)))))
 
 
-class Address(NamedTuple):
+class Address(Struct, frozen=True):
     """The position of an address: its local part, its at sign as written, and its domain."""
 
     start: int

@@ -6,7 +6,8 @@ import binascii
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings, joints
@@ -61,7 +62,7 @@ Search = Callable[[UnescapedText], Iterable[Hit]]
 """A function that finds values in a reading of a text; positions are those of the original text."""
 
 
-class _Base64Run(NamedTuple):
+class _Base64Run(Struct, frozen=True):
     """The decoded content of a base64 run."""
 
     run: tuple[int, int]

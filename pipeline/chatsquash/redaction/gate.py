@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from json import JSONDecoder
 from typing import NamedTuple
 
+from msgspec import Struct
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
@@ -61,7 +62,7 @@ _decode_first = JSONDecoder().raw_decode
 _BACKSLASH, _PERCENT, _U, _QUOTE = b'\\%u"'
 
 
-class _Pattern(NamedTuple):
+class _Pattern(Struct, frozen=True):
     """A text to search for, in lower case, and its meaning."""
 
     text: bytes
@@ -83,7 +84,7 @@ class _Candidate(NamedTuple):
     """The word; empty for runs and escapes."""
 
 
-class _Neighbours(NamedTuple):
+class _Neighbours(Struct, frozen=True):
     """The message around a string, with those before it that have enough text; or all definitions."""
 
     line: bytes

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -96,7 +96,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
 _compiled: dict[str, re.Pattern[str]] = {}
 
 
-class Documented(NamedTuple):
+class Documented(Struct, frozen=True):
     """The entry for a rule in the documentation."""
 
     group: str

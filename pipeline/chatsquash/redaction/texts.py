@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.lazy import lazy_compile
@@ -101,7 +103,7 @@ _LARGE, _SMALL = 100_000, 10
 """The minimum of numbers that may be private, and the minimum of those that may be on a list."""
 
 
-class TextPlace(NamedTuple):
+class TextPlace(Struct, frozen=True):
     """The position of a text in its value."""
 
     container: Any

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import AnyStr, NamedTuple
+from typing import AnyStr
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings
@@ -65,7 +67,7 @@ _compiled = cache(re.compile)  # compiled on first use
 _NOT_A_PASSWORD = f"(?:(?:{_REFERENCE})[-_.]?){{1,8}}|{_MASK}|{_EXAMPLE}"
 
 
-class Userinfo(NamedTuple):
+class Userinfo(Struct, frozen=True):
     """The userinfo of a URL."""
 
     start: int
@@ -118,7 +120,7 @@ def passwords(text: str) -> list[Hit]:
     return [secret for info in infos for secret in info.secrets]
 
 
-class _UrlPart(NamedTuple):
+class _UrlPart(Struct, frozen=True):
     """A user or a password: its span and its decoded value."""
 
     start: int

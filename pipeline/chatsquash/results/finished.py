@@ -217,7 +217,7 @@ class _Contents:
         pairs = output.pairs
         if records and pairs:
             split = _SPLIT.sub(r"\1", session.places[-1].file)
-            pairs = [each._replace(line=self._next(split, self._pairs_of)) for each in pairs]
+            pairs = [structs.replace(each, line=self._next(split, self._pairs_of)) for each in pairs]
         output_with_contents = structs.replace(output, records=records, pairs=pairs)
         return structs.replace(session, outcome=structs.replace(session.outcome, output=output_with_contents))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
@@ -173,7 +174,7 @@ _SEQUENCE, _TAIL = "role-sequence", "short-tail"
 """Codes of findings from comparing consecutive requests, regardless of their conversations."""
 
 
-class SessionCoverage(NamedTuple):
+class SessionCoverage(Struct, frozen=True):
     """How much of a session the records contain."""
 
     coverage: Coverage
@@ -182,10 +183,10 @@ class SessionCoverage(NamedTuple):
     unexplained: set[int] | None = None
     """The lines whose history no tree explains; ``None`` without trees, when any line may be reported."""
     family: Family | None = None
-    relatives: list[Relative] = []  # noqa: RUF012 - never changed
+    relatives: list[Relative] = []
     reports_tail: bool = False
     """Whether the record is a single snapshot, so anything after it is missing."""
-    breaks: dict[str, int] = {}  # noqa: RUF012 - never changed
+    breaks: dict[str, int] = {}
     """As in ``SessionReplies``."""
 
     def of_records(self, records: list[Record]) -> Coverage:

@@ -27,8 +27,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
@@ -79,7 +80,7 @@ class EntryObserver(Protocol):
         """Receive the format of the log and the resulting session."""
 
 
-class Plan(NamedTuple):
+class Plan(Struct, frozen=True):
     """The steps of converting a session, in order."""
 
     entry_stages: tuple[EntryStage, ...]

@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from msgspec import Struct, structs
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
@@ -46,7 +47,7 @@ REDACTED = "redacted"
 _Counts = Counter[tuple[int, Value]]
 
 
-class _Replacement(NamedTuple):
+class _Replacement(Struct, frozen=True):
     """The replacements for records, pairs and other texts."""
 
     records: list[Record]
@@ -199,7 +200,7 @@ class OutcomePrivacy:
         counts_by_record = zip(outcome.records, records, _divide_counts(counts, records), strict=True)
         clean_records = [self._record(record, pieces, own) for record, pieces, own in counts_by_record]
         lines = [jsonio.dumps(self._privacy.anonymized(pieces.assemble()).value) for pieces in pairs]
-        clean_pairs = [pair._replace(line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
+        clean_pairs = [structs.replace(pair, line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})
         return _Replacement(clean_records, clean_pairs, after, values)
 

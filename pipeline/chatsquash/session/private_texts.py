@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from operator import add, attrgetter
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from chatsquash.core.accounting import ReplyOutcome, ToolUse, TrainedReplies
 from chatsquash.core.log import Log
@@ -96,7 +96,7 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
             outcome.output,
             records=[_record(record, hide) for record in outcome.records],
             entry=_hide_selection(entry, hide) if entry else None,
-            family=family and family._replace(session=hide(family.session), log=hide(family.log)),
+            family=family and structs.replace(family, session=hide(family.session), log=hide(family.log)),
         ),
         report=structs.replace(
             outcome.report,
@@ -297,7 +297,7 @@ def compile_pattern(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-class _Credential(NamedTuple):
+class _Credential(Struct, frozen=True):
     """A credential that has started, possibly in an earlier piece."""
 
     opening: bytes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from msgspec import structs
+
 from chatsquash.core.model import Violation
 from chatsquash.core.token_ids import TokenIds
 from chatsquash.session.agents import DocumentPart
@@ -60,7 +62,7 @@ class _DocumentSampling(TokenSampling):
         records, why, findings, coverage = document_outcome(self._part, self._snapshot, sampled_part, None)
         breaks, more = break_findings(lines)
         findings = [*findings, *self.findings(self._snapshot.entry.line), *more]
-        return records, why, findings, coverage._replace(breaks=breaks)
+        return records, why, findings, structs.replace(coverage, breaks=breaks)
 
     def key(self, number: int) -> Key:
         """Return the key of a reply's token ids."""

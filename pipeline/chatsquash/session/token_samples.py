@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from msgspec import structs
+
 from chatsquash.core.model import Entry
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.sample_records import SampledSession, in_conversation, of_samples, select_replies
@@ -53,7 +55,7 @@ class _LogSampling(TokenSampling):
             lines.setdefault(reason, []).append(line)
         breaks, more = break_findings(lines)
         last = self._session.snapshot.entry.line if self._session.snapshot else None
-        return results, why, [*findings, *self.findings(last), *more], coverage._replace(breaks=breaks)
+        return results, why, [*findings, *self.findings(last), *more], structs.replace(coverage, breaks=breaks)
 
     def key(self, number: int) -> Key:
         """Return the key of a reply's token ids."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -23,7 +22,7 @@ ReportLine = tuple[str, bytes]
 """A file of a report, as a path under the output folder, and a line without its line feed."""
 
 
-class ProcessedSession(NamedTuple):
+class ProcessedSession(Struct, frozen=True):
     """A session whose records have been written."""
 
     log: Log

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,7 +44,7 @@ class CleaningRule(Struct, frozen=True, eq=False, kw_only=True):
     """Whether the whole entry is dropped."""
 
 
-class Rules(NamedTuple):
+class Rules(Struct, frozen=True):
     """The rules of some sets, indexed by message role."""
 
     tidy: dict[str, list[Tidy]]

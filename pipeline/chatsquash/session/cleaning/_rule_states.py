@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from chatsquash.core.edits import Builder, replay
 from chatsquash.core.model import Edits, KeptRun, Message
@@ -17,7 +19,7 @@ from chatsquash.core.model import Edits, KeptRun, Message
 R = TypeVar("R")
 
 
-class Tidy(NamedTuple):
+class Tidy(Struct, frozen=True):
     """A rule that looks at one message."""
 
     name: str
@@ -25,7 +27,7 @@ class Tidy(NamedTuple):
     """Return the new message: the same object if the rule does not apply, ``None`` to remove it."""
 
 
-class Follower(NamedTuple):
+class Follower(Struct, frozen=True):
     """A rule that also looks at the next message."""
 
     name: str

@@ -1,18 +1,20 @@
 """OpenAI chat completions, including the variants of other vendors."""
 
+from typing import Any
+
 from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.base import Stream
+from chatsquash.formats.base import LoadedTurn, Stream, Tools
 from chatsquash.formats.base import no_open_turns as close
-from chatsquash.formats.providers.openai_chat.content import PROVIDER
 from chatsquash.formats.providers.openai_chat.evidence import marks
 from chatsquash.formats.providers.openai_chat.foreign import SYSTEM, has_foreign
-from chatsquash.formats.providers.openai_chat.read import START, load, tools
 from chatsquash.formats.providers.openai_chat.response import reply
 from chatsquash.formats.providers.openai_chat.vendors import variants
 from chatsquash.formats.values import Object
 
 NAME = "openai_chat"
+PROVIDER = NAME
+START = None
 PLACE = 90
 TURNS = "messages"
 TOOLS = ("tools", "functions")
@@ -22,6 +24,20 @@ REFERS: tuple[str, ...] = ()
 def accepts(request: Object) -> bool:
     """Return whether a request has no content of another format; see ``foreign``."""
     return not has_foreign(request)
+
+
+def load(turn: Json, state: Any) -> LoadedTurn:
+    """Load a message as one turn; see ``read.load``."""
+    from chatsquash.formats.providers.openai_chat import read  # imported late: plain chat stays as logged
+
+    return read.load(turn, state or read.START)
+
+
+def tools(value: Json) -> Tools:
+    """Load tool definitions; see ``read.tools``."""
+    from chatsquash.formats.providers.openai_chat import read  # imported late: definitions of functions stay as logged
+
+    return read.tools(value)
 
 
 def system(value: Json) -> list[Turn]:
@@ -53,4 +69,4 @@ reasoning of two blocks, reasoning between, anthropic signature, anthropic redac
 """
 """The kinds of content that lose only their place, boundaries or marks."""
 
-__all__ = ["PROVIDER", "START", "SYSTEM", "close", "load", "marks", "reply", "tools", "variants"]
+__all__ = ["SYSTEM", "close", "marks", "reply", "variants"]
