@@ -55,8 +55,8 @@ class Command(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Create the context with defaults from the settings file; the command line and variables take precedence."""
-        # Most runs have no settings file: only a run that may have one parses its arguments twice.
-        if not (_requests_settings(args) or exists(Path.cwd())):
+        # Most runs have no settings: only a run that may have some parses its arguments twice.
+        if not (_requests_settings(args) or may_apply(Path.cwd())):
             return _without_settings(super().make_context(info_name, args, parent, **extra))
         preview = super().make_context(info_name, [*args], parent, resilient_parsing=True)
         settings = _settings(preview)
@@ -238,9 +238,18 @@ class Settings(Struct, frozen=True):
         return path if is_model else str(full_path)
 
 
-def exists(folder: Path) -> bool:
-    """Return whether a settings file may apply, which is rarely the case."""
-    return next(_candidates(folder), None) is not None
+def may_apply(folder: Path) -> bool:
+    """Return whether settings, or an error about their file, may apply, which is rarely the case."""
+    return any(path.name == CHATSQUASH_TOML or _may_have_settings(path) for path in _candidates(folder))
+
+
+def _may_have_settings(path: Path) -> bool:
+    """Return whether a ``pyproject.toml`` may have a table for chatsquash, or cannot be used, without parsing it."""
+    try:
+        data = _content(path)
+    except (OSError, UsageError):
+        return True
+    return b"chatsquash" in data or b"\\" in data  # TOML can spell a name with escapes
 
 
 def find(folder: Path, logs: Iterable[str]) -> Settings | None:
@@ -274,15 +283,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     import tomllib  # which only a project with such a file needs
 
     try:
-        with path.open("rb") as file:
-            if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
-                raise UsageError(
-                    f"{path}: file belongs to another user, so it is not used; remove it, or run in another folder"
-                )
-            data = file.read(_LARGEST + 1)
-        if len(data) > _LARGEST:
-            raise UsageError(f"{path}: file is larger than {_LARGEST:,} bytes")
-        document = tomllib.loads(data.decode("utf-8"))
+        document = tomllib.loads(_content(path).decode("utf-8"))
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -294,6 +295,18 @@ def _read(path: Path) -> dict[str, Any] | None:
     tool = document.get("tool")
     own = tool.get("chatsquash") if isinstance(tool, dict) else None
     return own if isinstance(own, dict) else None
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
+            raise UsageError(
+                f"{path}: file belongs to another user, so it is not used; remove it, or run in another folder"
+            )
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise UsageError(f"{path}: file is larger than {_LARGEST:,} bytes")
+    return data
 
 
 def _near(name: str, known: Iterable[str]) -> str:

@@ -65,7 +65,7 @@ class Secrets:
             )
             for literal in before_runs
         }
-        self._telling = re.compile(
+        self._telling = lazy_compile(
             ("|".join(map(re.escape, sorted(self._before_runs, reverse=True))) or "(?!)").encode()
         )
         self._own = OwnRules([rule for rule in rules if rule.is_own])

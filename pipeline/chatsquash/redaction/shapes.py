@@ -43,7 +43,7 @@ class Shapes:
                     self._by_start.setdefault(literal[:_FIRST], []).append((literal, rule))
         self._lengths = sorted({len(start) for start in self._by_start}, reverse=True)
         self._anywhere = anywhere
-        self._within = re.compile("|".join(map(re.escape, sorted(anywhere, reverse=True))) or r"(?!)")
+        self._within = lazy_compile("|".join(map(re.escape, sorted(anywhere, reverse=True))) or r"(?!)")
 
     def around(self, text: str, start: int, end: int) -> list[Hit]:
         """Return the matches in and around a run."""
@@ -197,7 +197,7 @@ class Words:
     def __init__(self, words: Iterable[str]) -> None:
         by_length = sorted({word.lower() for word in words}, key=lambda word: (len(word), word))
         with_space = [f" {word}" if word.startswith("-") else word for word in by_length]
-        self._any = re.compile(("|".join(map(re.escape, with_space)) or "(?!)").encode())
+        self._any = lazy_compile(("|".join(map(re.escape, with_space)) or "(?!)").encode())
         # Words with a shorter word in them are only looked for where the shorter one is.
         longer_words: dict[str, list[tuple[int, str, bytes]]] = {}
         for word in by_length:
