@@ -48,7 +48,7 @@ ELSEWHERE = "duplicate"
 """The code for a reply that another record contains, so that its text is not lost."""
 
 
-class ReplyPlace(NamedTuple):
+class ReplyPlace(Struct, frozen=True, array_like=True):
     """The place of a reply in a record."""
 
     record: int
@@ -234,7 +234,7 @@ class ToolUse(NamedTuple):
     """Calls without a result."""
 
 
-class SharedUse(NamedTuple):
+class SharedUse(Struct, frozen=True, array_like=True):
     """The calls of a message that several records of a session contain."""
 
     message: int

@@ -110,7 +110,7 @@ class Response(Struct, frozen=True, gc=False):
     """The content that the service removed from the request before the model saw it, in words."""
 
 
-class Violation(NamedTuple):
+class Violation(Struct, frozen=True, array_like=True):
     """A violation of a rule: the message, the rule's code and severity, and the position."""
 
     severity: Severity
@@ -192,7 +192,7 @@ class Entry(Struct, frozen=True, gc=False):  # creating a frozen dataclass takes
         return 0
 
 
-class RejectedLine(NamedTuple):
+class RejectedLine(Struct, frozen=True, array_like=True):
     """A line that could not be read."""
 
     line: int
@@ -242,7 +242,7 @@ ConversationKind = Literal["main", "compacted", "branch", "subagent", "side"]
 """The kinds of conversations in a session, described in ``docs/conversations.md``."""
 
 
-class OriginReply(NamedTuple):
+class OriginReply(Struct, frozen=True, array_like=True):
     """A sampled reply with the data that its file contains about it."""
 
     at: int | None
@@ -363,7 +363,7 @@ class Finding(NamedTuple):
     """The id of the conversation concerned, as in ``Violation``."""
 
 
-class LogHead(NamedTuple):
+class LogHead(Struct, frozen=True, array_like=True):
     """The format of a log, detected from its first lines."""
 
     format: str | None

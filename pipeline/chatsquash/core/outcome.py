@@ -10,7 +10,7 @@ from chatsquash.core.accounting import Account, Coverage, ReplyOutcome, TrainedR
 from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine, Tokens, Violation
 
 
-class Facts(NamedTuple):
+class Facts(Struct, frozen=True, array_like=True):
     """Data from a log about the request that became a record."""
 
     prefix: str = ""
@@ -32,7 +32,7 @@ class Facts(NamedTuple):
     """Whether the record has the definitions of ``--tools-file``; ``None`` without that option."""
 
 
-class SelectedEntry(NamedTuple):
+class SelectedEntry(Struct, frozen=True, array_like=True):
     """Data from a log about the entry that became the record, or would have become it."""
 
     line: int | None

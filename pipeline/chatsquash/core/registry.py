@@ -17,7 +17,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.plugins import Plugin, plugins
 
 T = TypeVar("T")
-_ASSIGNMENT = re.compile(r"^([A-Z]+) = (.*\n(?:[ )].*\n)*+)", re.MULTILINE)
+_LAST_LINE_END = re.compile(r"\n(?![ )])")
+"""The end of a top-level assignment, which may have several lines."""
 
 
 class Item(NamedTuple):
@@ -42,8 +43,17 @@ def declaration(item: Item, name: str) -> str:
 
     Importing all modules of a folder takes longer than converting a small log, and most runs need few of them.
     """
-    values: dict[str, str] = dict(_ASSIGNMENT.findall(Path(item.path).read_text(encoding="utf-8")))
-    return values.get(name, "")
+    return assigned_value(Path(item.path).read_text(encoding="utf-8"), name)
+
+
+def assigned_value(source: str, name: str) -> str:
+    """Return the value of a top-level assignment in a source text, or an empty string without one."""
+    start = source.find(f"\n{name} = ")
+    if start < 0:
+        return ""
+    start += len(f"\n{name} = ")
+    end = _LAST_LINE_END.search(source, start)
+    return source[start : end.end() if end else None]
 
 
 def declare(kind: type[T], module: ModuleType) -> T:

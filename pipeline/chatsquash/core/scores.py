@@ -3,7 +3,9 @@
 # No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Iterable
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct, structs
 
 from chatsquash.core.lazy import lazy_compile
 
@@ -32,7 +34,7 @@ _FEEDBACK = _THUMBS | {
 _SEPARATOR = lazy_compile(r"[\s_.-]+")
 
 
-class Score(NamedTuple):
+class Score(Struct, frozen=True, array_like=True):
     """A score as logged: feedback of a user, or the result of an annotator, an evaluator or a test."""
 
     name: str
@@ -44,7 +46,7 @@ class Score(NamedTuple):
     """Whether it concerns a trace or session rather than a reply."""
 
 
-class Verdict(NamedTuple):
+class Verdict(Struct, frozen=True, array_like=True):
     """Whether a reply is good, with the evidence."""
 
     is_good: bool
@@ -69,7 +71,7 @@ def read_score(name: Any, value: Any, source: str) -> Score | None:
 def read_scores(values: Iterable[tuple[Any, Any]], source: str, *, is_shared: bool = False) -> tuple[Score, ...]:
     """Return the usable scores among pairs of a name and a value, at most ``MAX_SCORES``."""
     scores = (read_score(name, value, source) for name, value in values)
-    usable = [each._replace(is_shared=True) if is_shared else each for each in scores if each]
+    usable = [structs.replace(each, is_shared=True) if is_shared else each for each in scores if each]
     return tuple(usable[:MAX_SCORES])
 
 

@@ -69,7 +69,7 @@ class Filters:
             dropped[number] = "filtered" if option else "duplicate"
             filtered += [option] if option else []
             duplicates += not option
-            last = violation._replace(conversation=record.conversation)
+            last = replace(violation, conversation=record.conversation)
             outcome = outcome.with_finding(finding(last, outcome.session, log.display_path))
         if dropped:
             outcome = _without(outcome, indexes, dropped, last.code)
@@ -160,7 +160,7 @@ def _sizes(records: Iterable[Record]) -> dict[int | None, int]:
 
 def _move(row: ReplyOutcome, places: dict[int, int], dropped: dict[int, str]) -> ReplyOutcome:
     """Update the row of a reply after records were removed: it moves to the first remaining record that contains it."""
-    others = tuple(place._replace(record=places[place.record]) for place in row.others if place.record in places)
+    others = tuple(replace(place, record=places[place.record]) for place in row.others if place.record in places)
     if row.record is None:
         return row
     if row.record in places:

@@ -12,7 +12,6 @@ points in the group ``chatsquash.formats``.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chatsquash.core.model import Json
-from chatsquash.core.registry import Item, Room
+from chatsquash.core.registry import Item, Room, assigned_value
 from chatsquash.formats import providers
 from chatsquash.formats.base import Format, Mark
 from chatsquash.formats.values import Object, kind, objects
@@ -30,8 +29,6 @@ PLAIN = "openai_chat"
 PLAIN_RANK, NO_RANK = 9, 10
 """The ranks of plain chat messages and of unknown formats, which follow the ranks of all marks."""
 
-_NAME_LINE = re.compile(r"^NAME = ", re.MULTILINE)
-_PLACE_LINE = re.compile(r"^PLACE = (\d+)$", re.MULTILINE)
 _DEFAULT_PLACE = 50
 """The place of a format without ``PLACE``, ahead of plain chat."""
 _DECISIVE = 4
@@ -64,10 +61,10 @@ def _place(item: Item) -> int | None:
     """Return the place of a format, or ``None`` for a module that is not a format."""
     # Importing every format only to sort their names would slow down each start.
     text = Path(item.path).read_text(encoding="utf-8")
-    if not _NAME_LINE.search(text):
+    if not assigned_value(text, "NAME"):
         return None
-    match = _PLACE_LINE.search(text)
-    return int(match[1]) if match else _DEFAULT_PLACE
+    place = assigned_value(text, "PLACE").strip()
+    return int(place) if place.isdecimal() else _DEFAULT_PLACE
 
 
 _ROOM: Room[Format] = Room(Format, providers, place=_place, accepts=lambda module: hasattr(module, "TURNS"))

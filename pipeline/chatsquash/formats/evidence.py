@@ -264,7 +264,7 @@ def message_lists(values: list[Json], lines: Sequence[int], mark: str, *members:
 
 def at_line(conversation: Conversation, line: int) -> Conversation:
     """Return a conversation with all its messages at one line."""
-    replies = tuple(reply._replace(line=line) for reply in origin_of(conversation).replies)
+    replies = tuple(structs.replace(reply, line=line) for reply in origin_of(conversation).replies)
     return with_origin(conversation, replies=replies, lines=(line,) * len(conversation.messages))
 
 

@@ -242,7 +242,7 @@ class EntryReader:
         if self._shape.forced:
             return None
         other = shape_of(bytes(line.buffer[line.start : line.stop]))
-        return other if other and other._replace(forced=False) != self._shape else None
+        return other if other and replace(other, forced=False) != self._shape else None
 
 
 class _RequestTools(Struct, frozen=True):

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from chatsquash.core import footprint, jsonio
 from chatsquash.core.lazy import LazyModule
@@ -52,7 +52,7 @@ _LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
 """How much of a file is examined if its first lines are inconclusive."""
 
 
-class Shape(NamedTuple):
+class Shape(Struct, frozen=True):
     """The formats and the envelope in which the lines of a log are read."""
 
     request: str = PLAIN
@@ -160,7 +160,7 @@ def detect_shape(file: BinaryIO, forced: str | None = None, memory: int = footpr
     envelope = first.shape.envelope if first else envelopes.PLAIN
     if forced:
         is_mixed = forced == PLAIN and any(each is not None and each.shape.is_mixed for each in quick)
-        shape = Shape.of(forced, envelope, forced=True)._replace(is_mixed=is_mixed)
+        shape = structs.replace(Shape.of(forced, envelope, forced=True), is_mixed=is_mixed)
         return shape, LogHead(forced, envelope.NAME, f"{forced}, set by --from")
     is_clear = first is not None and first.exchange.name is not None and first.exchange.rank <= _RESPONSE_RANK
     if first and is_clear and not any(_contradicts(each, first) for each in quick):
@@ -176,7 +176,7 @@ def describe(head: LogHead, file: BinaryIO, memory: int) -> LogHead:
     if any(_is_non_exchange(line, envelopes.recognise(line)) for line in lines):
         return head
     fitting = appearance.of_lines(lines, list(map(_value, lines)))
-    return head._replace(why=fitting) if fitting else head
+    return structs.replace(head, why=fitting) if fitting else head
 
 
 def _head(shape: Shape, why: str) -> LogHead:
@@ -217,9 +217,10 @@ def _is_non_exchange(line: bytes, envelope: Envelope | None) -> bool:
 
 def _usual(shapes: list[Shape]) -> Shape:
     """Return the most frequent shape, which is mixed if any plain chat request has content of other formats."""
-    votes = Counter(shape._replace(is_mixed=False) for shape in shapes)
+    votes = Counter(structs.replace(shape, is_mixed=False) for shape in shapes)
     usual = max(votes, key=lambda shape: votes[shape])
-    return usual._replace(is_mixed=any(shape.is_mixed for shape in shapes if shape.request == usual.request))
+    is_mixed = any(shape.is_mixed for shape in shapes if shape.request == usual.request)
+    return structs.replace(usual, is_mixed=is_mixed)
 
 
 def _contradicts(line: _Evidence | None, first: _Evidence) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
 
+from msgspec import structs
+
 from chatsquash.core import footprint
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
@@ -203,5 +205,5 @@ class ScoreJoin:
         for row, is_shared in islice(self._index.rows(subject), MAX_SCORES):
             assert row.score
             self.ids[row.id] = None
-            scores.append(row.score._replace(is_shared=is_shared))
+            scores.append(structs.replace(row.score, is_shared=is_shared))
         return tuple(scores)

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from chatsquash.checks import definition_members, examine, private, reading, schemas, shapes, stored_records
 from chatsquash.checks.dataset import OF_TOOLS
@@ -99,7 +99,9 @@ def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
             if violations:
                 session_id = mask.redacted(_session(parsed_row.value) or file_session)
                 for violation in violations:
-                    yield finding(violation._replace(text=mask.redacted(violation.text)), session_id, name, row.number)
+                    yield finding(
+                        structs.replace(violation, text=mask.redacted(violation.text)), session_id, name, row.number
+                    )
         if is_empty:
             yield finding(stored_records.empty_dataset(), file_session, name)
 
@@ -257,12 +259,12 @@ def _row(row: _ParsedRow, checks: Checks, *, without_tools: bool) -> Iterator[Vi
             and violation.at == len(native_record.messages) - 1
         ):
             continue  # the completion of a sample may end with a call
-        yield violation._replace(at=native_record.place(violation.at))
+        yield structs.replace(violation, at=native_record.place(violation.at))
     yield from _user_after_results(native_record)
     for violation in extra:
-        yield violation._replace(at=row_record.place(violation.at))
+        yield structs.replace(violation, at=row_record.place(violation.at))
     for violation in checks.overlap(row_record, value) if checks.overlap else ():
-        yield violation._replace(at=row_record.place(violation.at))
+        yield structs.replace(violation, at=row_record.place(violation.at))
     yield from checks.phrases.violations(value) if checks.phrases.may_match(texts) else ()
     yield from _remaining_addresses(value) if checks.addresses else ()
     if rounded:

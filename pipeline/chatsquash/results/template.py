@@ -9,6 +9,8 @@ from itertools import chain, islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from msgspec import structs
+
 from chatsquash.checks import rules
 from chatsquash.checks.template import Trial
 from chatsquash.core.errors import UsageError
@@ -73,7 +75,7 @@ class Trials:
         remarks = {code: f"{as_flags(remedies[code])} fixes it" if code in remedies else remark for code in wrong}
         self.counts.update(remarks.items())
         for each in violations:
-            yield each._replace(text=f"{each.text}: {remarks[each.code]}")
+            yield structs.replace(each, text=f"{each.text}: {remarks[each.code]}")
 
     def finish(self) -> Iterator[Finding]:
         """Yield findings about the template itself."""

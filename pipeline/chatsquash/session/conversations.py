@@ -207,7 +207,7 @@ def convert_each(
     for each, (result, findings) in zip(selected, _make_all(trees, paths, selected, options, make), strict=True):
         path = each.placement.path
         line_findings += [
-            (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)]))
+            (line_of(each.entry, fact), replace(fact, conversation=ids[id(path)]))
             for fact in (*findings, *each.restoring)
         ]
         placements.append(place_record(each.placement, result, len(records), filters))
@@ -264,7 +264,7 @@ def with_session_prefix(
     system: list[Message] = [{"role": "system", "content": first_reply.system}] if first_reply.system else []
     prefix = prefix_of_messages([*system, *first_reply.new_messages], options, has_private=session.has_private)
     pairs = [(record, record.facts) for record in records]
-    return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
+    return [replace(record, facts=replace(facts, prefix=prefix)) if facts else record for record, facts in pairs]
 
 
 class _RestoredPath(NamedTuple):

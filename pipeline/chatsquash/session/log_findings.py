@@ -59,7 +59,7 @@ def logger_cuts(session: Session) -> list[LineFinding]:
     for at in places:
         if (chat.text(messages[at]) or "").rstrip().endswith(_MARKS):
             fact = reading.truncated_by_logger(f"the {messages[at]['role']} message", 1)
-            findings.append((entry.line, fact._replace(at=at if at < len(entry.messages) else None)))
+            findings.append((entry.line, replace(fact, at=at if at < len(entry.messages) else None)))
     return findings
 
 

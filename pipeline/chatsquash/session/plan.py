@@ -201,7 +201,7 @@ def with_logged_positions(
         return findings
     places = {id(message): at for at, message in enumerate(logged_messages)}
     return [
-        each if each.at is None else each._replace(log_index=places.get(id(messages[each.at]), each.log_index))
+        each if each.at is None else replace(each, log_index=places.get(id(messages[each.at]), each.log_index))
         for each in findings
     ]
 

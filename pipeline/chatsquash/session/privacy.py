@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
@@ -140,7 +140,7 @@ class OutcomePrivacy:
                 records[at] = self._with_counts(record, counts, are_replaced=False)
                 line = _line(outcome, record)
                 for fact, value in _findings_of(counts, pieces):
-                    facts.append((fact._replace(conversation=record.conversation), value, line))
+                    facts.append((replace(fact, conversation=record.conversation), value, line))
         if unsearched != outcome.privacy.unsearched_texts:
             outcome = replace(outcome, privacy=replace(outcome.privacy, unsearched_texts=unsearched))
         if not facts:
@@ -200,7 +200,7 @@ class OutcomePrivacy:
         counts_by_record = zip(outcome.records, records, _divide_counts(counts, records), strict=True)
         clean_records = [self._record(record, pieces, own) for record, pieces, own in counts_by_record]
         lines = [jsonio.dumps(self._privacy.anonymized(pieces.assemble()).value) for pieces in pairs]
-        clean_pairs = [structs.replace(pair, line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
+        clean_pairs = [replace(pair, line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})
         return _Replacement(clean_records, clean_pairs, after, values)
 
@@ -260,7 +260,7 @@ class OutcomePrivacy:
                 records[number] = self._with_value(replace(record, flags=flags, trained=trained), value)
                 places |= {(number, place) for place in masked}
             elif masked:
-                fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
+                fact = replace(checks.placeholder_in_reply(len(masked), masked[0]), conversation=record.conversation)
                 line = reply_lines.get((number, masked[0]), _line(outcome, record))
                 findings += in_files([finding(fact, outcome.session, log.display_path, line)], log)
         outcome = outcome.with_records(records).with_finding(*findings)
@@ -309,7 +309,7 @@ def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[tuple[Violation, s
 def _facts(facts: Facts | None, line: bytes) -> Facts | None:
     if facts is None or not facts.prefix:
         return facts
-    return facts._replace(prefix=prefix_of_line(line))
+    return replace(facts, prefix=prefix_of_line(line))
 
 
 def _without_flags(value: dict[str, Any], flag: str) -> dict[str, Json]:
@@ -320,7 +320,7 @@ def _without_flags(value: dict[str, Any], flag: str) -> dict[str, Json]:
 
 def _reply(reply: ReplyOutcome, masked: set[tuple[int, int]]) -> ReplyOutcome:
     """Set the loss of a reply to 0 if it has a placeholder for a secret."""
-    others = tuple(each._replace(loss=0) if (each.record, each.message) in masked else each for each in reply.others)
+    others = tuple(replace(each, loss=0) if (each.record, each.message) in masked else each for each in reply.others)
     is_masked = (reply.record, reply.message) in masked
     if not is_masked and others == reply.others:
         return reply

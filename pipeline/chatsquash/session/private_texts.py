@@ -101,7 +101,7 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
         report=structs.replace(
             outcome.report,
             findings=[_finding(each, paths, hide) for each in outcome.findings],
-            rejected=[each._replace(reason=hide(each.reason)) for each in outcome.report.rejected],
+            rejected=[structs.replace(each, reason=hide(each.reason)) for each in outcome.report.rejected],
             trace=hide(outcome.report.trace),
         ),
         account=structs.replace(outcome.account, relatives=relatives),
@@ -134,7 +134,7 @@ def _record(record: Record, hide: Hide) -> Record:
     usage, facts, entry = record.usage, record.facts, record.entry
     tools = tuple(_tool(each, hide) for each in usage.tools)
     shared_uses = tuple(
-        each._replace(tools=tuple(_tool(tool, hide) for tool in each.tools)) for each in usage.shared_uses
+        structs.replace(each, tools=tuple(_tool(tool, hide) for tool in each.tools)) for each in usage.shared_uses
     )
     usage = usage._replace(tool_names=tuple(map(hide, usage.tool_names)), tools=tools, shared_uses=shared_uses)
     return structs.replace(
@@ -151,12 +151,12 @@ def _record(record: Record, hide: Hide) -> Record:
 
 
 def _facts(facts: Facts, hide: Hide) -> Facts:
-    hidden = facts._replace(session=hide(facts.session), source=hide(facts.source))
-    return hidden._replace(model=hide(facts.model)) if facts.model else hidden
+    hidden = structs.replace(facts, session=hide(facts.session), source=hide(facts.source))
+    return structs.replace(hidden, model=hide(facts.model)) if facts.model else hidden
 
 
 def _hide_selection(entry: SelectedEntry, hide: Hide) -> SelectedEntry:
-    return entry._replace(model=hide(entry.model)) if entry.model else entry
+    return structs.replace(entry, model=hide(entry.model)) if entry.model else entry
 
 
 def _hide_contents(contents: Contents, hide: Hide) -> Contents:
@@ -186,7 +186,9 @@ def _row(row: ReplyOutcome, hide: Hide) -> ReplyOutcome:
     if not row.scores:
         return row
     scores = [
-        score._replace(name=hide(score.name), value=hide(score.value) if isinstance(score.value, str) else score.value)
+        structs.replace(
+            score, name=hide(score.name), value=hide(score.value) if isinstance(score.value, str) else score.value
+        )
         for score in row.scores
     ]
     return structs.replace(row, scores=tuple(scores))

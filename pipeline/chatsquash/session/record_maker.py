@@ -63,7 +63,9 @@ class RecordMaker:
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, record.line)
         if self._options.tools_file is not None:
-            facts = facts._replace(tools_supplied=any(violation.code == "supplied-tools" for violation in findings))
+            facts = structs.replace(
+                facts, tools_supplied=any(violation.code == "supplied-tools" for violation in findings)
+            )
         record = structs.replace(record, facts=facts, addresses=addresses)
         record = with_passwords(record, self._anonymizer)
         if self._options.keep != "none" and self._options.samples == "session":

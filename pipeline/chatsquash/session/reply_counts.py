@@ -130,7 +130,7 @@ def _unknown_models(records: Iterable[Record], line: int | None) -> list[LineFin
         unknown = {at for mark in record.marks if mark.why == OTHER_MODEL and not mark.model for at in mark.at}
         if unknown:
             fact = coverage.unknown_model(len(unknown))
-            findings.append((_line(record, line), fact._replace(conversation=record.conversation)))
+            findings.append((_line(record, line), replace(fact, conversation=record.conversation)))
     return findings
 
 
@@ -146,7 +146,7 @@ def _mixed_models(records: Sequence[Record], line: int | None) -> list[LineFindi
     findings: list[LineFinding] = []
     for conversation, models in conversations.items():
         if len(models) > 1 and len({*map(_bare_name, models)}) > 1:
-            findings.append((lines[conversation], coverage.mixed_models(models)._replace(conversation=conversation)))
+            findings.append((lines[conversation], replace(coverage.mixed_models(models), conversation=conversation)))
     return findings
 
 

@@ -210,7 +210,7 @@ class Sampling(Struct):
                 continue  # a sample ends with its reply
             if self.request.options.samples == "tokens" and fact.code in _ABOUT_SHAPES:
                 continue  # the messages are not written
-            fact_in_conversation = fact._replace(conversation=conversation)
+            fact_in_conversation = replace(fact, conversation=conversation)
             self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), fact_in_conversation)
 
     def _shared_calls(self, messages: list[Message]) -> dict[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from chatsquash.checks.denials import is_denied
 from chatsquash.core.model import Message
@@ -60,7 +60,7 @@ def judge(
     denied = any(reaction.is_denied for reaction in each)
     result = verdict(weight, scores, is_denied=denied, last_user=comment.last_user if comment else None)
     if result and comment and result.evidence.startswith("last_user"):
-        return result._replace(evidence=f"{result.evidence}: {comment.words}")
+        return structs.replace(result, evidence=f"{result.evidence}: {comment.words}")
     return result or (Verdict(preference[1], preference[0]) if preference else None)
 
 

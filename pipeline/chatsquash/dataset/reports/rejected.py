@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
 from chatsquash.core.log import Log
 from chatsquash.core.model import RejectedLine
 from chatsquash.core.options import Options
@@ -23,7 +25,7 @@ class RejectedLines(Report):
 
 def _row(log: Log, rejected: RejectedLine) -> bytes:
     file, line, offset = log.place(rejected.line, rejected.offset)
-    return printable_json({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset})
+    return printable_json({"file": printable(file), **asdict(rejected), "line": line, "offset": offset})
 
 
 def report(options: Options) -> RejectedLines:

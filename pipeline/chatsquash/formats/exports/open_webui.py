@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
+
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.scores import Score
@@ -125,7 +127,7 @@ def _with_ratings(conversation: Conversation, messages: Object) -> Conversation:
     if {"1", "-1"}.isdisjoint(ratings):
         return conversation
     scores = [(Score("thumbs", rating == "1", "Open WebUI"),) if rating in ("1", "-1") else () for rating in ratings]
-    rated = (reply._replace(scores=each) for reply, each in zip(replies, scores, strict=True))
+    rated = (structs.replace(reply, scores=each) for reply, each in zip(replies, scores, strict=True))
     return with_origin(conversation, replies=tuple(rated))
 
 

@@ -198,7 +198,7 @@ class CleanedRequest:
 
     def moved_origin(self, origin: Origin) -> Origin:
         """Return the origin with the positions that its messages have after cleaning."""
-        replies = (each._replace(at=None if each.at is None else self.place(each.at)) for each in origin.replies)
+        replies = (replace(each, at=None if each.at is None else self.place(each.at)) for each in origin.replies)
         lines = (line for at, line in enumerate(origin.lines) if self.place(at) is not None)
         return replace(origin, replies=tuple(replies), lines=tuple(lines))
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, RepeatedViolation
@@ -143,7 +143,7 @@ class FileReplies:
             if key in self._replies and key not in kept_keys:
                 reply = self._replies[key] or self._origin_reply(index, turn)
                 self._replies[key] = reply
-                yield reply if reply.at == index else reply._replace(at=index)
+                yield reply if reply.at == index else structs.replace(reply, at=index)
 
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """Combine the metadata in the lines of a reply."""
