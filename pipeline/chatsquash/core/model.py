@@ -363,7 +363,7 @@ class Finding(NamedTuple):
     """The id of the conversation concerned, as in ``Violation``."""
 
 
-class LogHead(Struct, frozen=True, array_like=True):
+class LogHead(NamedTuple):
     """The format of a log, detected from its first lines."""
 
     format: str | None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
-from msgspec import structs
-
 from chatsquash.core.model import Entry, LogHead, RepeatedViolation, SkippedLine
 from chatsquash.formats import documents
 from chatsquash.reading.identify import PART
@@ -18,7 +16,7 @@ _Items = Generator[Entry | SkippedLine, None, str | None]
 def describe(head: LogHead, path: str) -> LogHead:
     """Return the head of a file for reports, without a reason if the file belongs to an agent's session."""
     is_part = not head.conflict and any(map(relatives.exists, documents.owners(path)))
-    return structs.replace(head, why="") if is_part else head
+    return head._replace(why="") if is_part else head
 
 
 def items(lines: _Items, rest: Iterator[Line], *, is_part: bool) -> _Items:
