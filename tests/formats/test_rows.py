@@ -138,7 +138,7 @@ def of_origin(origin):
         time = getattr(origin, f"{name}_at")
         told |= {name: stamp(time)} if time is not None else {}
     replies = [
-        {k: v for k, v in reply._asdict().items() if v is not None and v is not False and v != ()}
+        {k: v for k, v in structs.asdict(reply).items() if v is not None and v is not False and v != ()}
         for reply in origin.replies
     ]
     times = [{**reply, "time": stamp(reply["time"])} if "time" in reply else reply for reply in replies]
