@@ -131,7 +131,13 @@ def test_evidence_is_written_and_comes_back():
     found = again.origin
     assert (found.id, found.session_id, found.kind, found.parent) == ("s/2", "s", "subagent", "s/1")
     (reply,) = found.replies
-    assert (reply.at, reply.time, *reply[3:6]) == (1, replies[0].time, "m", 9, 2)
+    assert (reply.at, reply.time, reply.model, reply.prompt_tokens, reply.completion_tokens) == (
+        1,
+        replies[0].time,
+        "m",
+        9,
+        2,
+    )
     assert conversations.dump(again, "atif") == document
 
 
