@@ -43,6 +43,7 @@ IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/
 PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
 SECRETS = secrets.Secrets()
 WORDS = [*SECRETS.rules_by_word]
+LISTED_WORDS = [*held([SECRETS._words._any, SECRETS._telling, SECRETS._shapes._within])]
 WORDS_OF_USERS = [*held([ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH])]
 RUNNING = {
     (
@@ -53,7 +54,7 @@ RUNNING = {
         ("finditer", re.compile(b'"uuid": ?"(' + b"|".join((b"some-id", b"some-other-id", b"another-id")) + b')"'))
     ],
     ("chatsquash.core.lazy", "self._text"): [
-        ("finditer", pattern) for pattern in (*WORDS_OF_USERS, *FORMS, names._PIECED)
+        ("finditer", pattern) for pattern in (*LISTED_WORDS, *WORDS_OF_USERS, *FORMS, names._PIECED)
     ],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
@@ -73,9 +74,6 @@ RUNNING = {
         ("finditer", shapes_of_rules._around(pivot, [word for word in WORDS if pivot in word])[0])
         for pivot in shapes_of_rules._PIVOTS
     ],
-    ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, with_space)) or '(?!)').encode()"): [("search", SECRETS._words._any)],
-    ("chatsquash.redaction.secrets", "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()"): [("finditer", SECRETS._telling)],
-    ("chatsquash.redaction.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [("finditer", SECRETS._shapes._within)],
     ("chatsquash.redaction.userinfo", "re.compile"): [
         ("finditer", re.compile(userinfo._USERINFO)),
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
