@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.checks import CONTENTS
 from chatsquash.checks.registry import RULES, Fact, View, check
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Violation
+from chatsquash.core.model import Conversation, Violation
 from chatsquash.core.text import json_type
 
 _OTHER_MEMBERS = ("refusal", "audio", "images", *reasoning.MEMBERS)
@@ -42,9 +42,9 @@ def empty_reply(view: View) -> Iterator[Fact]:
 _RULES = [known for known in RULES if known.module == __name__]
 
 
-def first_violation(view: View) -> Violation | None:
+def first_violation(record: View | Conversation) -> Violation | None:
     """Return the first violation because of which presets other than ``chat`` exclude a record."""
-    return next((known.violation(fact) for known in _RULES for fact in known.function(view)), None)
+    return next((known.violation(fact) for known in _RULES for fact in known.function(record)), None)
 
 
 def unsupported_reply() -> Violation:

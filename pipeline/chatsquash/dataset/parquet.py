@@ -18,13 +18,14 @@ import msgspec
 from msgspec import Raw
 
 from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.dataset import arrow
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import IMAGES
 from chatsquash.dataset.data_files import FileWriter
 from chatsquash.records.media import NO_IMAGES
 
-_BATCH = 8 << 20
+_BATCH = 1 << 20
 """Bytes of text that are collected before they are turned into a data frame."""
 _TARGET, _LIMIT = 64 << 20, 128 << 20
 """Bytes of text in a row group: the average, and the maximum unless a single record is larger."""
@@ -60,17 +61,17 @@ class ParquetFile:
 
     def _members(self, record: bytes) -> dict[str, Any]:
         """Return a record's members by name, with messages as JSON text; those that it does not have may be absent."""
-        spelled: Callable[[Any], bytes] = bytes
+        spelled: Callable[[Any], str] = _text
         try:
             row = msgspec.structs.asdict(self._decoder.decode(record))
         except (msgspec.MsgspecError, RecursionError):  # for example lone surrogates, which jsonio accepts
-            row, spelled = jsonio.loads(record), jsonio.dumps
+            row, spelled = jsonio.loads(record), _dump
         for name in self._json_lists:
             if (items := row.get(name)) is not None:
-                row[name] = [spelled(each).decode() for each in items]
+                row[name] = list(map(spelled, items))
         for name in self._json:
             if (value := row.get(name)) is not None:
-                row[name] = spelled(value).decode()
+                row[name] = spelled(value)
         return row
 
     def finish(self) -> None:
@@ -101,6 +102,14 @@ def rows_per_group(sizes: array[int]) -> int:
     while rows > 1 and any(sum(sizes[at : at + rows]) > _LIMIT for at in range(0, len(sizes), rows)):
         rows //= 2
     return rows
+
+
+def _text(raw: Raw) -> str:
+    return str(raw, "utf-8")
+
+
+def _dump(value: Json) -> str:
+    return jsonio.dumps(value).decode()
 
 
 def _features(fields: list[Field]) -> dict[str, str]:

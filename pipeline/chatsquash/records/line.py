@@ -27,6 +27,8 @@ class RecordLine(NamedTuple):
     """The marks of its assistant messages, if requested."""
     unflagged: bytes = b""
     """The digest of the record without flags; empty for a record without flags."""
+    value: dict[str, Any] | None = None
+    """The value of the line, if it is known; its numbers may be ``Rounded``, and it must not be changed."""
 
 
 def digest(data: bytes) -> bytes:

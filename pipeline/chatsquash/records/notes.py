@@ -40,9 +40,13 @@ class Notes:
 
     def add(self, other: Notes) -> None:
         """Add other notes."""
-        self.dropped.update(other.dropped)
-        self.changed.update(other.changed)
-        self.media_replaced.update(other.media_replaced)
+        for counts, more in (
+            (self.dropped, other.dropped),
+            (self.changed, other.changed),
+            (self.media_replaced, other.media_replaced),
+        ):
+            if more:
+                counts.update(more)
         self.floats += other.floats
 
     def findings(self, *, as_text: bool = False) -> list[Violation]:

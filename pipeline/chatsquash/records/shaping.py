@@ -11,7 +11,6 @@ import orjson
 
 from chatsquash.checks import shapes
 from chatsquash.checks.contents import first_violation
-from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Conversation, Json, Message, Tool, Violation
@@ -34,9 +33,11 @@ _CONTEXT = 20  # the number of characters before and after a surrogate in a find
 
 def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
     notes = Notes()
-    if custom := sum(chat.custom_definition(tool) is not None for tool in tools):
+    definitions = list(map(chat.custom_definition, tools))
+    if custom := len(tools) - definitions.count(None):
         notes.changed["custom tools become functions with the argument input"] += custom
-    tools = [custom_function(definition) if (definition := chat.custom_definition(tool)) else tool for tool in tools]
+        pairs = zip(tools, definitions, strict=True)
+        tools = [custom_function(definition) if definition else tool for tool, definition in pairs]
     with_name = [tool for tool in tools if chat.tool_name(tool)]
     if len(with_name) < len(tools):
         notes.dropped["tool definitions without a name"] += len(tools) - len(with_name)
@@ -61,7 +62,8 @@ def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
     if "description" not in function:
         notes.changed["tool definitions without a description get an empty one"] += 1
         function = {"name": function["name"], "description": "", **function}
-    return {**function, "parameters": _parameters(function, notes)}
+    function["parameters"] = _parameters(function, notes)
+    return function
 
 
 def _parameters(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
         as_text: As for ``Notes.findings``.
         alternates: Whether the preset does not support user messages after results.
     """
-    if why := first_violation(View(conversation)):
+    if why := first_violation(conversation):
         return ShapeResult(None, [why], why)
     notes = Notes()
     try:
@@ -187,7 +189,8 @@ def line(
         why = _first_unreadable(record) or _too_deep()  # the encoder rejects the values that loaders reject or change
         return RecordLine(None, [*findings, why], why)
     images = {str(name): name.data for name in record.get("images", ())}
-    return RecordLine(data, findings, images=images, marks=record_marks, unflagged=unflagged)
+    value = None if flag or images else record
+    return RecordLine(data, findings, images=images, marks=record_marks, unflagged=unflagged, value=value)
 
 
 def specified_record_violations(conversation: Conversation, record: bytes) -> list[Violation]:

@@ -158,7 +158,8 @@ class _TurnReader:
             raise CannotHoldError(contents.unsupported_reply())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.interruptions)]
         roles += [message["role"] for message in following]
-        self.notes.dropped.update(f"{role} messages after the last assistant message" for role in roles)
+        if roles:
+            self.notes.dropped.update(f"{role} messages after the last assistant message" for role in roles)
         return self.turns[:stop]
 
     def _user(self, message: Message) -> None:
@@ -303,6 +304,9 @@ def content_text(message: Message, role: str, notes: Notes, mode: Media = "refus
     With media ``keep``, content with images is a list of texts and images, and ``RefusedMediaError`` may be raised.
     With ``text``, media become placeholders, but never in assistant messages.
     """
+    content: Json = message.get("content")
+    if (type(content) is str or content is None) and message.keys() <= _MEMBERS[role]:
+        return content or ""
     if mode == "text":
         message, mode = _with_placeholders(message, role, notes), "drop"
     if rest := message.keys() - _MEMBERS[role]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chatsquash.core import chat, jsonio, marks, reasoning
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Json, Message
+from chatsquash.core.model import Json, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Contents, Outcome, Record
 from chatsquash.records import media, presets
@@ -23,10 +23,10 @@ parsed: Last[bytes, Any] = Last(jsonio.loads)
 """Parses the line of a record; the value is shared with the search for secrets, so it must not be changed."""
 
 
-def remember(line: bytes, conversation: Conversation) -> None:
-    """Remember the conversation whose messages and tools are the members of a line, which then needs no parsing."""
+def remember(line: bytes, value: dict[str, Json]) -> None:
+    """Remember the value of a line, which then needs no parsing."""
     if len(line) <= jsonio.LARGE:
-        parsed.remember(line, {"messages": conversation.messages, "tools": conversation.tools})
+        parsed.remember(line, value)
 
 
 _Measure = Callable[[list[str]], int]

@@ -160,8 +160,8 @@ class Plan(Struct, frozen=True):
         if line.data is None:
             assert line.refusal
             return Rejection(line.refusal), findings
-        if not self.is_shaped and not line.unflagged:
-            contents.remember(line.data, conversation)
+        if line.value is not None:
+            contents.remember(line.data, line.value)
         result = Record(
             line.data,
             usage,

@@ -89,7 +89,7 @@ def encode_record(
         return line._replace(marks=placed_marks)
     # The digest is computed without flags.
     flagged = _encode(marks.add_flags(conversation, flag), None, in_folder=False)
-    return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data))
+    return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data), value=None)
 
 
 def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
@@ -110,7 +110,7 @@ def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: b
             return RecordLine(None, findings, why)
     if phrases and phrases.may_be_in(messages):
         findings += phrases.violations(jsonio.loads(b"[%b]" % b",".join(messages)))
-    return RecordLine(record, findings)
+    return RecordLine(record, findings, value={"messages": conversation.messages, "tools": conversation.tools})
 
 
 def shape_record(
