@@ -89,8 +89,20 @@ def recognise_request(request: Object | None) -> Recognised:
 
 def recognise_response(response: Json, events: list[Json] | None) -> Recognised:
     """Detect the format of a response or its stream without the request."""
-    evidence = _strongest(_marks_of("stream", "response"), None, response, events)
-    return evidence or Recognised(None, _describe(response), NO_RANK)
+    return _strongest_answer(response, events) or Recognised(None, _describe(response), NO_RANK)
+
+
+def is_response(value: Json) -> bool:
+    """Return whether a value is certainly a provider's response, or the list of the events of one."""
+    evidence = _strongest_answer(value, None)
+    return evidence is not None and evidence.name is not None and evidence.rank <= _DECISIVE
+
+
+def _strongest_answer(response: Json, events: list[Json] | None) -> Recognised | None:
+    """Return the lowest-ranked evidence in a response or its stream, or ``None``."""
+    # Bodies are the most frequent responses, and they have no events to examine.
+    places = ("response",) if events is None and isinstance(response, dict) else ("stream", "response")
+    return _strongest(_marks_of(*places), None, response, events)
 
 
 def _strongest(

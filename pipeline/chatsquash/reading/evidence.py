@@ -22,7 +22,7 @@ from chatsquash.formats import (
     recognise_request,
     recognise_response,
 )
-from chatsquash.formats.base import Format
+from chatsquash.formats.base import Format, accept
 from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
@@ -291,29 +291,48 @@ def _evidence(line: bytes, envelope: Envelope | None = None) -> _Evidence | None
     envelope = envelope or envelopes.recognise(line)
     if envelope is None or not _may_be_complete(line):
         return None
-    unwrapped = envelopes.unwrap(line, envelope)
-    exchange = _value(unwrapped)
-    if not isinstance(exchange, dict):
-        exchange = _sides(unwrapped)
-    if not isinstance(exchange, dict):
+    sides = _sides(envelopes.unwrap(line, envelope))
+    if sides is None:
         return None
-    request = exchange.get("request")
-    request = request if isinstance(request, dict) else None
-    response = replies.unwrapped(exchange.get("response"))
+    response = replies.unwrapped(_side(sides, "response"))
     streamed = replies.events(response)
     body, events = (response, None) if streamed is None else (None, streamed[0])
-    strongest = recognise(request, body, events)
-    return _Evidence(_shape(request, recognise_response(body, events), envelope), strongest)
+    answer = recognise_response(body, events)
+    is_decisive = answer.rank <= _RESPONSE_RANK  # no request has evidence that strong
+    # Parsing the request, which has the history, takes most of the time.
+    if answer.name and is_decisive and _may_be_of(sides.get("request"), answer.name):
+        return _Evidence(Shape.of(answer.name, envelope), answer)
+    request = _side(sides, "request")
+    request = request if isinstance(request, dict) else None
+    return _Evidence(_shape(request, answer, envelope), answer if is_decisive else recognise(request, body, events))
 
 
-def _sides(line: bytes) -> Json:
-    """Return the request and response of a line of which only one is valid JSON."""
+def _sides(line: bytes) -> dict[str, Any] | None:
+    """Return the request and response of a line, raw if it can be split; one of them may then be invalid JSON."""
     try:
         raw = _line.decode(line)
-        str(line, "utf-8")
+        line.isascii() or str(line, "utf-8")  # unused members are not checked
     except PARSE_ERRORS:
-        return None
-    return {name: _value(bytes(value)) for name, value in raw.items() if name in ("request", "response")}
+        exchange = _value(line)
+        return exchange if isinstance(exchange, dict) else None
+    return raw
+
+
+def _side(sides: dict[str, Any], name: str) -> Json:
+    """Return the request or the response, or ``None`` if it is missing or invalid."""
+    value = sides.get(name)
+    return _value(bytes(value)) if isinstance(value, Raw) else value
+
+
+def _may_be_of(request: Any, name: str) -> bool:
+    """Return whether a raw request has the turns of a format that accepts all requests with its turns."""
+    form = get_format(name)
+    if form.accepts is not accept or not isinstance(request, Raw):
+        return False
+    try:
+        return form.TURNS in _line.decode(request)
+    except PARSE_ERRORS:
+        return False
 
 
 def _shape(request: dict[str, Any] | None, response_evidence: Recognised, envelope: Envelope) -> Shape:

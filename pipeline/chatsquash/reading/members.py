@@ -23,6 +23,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 NUL = b"\0"
 """The filler in place of lines that were not yet written when the system crashed."""
 
+_EMPTY = (b'""', b"{}")
+
 _object = msgspec.json.Decoder(dict[str, Raw])
 _array = msgspec.json.Decoder(list[Raw])
 
@@ -47,7 +49,10 @@ def object_members(raw: bytes | None) -> Members:
 
 def first_present(line: Members, names: tuple[str, ...]) -> bytes | None:
     """Return the first of these members that is present and not empty."""
-    return next((line[name] for name in names if name in line and line[name] not in (b'""', b"{}")), None)
+    for name in names:
+        if name in line and line[name] not in _EMPTY:
+            return line[name]
+    return None
 
 
 def present(**parts: bytes | None) -> Members:
@@ -57,7 +62,7 @@ def present(**parts: bytes | None) -> Members:
 
 def join_members(parts: Members) -> bytes:
     """Return the object with these members."""
-    return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in parts.items())
+    return b"{%b}" % b",".join([b'"%b":%b' % (name.encode(), raw) for name, raw in parts.items()])
 
 
 def unquoted(raw: bytes | None) -> bytes | None:

@@ -86,6 +86,8 @@ class Reader:
         self._buffers = Buffers()
         self._refers_back = refers_back
         self._last: EntryReader | None = None
+        self._was_chat = True
+        """Whether the last log was plain chat."""
         self._files = 1
         """The number of files of the current log."""
 
@@ -162,6 +164,15 @@ class Reader:
 
     def _read_chat(self, head: list[Line], stream: Iterator[Line]) -> Items | None:
         """Return the entries of a log if its first lines are certainly plain chat."""
+        # Mostly, logs of the same kind follow one another, and most lines of other kinds are recognized quickly.
+        if not self._was_chat and not are_chat(head[:1]):
+            return None
+        chat = self._try_chat(head, stream)
+        self._was_chat = chat is not None
+        return chat
+
+    def _try_chat(self, head: list[Line], stream: Iterator[Line]) -> Items | None:
+        """Return the entries of a log by reading its first lines as plain chat; ``None`` if they are not."""
         reader = self._entry_reader(Shape())
         try:
             entries = reader.first_entries(head)

@@ -138,9 +138,10 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     if envelope.unwrap is None:
         return line
     raw = members(line)
-    if not (raw and _fits(envelope, raw)):
+    own = _of_members(raw) if raw else None
+    if not raw or (own is not envelope and not _fits(envelope, raw)):
         return line
-    exchange = {} if _is_non_exchange(raw, _of_members(raw)) else dict(envelope.unwrap(raw))
+    exchange = {} if _is_non_exchange(raw, own) else dict(envelope.unwrap(raw))
     exchange.pop("problem", None)
     if cut := exchange.pop("cut", None):
         exchange["truncated_by_logger"] = cut

@@ -7,15 +7,13 @@ from itertools import groupby
 from typing import Any
 
 from chatsquash.core.model import Json
-from chatsquash.formats import langchain, recognise_response
+from chatsquash.formats import is_response, langchain
 from chatsquash.formats.definitions import is_definition
 from chatsquash.formats.providers.openai_chat.response import response_body
 from chatsquash.formats.values import Object, as_list, at, objects, string
 
 _TURNS = ("messages", "contents", "input")
 _BODIES = ("choices", "candidates", "stop_reason")
-_RESPONSE_RANK = 4
-"""The highest rank of evidence for a provider's body; lower ranks are stronger."""
 
 
 def request(value: Json) -> Object | None:
@@ -136,10 +134,9 @@ def _join_pieces(pieces: list[Any]) -> Object:
 
 
 def _is_body(value: Json) -> bool:
-    if isinstance(value, dict) and any(name in value for name in _BODIES):
+    if isinstance(value, dict) and not value.keys().isdisjoint(_BODIES):
         return True
-    evidence = recognise_response(value, None)
-    return evidence.name is not None and evidence.rank <= _RESPONSE_RANK
+    return is_response(value)
 
 
 def _of_list(values: list[Json], model: Json) -> Json:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.score_rows import ScoreRow, ScoreSubject
@@ -58,10 +60,10 @@ def describe_non_exchange(line: Members) -> str | None:
 
 def unwrap(line: Members) -> Members:
     """Return the input as a request and the output as a response; both are strings that usually contain JSON."""
-    request = _request(unquoted_value(line.get("input")), line)
+    request = _request(line)
     return present(
-        request=jsonio.dumps(request) if request else None,
-        response=jsonio.dumps(_response(unquoted_value(line.get("output")), line)),
+        request=request,
+        response=_response(line),
         status=b"500" if line.get("level") == b'"ERROR"' else None,
         timestamp=first_present(line, _TIMES),
         session_id=first_present(line, SESSION),
@@ -132,13 +134,26 @@ def _subject_of_score(row: dict[str, Json]) -> ScoreSubject:
     return ScoreSubject(trace=name if kind == "trace" else "", session=name if kind == "session" else "")
 
 
-def _kind(line: Members) -> Json:
-    return jsonio.value(line.get("type", b"null"))
+def _kind(line: Members) -> str | None:
+    return _word(line.get("type", b"null"))
+
+
+def _word(raw: bytes) -> str | None:
+    """Return a string member; ``None`` for other values."""
+    return _short_word(raw) if len(raw) < _SHORT else _parse_word(raw)
+
+
+def _parse_word(raw: bytes) -> str | None:
+    value = jsonio.value(raw)
+    return value if isinstance(value, str) else None
+
+
+_SHORT = 64
+_short_word = lru_cache(maxsize=64)(_parse_word)  # types and models repeat from row to row
 
 
 def _is_score(line: Members) -> bool:
-    kind = jsonio.value(first_present(line, _TYPES) or b"null")
-    return isinstance(kind, str) and kind in _TYPES_OF_SCORES and "name" in line
+    return _word(first_present(line, _TYPES) or b"null") in _TYPES_OF_SCORES and "name" in line
 
 
 def _is_trace(line: Members) -> bool:
@@ -172,18 +187,19 @@ def _first(score: Json, names: tuple[str, ...]) -> Json:
     return next((score[name] for name in names if score.get(name) not in (None, "")), None)
 
 
-def _request(value: Json, line: Members) -> dict[str, Json] | None:
+def _request(line: Members) -> bytes | None:
     """Return the request in a list of messages, an object with such a list, or a single string."""
+    value = unquoted_value(line.get("input"))
     request = _bodies.request(value)
     if request is None:
         return None
     # OpenLLMetry writes content blocks as text.
     if isinstance(value, list) and "messages" in request:
         request["messages"] = list(map(_with_blocks, request["messages"]))
-    model = jsonio.value(first_present(line, _MODELS) or b"null")
-    request = {"model": model, **request} if isinstance(model, str) else request
+    model = _word(first_present(line, _MODELS) or b"null")
+    request = {"model": model, **request} if model is not None else request
     tools = _tools(line)
-    return {**request, "tools": tools} if tools and not request.get("tools") else request
+    return jsonio.dumps({**request, "tools": tools} if tools and not request.get("tools") else request)
 
 
 def _with_blocks(message: Json) -> Json:
@@ -207,6 +223,7 @@ def _with_name(name: str, definition: Json) -> Json:
     return {"name": name, **members} if isinstance(members, dict) else None
 
 
-def _response(value: Json, line: Members) -> Json:
+def _response(line: Members) -> bytes:
     """Return the output as a chat response, unless it is a provider's body."""
-    return _bodies.response(value, jsonio.value(first_present(line, _MODELS) or b"null"))
+    model = _word(first_present(line, _MODELS) or b"null")
+    return jsonio.dumps(_bodies.response(unquoted_value(line.get("output")), model))

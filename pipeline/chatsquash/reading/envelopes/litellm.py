@@ -21,6 +21,7 @@ _PARAMETERS = (
     *("max_tokens", "max_completion_tokens", "max_output_tokens"),
 )
 """The members of a request apart from its turns."""
+_NO_TURNS = re.compile(rb"\[[ \t\r\n]*\][ \t\r\n]*")
 _TURNS, _VALUES = ("messages", "input", "contents"), (b"[", b'"', b"{")
 _REFERS, _ENCODED, _ID = "previous_response_id", b"resp_bGl0ZWxsbT", re.compile(rb"[\w.:-]+")
 """The member that refers to an earlier response, the prefix of LiteLLM's response ids, and the syntax of ids."""
@@ -48,7 +49,7 @@ def unwrap(line: Members) -> Members:
 def _request(line: Members) -> Members:
     body, parameters = _body(line), object_members(unquoted(line.get("model_parameters")))
     messages = unquoted(line.get("messages"))
-    is_listed = messages is not None and messages[:1] == b"[" and messages.translate(None, b" \t\r\n") != b"[]"
+    is_listed = messages is not None and messages[:1] == b"[" and not _NO_TURNS.fullmatch(messages)
     if not is_listed and any(body.get(name, b"")[:1] in _VALUES for name in _TURNS):
         return {**{name: raw for name in _PARAMETERS if (raw := parameters.get(name))}, **body}
     turns = {"input" if b"responses" in line["call_type"] else "messages": messages} if messages else {}
