@@ -97,6 +97,35 @@ def test_lost_packs_are_written_again_whatever_ran_in_the_meantime(tmp_path, log
         pack.write_bytes(data)
 
 
+@pytest.mark.parametrize("size", [10_000, 1 << 20], ids=["many blocks", "one block"])
+def test_damaged_chunks_are_written_again_after_verification(tmp_path, monkeypatch, size):
+    monkeypatch.setattr("chatsquash.storage.archive.blocks.SIZE", size)
+    logs, store = write_logs(tmp_path / "logs", 3, 40_000), tmp_path / "store"
+    poll(store, logs)
+    before = restored(store, tmp_path / "one")
+    (pack,) = (store / "packs").rglob("*/*")
+    damage(pack, 30)
+    assert len(verified(store).problems) > 1
+    assert poll(store, logs).new_bytes > 0
+    assert restored(store, tmp_path / "two") == before
+    assert poll(store, logs).snapshot is None
+    # A copy of a part of the chunks leaves the damaged pack in place.
+    packs = [path for path in (store / "packs").rglob("*/*") if path != pack]
+    assert [each.reason for each in verified(store).problems] == ["does not match its name"] * bool(packs)
+
+
+def test_damage_is_forgotten_when_the_pack_is_intact_again(tmp_path, logs):
+    store = tmp_path / "store"
+    poll(store, logs)
+    (pack,) = (store / "packs").rglob("*/*")
+    intact = pack.read_bytes()
+    damage(pack, 30)
+    assert verified(store).problems
+    pack.write_bytes(intact)
+    assert verified(store).problems == []
+    assert poll(store, logs).new_bytes == 0
+
+
 def test_lost_packs_are_written_again_for_all_sources(tmp_path, logs):
     other = tmp_path / "other"
     other.mkdir()

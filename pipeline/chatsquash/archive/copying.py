@@ -218,7 +218,7 @@ def _places(archive: Archive, content: FileContent) -> Iterable[tuple[bytes, int
     for at in range(0, len(ids), ID_BYTES):
         identity = ids[at : at + ID_BYTES]
         place = archive.index.place(identity)
-        if place is None:
+        if place is None or archive.is_damaged(identity):
             return
         yield identity, start, place.size
         start += place.size

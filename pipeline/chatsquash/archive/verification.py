@@ -65,6 +65,8 @@ def verify(archive: Archive) -> VerifyReport:
 def _verify_pack(archive: Archive, name: str, sizes: dict[bytes, int]) -> str:
     """Compare a pack with its name, and its chunks with their ids; add the sizes of intact chunks.
 
+    The index remembers which chunks are damaged, so that the next copy adds them again.
+
     Returns:
         The first problem, or empty text.
     """
@@ -75,19 +77,26 @@ def _verify_pack(archive: Archive, name: str, sizes: dict[bytes, int]) -> str:
     except OSError as error:
         return error.strerror or "cannot be read"
     unreadable = set[int]()
+    damaged = set[bytes]()
     for identity, place in _places(archive, name):
         if place.block in unreadable:
+            damaged.add(identity)
             continue
         try:
             chunk = archive.chunk_at(place)
         except OSError as error:
             unreadable.add(place.block)
+            damaged.add(identity)
             problem = problem or error.strerror or "cannot be read"
             continue
         if chunk_id(chunk) == identity:
             sizes[identity] = place.size
         else:
+            damaged.add(identity)
             problem = problem or f"chunk {identity.hex()} does not match its hash"
+    archive.index.set_damaged(name, damaged)
+    if damaged:
+        archive.index.doubt()
     return problem
 
 

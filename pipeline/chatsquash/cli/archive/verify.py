@@ -16,7 +16,8 @@ from chatsquash.cli.command import Command
 def verify(store: str, *, key_file: str | None, as_json: bool) -> None:
     """Compare every byte of an archive with its hash, and check that all files are complete.
 
-    The exit code is 3 if anything is missing or damaged.
+    The exit code is 3 if anything is missing or damaged; the next copy from this
+    machine stores it again if its file still exists.
     """
     from chatsquash.archive.verification import verify as run
     from chatsquash.storage.archive.repository import open_archive

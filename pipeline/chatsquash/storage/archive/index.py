@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS blocks (
 CREATE TABLE IF NOT EXISTS chunks (
   id BLOB, pack INTEGER, block INTEGER, start INTEGER, size INTEGER, PRIMARY KEY (id, pack)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS chunks_by_pack ON chunks (pack);
+CREATE TABLE IF NOT EXISTS damaged (id BLOB, pack INTEGER, PRIMARY KEY (id, pack)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS complete (snapshots TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 _TRIES, _PAUSE = 20, 0.1
@@ -75,7 +76,8 @@ class ChunkIndex:
             insert = "INSERT OR IGNORE INTO packs (name, stored_size, dictionary) VALUES (?, ?, ?)"
             cursor = self._database.execute(insert, (name, stored_size, footer.dictionary))
             number = cursor.lastrowid
-            if not cursor.rowcount or number is None:  # another process added it
+            if not cursor.rowcount or number is None:  # another process added it, or it was damaged and written again
+                self.set_damaged(name, ())
                 return
             blocks = enumerate(footer.blocks)
             rows = (
@@ -91,10 +93,24 @@ class ChunkIndex:
         known = self.packs()
         with self._database:
             for number in (known[name] for name in names if name in known):
-                for table, column in (("chunks", "pack"), ("blocks", "pack"), ("packs", "number")):
+                for table, column in (("damaged", "pack"), ("chunks", "pack"), ("blocks", "pack"), ("packs", "number")):
                     self._database.execute(f"DELETE FROM {table} WHERE {column} = ?", (number,))  # noqa: S608
         self._blocks.clear()
         self._names.clear()
+
+    def set_damaged(self, name: str, identities: Iterable[bytes]) -> None:
+        """Remember which chunks of a pack are damaged."""
+        number = self.number(name)
+        with self._database:
+            self._database.execute("DELETE FROM damaged WHERE pack = ?", (number,))
+            self._database.executemany("INSERT INTO damaged VALUES (?, ?)", [(each, number) for each in identities])
+
+    def damaged(self) -> dict[bytes, set[int]]:
+        """Return the packs in which chunks are damaged, by the ids of the chunks."""
+        packs: dict[bytes, set[int]] = {}
+        for identity, pack in self._database.execute("SELECT id, pack FROM damaged"):
+            packs.setdefault(identity, set()).add(pack)
+        return packs
 
     def place(self, identity: bytes) -> ChunkPlace | None:
         """Return where a chunk is, or ``None`` if no pack contains it."""

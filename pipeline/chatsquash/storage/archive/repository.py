@@ -38,6 +38,7 @@ _LARGEST = 1 << 30
 _REMEMBERED = 1 << 18
 """The number of places of chunks to remember."""
 _ID = re.compile(r"[0-9a-f]{32}")
+_NONE: frozenset[int] = frozenset()
 _TAIL = 1 << 16
 """The number of bytes at the end of a pack that are read first."""
 
@@ -59,6 +60,7 @@ class Archive:
         self.damages: dict[str, str] = {}
         """Packs whose tables cannot be read, with the reasons."""
         self._avoided: set[int] = set()
+        self._damaged = self.index.damaged()
         self._cache = blocks.BlockCache()
         self._places: dict[bytes, ChunkPlace] = {}
 
@@ -77,7 +79,9 @@ class Archive:
 
     def create(self, key: str, data: bytes) -> None:
         """Write an object whose key contains the hash of its bytes; an existing one is the same."""
-        if layout.pack_name(key) in self.damages:  # the same bytes were written before they were damaged
+        # A pack that exists is only written again if it is damaged.
+        name = layout.pack_name(key)
+        if name and (name in self.damages or self.index.number(name) >= 0):
             self.store.put(self._prefix + key, data)
         else:
             create_object(self.store, self._prefix + key, data)
@@ -150,6 +154,7 @@ class Archive:
             self.index.add(name, size, footer)
         if removed or self.damages:
             self.index.doubt()
+        self._damaged = self.index.damaged()
 
     def avoid_marked(self) -> None:
         """Let new content not refer to packs that are about to be removed."""
@@ -170,9 +175,15 @@ class Archive:
 
     def has_chunk(self, identity: bytes) -> bool:
         """Return whether new content may refer to a chunk."""
-        if not self._avoided:
+        avoided = self._avoided | self._damaged.get(identity, _NONE)
+        if not avoided:
             return self.index.place(identity) is not None
-        return not self._avoided.issuperset(place.pack for place in self.index.places(identity))
+        return not avoided.issuperset(place.pack for place in self.index.places(identity))
+
+    def is_damaged(self, identity: bytes) -> bool:
+        """Return whether each pack with a chunk contained it damaged when it was last verified."""
+        packs = self._damaged.get(identity)
+        return packs is not None and packs.issuperset(place.pack for place in self.index.places(identity))
 
     def footer(self, name: str) -> tuple[Footer, int]:
         """Return the table of a pack, and the size of the pack in bytes."""
