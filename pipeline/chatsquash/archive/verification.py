@@ -77,25 +77,25 @@ def _verify_pack(archive: Archive, name: str, sizes: dict[bytes, int]) -> str:
     except OSError as error:
         return error.strerror or "cannot be read"
     unreadable = set[int]()
-    damaged = set[bytes]()
+    bad_chunks = set[bytes]()
     for identity, place in _places(archive, name):
         if place.block in unreadable:
-            damaged.add(identity)
+            bad_chunks.add(identity)
             continue
         try:
             chunk = archive.chunk_at(place)
         except OSError as error:
             unreadable.add(place.block)
-            damaged.add(identity)
+            bad_chunks.add(identity)
             problem = problem or error.strerror or "cannot be read"
             continue
         if chunk_id(chunk) == identity:
             sizes[identity] = place.size
         else:
-            damaged.add(identity)
+            bad_chunks.add(identity)
             problem = problem or f"chunk {identity.hex()} does not match its hash"
-    archive.index.set_damaged(name, damaged)
-    if damaged:
+    archive.index.set_bad_chunks(name, bad_chunks)
+    if bad_chunks:
         archive.index.doubt()
     return problem
 

@@ -77,7 +77,7 @@ class ChunkIndex:
             cursor = self._database.execute(insert, (name, stored_size, footer.dictionary))
             number = cursor.lastrowid
             if not cursor.rowcount or number is None:  # another process added it, or it was damaged and written again
-                self.set_damaged(name, ())
+                self.set_bad_chunks(name, ())
                 return
             blocks = enumerate(footer.blocks)
             rows = (
@@ -98,14 +98,14 @@ class ChunkIndex:
         self._blocks.clear()
         self._names.clear()
 
-    def set_damaged(self, name: str, identities: Iterable[bytes]) -> None:
+    def set_bad_chunks(self, name: str, identities: Iterable[bytes]) -> None:
         """Remember which chunks of a pack are damaged."""
         number = self.number(name)
         with self._database:
             self._database.execute("DELETE FROM damaged WHERE pack = ?", (number,))
             self._database.executemany("INSERT INTO damaged VALUES (?, ?)", [(each, number) for each in identities])
 
-    def damaged(self) -> dict[bytes, set[int]]:
+    def bad_chunks(self) -> dict[bytes, set[int]]:
         """Return the packs in which chunks are damaged, by the ids of the chunks."""
         packs: dict[bytes, set[int]] = {}
         for identity, pack in self._database.execute("SELECT id, pack FROM damaged"):

@@ -60,7 +60,7 @@ class Archive:
         self.damages: dict[str, str] = {}
         """Packs whose tables cannot be read, with the reasons."""
         self._avoided: set[int] = set()
-        self._damaged = self.index.damaged()
+        self._bad_chunks = self.index.bad_chunks()
         self._cache = blocks.BlockCache()
         self._places: dict[bytes, ChunkPlace] = {}
 
@@ -154,7 +154,7 @@ class Archive:
             self.index.add(name, size, footer)
         if removed or self.damages:
             self.index.doubt()
-        self._damaged = self.index.damaged()
+        self._bad_chunks = self.index.bad_chunks()
 
     def avoid_marked(self) -> None:
         """Let new content not refer to packs that are about to be removed."""
@@ -175,14 +175,14 @@ class Archive:
 
     def has_chunk(self, identity: bytes) -> bool:
         """Return whether new content may refer to a chunk."""
-        avoided = self._avoided | self._damaged.get(identity, _NONE)
+        avoided = self._avoided | self._bad_chunks.get(identity, _NONE)
         if not avoided:
             return self.index.place(identity) is not None
         return not avoided.issuperset(place.pack for place in self.index.places(identity))
 
     def is_damaged(self, identity: bytes) -> bool:
         """Return whether each pack with a chunk contained it damaged when it was last verified."""
-        packs = self._damaged.get(identity)
+        packs = self._bad_chunks.get(identity)
         return packs is not None and packs.issuperset(place.pack for place in self.index.places(identity))
 
     def footer(self, name: str) -> tuple[Footer, int]:
