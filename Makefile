@@ -184,11 +184,11 @@ $(VENV)/release: $(VENV)/installed
 release: $(VENV)/release ## Build wheel and sdist into dist, twice, and test them with each installed Python
 	@$(BIN)/python -m tests.release
 
-# Both revisions use the packages of .venv, so only the code differs. Needs an idle machine, and reports rows that it could
-# not measure. Other converters are installed from PyPI below bench/.data. Examples: make bench BASE=main,
-# BENCH='--quick --profile real --part options' (writes no page), BENCH='--beside OTHER/.venv/bin/chatsquash'.
-bench: $(VENV)/installed ## Compare the speed with BASE (182959f8), a naive converter and others; writes docs/performance.md and bench/goals.md
-	@$(BIN)/python -m bench.run --base $(or $(BASE),182959f8) $(BENCH)
+# Takes about 20 minutes on two idle cores, and reports what could not be measured. Other converters are installed from PyPI
+# below bench/.data. BASE=182959f8 compares with that revision, which uses the packages of .venv, and writes bench/goals.md
+# instead. Examples: BENCH='--quick --profile real --part options' (writes no page), BENCH='--beside OTHER/.venv/bin/chatsquash'.
+bench: $(VENV)/installed ## Measure speed and memory and write docs/performance.md; LOGS=FOLDER measures your logs; BASE=REVISION compares
+	@$(BIN)/python -m bench.run $(if $(BASE),--base $(BASE)) $(if $(LOGS),--logs "$(LOGS)") $(BENCH)
 
 compare: $(VENV)/installed ## Compare with other converters on the same logs; writes docs/comparison.md; COMPARE for options
 	@$(BIN)/python -m bench.comparison $(COMPARE)

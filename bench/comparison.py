@@ -22,8 +22,8 @@ from bench.commands import HERE, Bench, Fresh, in_turns
 from bench.converters import ALBICILLA, CONVERTERS, LOGS, WHOLE, Converter, installed
 from bench.generate import PROFILES, generate
 from bench.goals import MB
+from bench.peers import is_complete
 from bench.table import markdown
-from chatsquash.core import jsonio
 
 DATA = HERE / ".data"
 DOCS, README = HERE.parent / "docs" / "comparison.md", HERE.parent / "README.md"
@@ -153,16 +153,8 @@ def _home(bench: Bench, kind: str) -> Path:
         copy = home / LOGS[kind] / path.parent.relative_to(logs) / _NAMES[kind](path)
         copy.parent.mkdir(parents=True, exist_ok=True)
         with path.open("rb") as lines, copy.open("wb") as file:
-            file.writelines(filter(_is_whole, lines))
+            file.writelines(filter(is_complete, lines))
     return home
-
-
-def _is_whole(line: bytes) -> bool:
-    """Whether a line was not cut; where it was, it may end with a bracket all the same."""
-    try:
-        return line.endswith(b"}\n") and bool(jsonio.loads(line))
-    except ValueError:
-        return False
 
 
 def _number(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""Seeded logs on disk: made once, and anew when this code or a profile changes."""
+"""Seeded logs on disk, regenerated if this code or a profile changes."""
 
 from __future__ import annotations
 
@@ -74,6 +74,36 @@ PROFILES = {
     "long10": replace(_LONG, repeats=10),
     "one": Profile(1, requests=2, shape=Shape(tools=(16, 16))),
 }
+COPIES = tuple(name for name, each in PROFILES.items() if each.repeats > 1)
+"""Profiles that contain each session several times."""
+CONTENT = {
+    "standard": "gateway, about 27 requests per session",
+    "long": "gateway, 250 requests per session",
+    "real": "standard; Goose's system prompt and failed results",
+    "tiny": "gateway, 2 requests per session",
+    "small": "tiny, the same tools in all sessions",
+    "code": "4 requests per session, source files in results",
+    "code_growing": "about 27 requests, source files in results",
+    "spaced": "standard; the spaces and escapes of `json.dumps`",
+    "hostile": "standard; a clock in the prompt, other ids and key order in each request",
+    "worst": "standard; random key order, also in tools, and other ids in each request",
+    "chat": "fewer sessions of standard",
+    "anthropic": "standard, Anthropic API",
+    "gemini": "standard, Gemini API",
+    "openai_responses": "standard, OpenAI Responses API",
+    "ollama": "standard, Ollama API",
+    **dict.fromkeys(agents.FILES, "agent's files, about 260 requests per session"),
+    "array": "tiny, one JSON array",
+    "litellm": "tiny, rows of LiteLLM's proxy",
+    "langfuse": "tiny, Langfuse export",
+    "giant": "one session, 1,000 requests",
+    "giant_rewritten": "giant; other ids and key order in each request",
+    "standard10": "standard, ten times",
+    "long10": "long, ten times",
+    "one": "one session of 2 requests",
+    "own": "your logs",
+}
+"""The content of the logs of each profile, and of the logs of a user."""
 _FEWER = {"giant": 1, "giant_rewritten": 1, "one": 1}
 
 

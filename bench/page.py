@@ -1,4 +1,4 @@
-"""The page for readers: what was measured, on what, of which logs."""
+"""The pages with the results: docs/performance.md for users and bench/goals.md."""
 
 from __future__ import annotations
 
@@ -9,93 +9,86 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench import options, scaling, shapes, svg, table
-from bench.agents import FILES
-from bench.bodies import BODIES
 from bench.commands import BASE
-from bench.generate import PROFILES
+from bench.generate import CONTENT, PROFILES
 from bench.goals import Results, middle
 
-_HOW = """Times are medians of {rounds} rounds (fewer for long runs); peaks are maxima. CPU seconds are user and system
-time of all processes of a run, from the start of the program to its end. Logs are in the page cache. 1 MB is a million
-bytes."""
 _HEAD = """# Performance
 
-How long a conversion takes, how much memory it needs, and how both grow with the logs. The numbers are from complete
-runs of `chatsquash convert` with default options, over generated logs with the contents and sizes of real ones. `make
-bench` measures them again on your machine and writes this page.
+Speed and memory of `chatsquash convert` with default options and one worker, on generated logs that imitate real
+ones. CPU seconds are the user and system time of the complete process. Logs are in the page cache. 1 MB is a million
+bytes. Times are medians of {rounds} rounds (fewer for long runs), peaks are maxima.
 """
 _EXPECT = """
-CPU time depends on what is new in a log rather than on its size. Every request of a gateway's log repeats the
-conversation so far; repeated bytes are compared, not parsed, so long sessions are read at several hundred MB per
-second. What remains is a cost per session and per new message: checks, the search for secrets, and writing the record.
-Agents' files repeat nothing, so each of their bytes is parsed.
+- A gateway's log repeats the conversation in each request. Repeated bytes are compared, not parsed, so CPU time depends
+  on the text that is new in each request, not on the size of the log.
+- Each session has a fixed cost for checks, reports and the record. It dominates if sessions are small.
+- Agents' files repeat nothing, so every byte is parsed.
+- Every new text is searched for secrets, which takes longer for source code.
+- Memory depends on the largest session, not on the number of sessions.
+"""
+_GROWTH = """
+CPU time relative to the default, except elapsed time:
+"""
+_DIVISION = """
+The next table shows how evenly work is divided. The logs of *standard10* are split into a folder per core, and the
+folders are converted one after the other. Speed-up is the CPU time of one folder with all logs, divided by that of the
+slowest folder; it does not include the effects of shared memory and disks.
+"""
+_PEERS = """
+On the same files. The [comparison](comparison.md) shows what each converter loses.
+"""
+_OWN = """## Your logs
 
-One worker, default options:
-"""
-_COSTS = """
-CPU time relative to the same run without the option:
-"""
-_MEASURED = """
-The logs come from fixed seeds. Before anything is timed, the records are compared byte for byte with those of
-`bench/naive.py`, the shortest equivalent program: one process that parses every line with orjson, without checks,
-cleaning or pseudonyms. It is *naive* in the table of all runs.
+In a clone of the repository, this command prints the first two tables for your logs:
 
+```sh
+make bench LOGS=my-logs
+```
+
+With an installed package, compare the `user` and `sys` times of these:
+
+```sh
+time chatsquash convert my-logs --workers 1 --output out-one
+time chatsquash convert my-logs --output out-all
+```
+
+`make profile PROFILE='--logs my-logs'` shows the functions that take the most time. `make bench` without `LOGS`
+measures this page again on your machine and compares the records with those of a simple converter first.
+
+## Machine
 """
+_HOW = """Times are medians of {rounds} rounds (fewer for long runs); peaks are maxima. CPU seconds are user and system
+time of all processes of a run. Logs are in the page cache. 1 MB is a million bytes."""
 _GOALS = (
     """# Internal goals
 
-`make bench` writes this page: how the present revision compares with {base} and with goals that were set earlier.
+`make bench BASE={base}` writes this page: how the present revision compares with {base} and with goals that were set
+earlier.
 
 """
     + _HOW
     + """ *wc* is `wc -l` over the same files, the cost of reading. Ratios are the median over the rounds.
 """
 )
-_LOGS = {
-    "standard": "sessions of about 27 requests",
-    "long": "sessions of 250 requests",
-    "real": "standard in the style of Goose, with its system prompt, e-mail addresses, and failed and empty results",
-    "tiny": "sessions of 2 requests",
-    "spaced": "standard, with the spaces and escapes of `json.dumps`",
-    "hostile": "standard, with a clock in the system prompt, `cache_control`, tools before messages, and different "
-    "ids and key order in the history",
-    "worst": "standard, with random key order (also in tools) and new ids in every request",
-    "chat": "fewer sessions of standard",
-    **dict.fromkeys(BODIES, "chat, in the bodies of that format"),
-    **dict.fromkeys(FILES, "sessions of about 260 requests, in the files of that agent"),
-    "array": "the sessions of tiny in one file, as a JSON array of entries",
-    "litellm": "the sessions of tiny in one file, as rows of LiteLLM's proxy",
-    "langfuse": "the sessions of tiny in one file, as an export of Langfuse",
-    "giant": "one session of 1,000 requests, the last of 2 MB",
-    "giant_rewritten": "giant, written like worst",
-    "standard10": "standard, ten times",
-    "long10": "long, ten times",
-    "one": "one session of 2 requests",
-    "small": "tiny, but all sessions have the same tools",
-    "code": "sessions of 4 requests with parts of source files",
-    "code_growing": "sessions of about 27 requests with parts of source files",
-}
-_DIVISION = """
-The logs are divided into as many folders as there are cores. The folders are converted one after the other, each by
-a process pinned to one core. The speed-up is that of cores that share nothing: it reflects how evenly the work is
-divided and the cost of starting processes, but not the effects of shared memory and disk or of joining outputs.
-"""
 _OPTIONS = """These are runs of one worker over *{logs}*. An option is *dearer* if it costs more CPU seconds than at
 {base}, by more than {noise:.0%} of a run without options. Two runs of the same may differ by that much.
 """
 _LENGTHS = """
-One session grows from {least:,} to {most:,} requests. Each request adds only its last line, but the log repeats
-the history and is up to {times:,.0f} times as large. CPU seconds, without those of `wc`, grow linearly with the
-added text: a straight line explains {shares}.
+One session grows from {least:,} to {most:,} requests, so that its log becomes up to {times:,.0f} times as large as its
+text. CPU time grows with the text:
+
+![CPU seconds by added text]({drawing})
 """
 
 
 def lengths(results: Results) -> str:
-    """What is said of the cost of long sessions."""
+    """Introduce the chart of the cost of long sessions."""
     of = results["lengths"]
-    shares = f"{scaling.line(*scaling.beyond_reading(of, 'one')).explains:.1%} of the variation"
     times = max(each.size / each.added for each in of)
-    return _LENGTHS.strip().format(least=of[0].requests, most=of[-1].requests, times=times, shares=shares)
+    return _LENGTHS.strip().format(
+        least=of[0].requests, most=of[-1].requests, times=times, drawing=results.get("drawing", "")
+    )
 
 
 def drawn(results: Results) -> str:
@@ -113,11 +106,11 @@ def drawn(results: Results) -> str:
 
 _SECTIONS = (
     ("times", "What to expect", table.expectations),
-    ("times", "Cost of options", table.option_costs),
+    ("times", "How it scales", table.growth),
     ("division", "Several cores", table.division),
     ("lengths", "Long sessions", lengths),
+    ("peers", "Other converters", table.peers),
 )
-_PEERS = (("peers", "Other converters", table.peers),)
 _INTERNAL = (
     ("times", "CPU time", table.ratios),
     ("options", "Options", table.costs),
@@ -128,74 +121,68 @@ linear.
 *Many options* are `{many}`.
 """
 _TEXTS = {
-    "What to expect": _EXPECT,
-    "Cost of options": _COSTS,
+    "How it scales": _GROWTH,
     "Several cores": _DIVISION,
+    "Other converters": _PEERS,
     "Options": _OPTIONS,
     "Hard shapes": _SHAPES,
 }
 """The introductions of sections, by title."""
+_NOTES = {"What to expect": _EXPECT}
+"""The texts after the tables of sections, by title."""
 
 
-def sections(results: Results, chosen: Iterable[tuple[str, str, Callable[[Results], str]]], drawing: str = "") -> str:
-    """The sections of what was measured, each with a heading."""
+def sections(results: Results, chosen: Iterable[tuple[str, str, Callable[[Results], str]]]) -> str:
+    """Return the sections whose numbers were measured."""
     parts = []
     for key, title, shown in chosen:
         if results.get(key) and (text := shown(results)):
             known = {"logs": options.LOGS, "noise": options.NOISE, "many": " ".join(shapes.MANY)}
             intro = _TEXTS.get(title, "").format(base=results["base"], **known)
-            parts += [f"## {title}", intro.strip(), text.strip()]
-    if drawing and results.get("lengths"):
-        parts.append(f"![CPU seconds by added text]({drawing})")
+            parts += [f"## {title}", intro.strip(), text.strip(), _NOTES.get(title, "").strip()]
     return "\n\n".join(part for part in parts if part)
 
 
-def write(results: Results, target: Path, goals: Path) -> None:
-    """Write the page for readers with the chart beside it, and the page of internal goals."""
+def write(results: Results, target: Path, *, for_users: bool) -> None:
+    """Write the page for users with the chart next to it, or the page of internal goals."""
+    if not for_users:
+        target.write_text(internal(results))
+        return
     drawing = target.with_suffix(".svg")
-    if results.get("lengths"):
-        drawing.write_text(drawn(results))
+    drawing.write_text(drawn(results))
     target.write_text(page(results, drawing.name))
-    goals.write_text(internal(results))
 
 
 def page(results: Results, drawing: str) -> str:
-    """The page for readers; ``drawing`` is the path of the chart."""
-    logs = _describe(name for name in PROFILES if name in results["times"])
-    how = (_MEASURED + _HOW).format(rounds=results["rounds"])
-    parts = [_HEAD, sections(results, _SECTIONS, drawing), sections(results, _PEERS)]
-    parts += ["## How it is measured", how, _machine(results)]
-    parts += ["## All runs", table.details(results), "The logs:", logs + _reduced(results)]
-    return "\n\n".join(part.strip() for part in parts if part) + "\n"
-
-
-def _describe(names: Iterable[str]) -> str:
-    """Describe each set of logs on a line; sets with the same description share it."""
-    shared: dict[str, list[str]] = {}
-    for name in names:
-        shared.setdefault(_LOGS[name], []).append(name)
-    return "\n".join(f"- {', '.join(alike)}: {words}" for words, alike in shared.items())
-
-
-def internal(results: Results) -> str:
-    """The page of internal goals."""
-    head = _GOALS.format(rounds=results["rounds"], base=results["base"])
-    parts = [head, table.summary(results), sections(results, _INTERNAL), "## Machine", _machine(results)]
+    """Return the page for users; ``drawing`` is the path of the chart."""
+    head = _HEAD.format(rounds=results["rounds"])
+    parts = [head, sections(results | {"drawing": drawing}, _SECTIONS), _OWN, _machine(results)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def _machine(results: Results) -> str:
-    return "\n".join(f"- {name}: {value}" for name, value in results["machine"].items())
+    lines = [f"- {name}: {value}" for name, value in results["machine"].items()]
+    if results["share"] != 1:
+        lines.append(f"- sets of ten times: {results['share']} of that, because memory or disk is too small")
+    return "\n".join(lines)
 
 
-def _reduced(results: Results) -> str:
-    if results["share"] == 1:
-        return ""
-    return f"\nThe sets of ten times are {results['share']} of that, because memory or disk is too small.\n"
+def excerpt(results: Results) -> str:
+    """Return the sections of a run over some logs only."""
+    return sections(results, _SECTIONS)
+
+
+def internal(results: Results) -> str:
+    """Return the page of internal goals."""
+    head = _GOALS.format(rounds=results["rounds"], base=results["base"])
+    logs = "\n".join(f"- {name}: {CONTENT[name]}" for name in PROFILES)
+    parts = [head, table.summary(results), sections(results, _INTERNAL), "## Logs", logs]
+    parts += ["## Machine", _machine(results)]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def machine() -> dict[str, str]:
-    """What it ran on."""
+    """Describe the machine and the packages."""
     load = os.getloadavg()[0]
     if load > 0.5:
         print(f"this machine is busy (load {load:.1f}); the numbers will be rough")

@@ -1,4 +1,4 @@
-"""Other converters from PyPI, each in an environment of its own, on the logs that they read."""
+"""Other converters from PyPI, each in a separate environment, on the logs that they read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from bench.commands import HERE, Bench, Command, measured
+from bench.commands import HERE, Bench, Command, in_turns
 
 _CLAUDE_CONVERTER = """
 import json, sys
@@ -23,8 +23,15 @@ with open(sys.argv[3], "w") as out:
     for path in sorted(Path(sys.argv[2]).rglob("*.jsonl")):
         out.write(json.dumps({"messages": converter.session_to_messages(path)}) + "\\n")
 """
-_HOMES = {"claude_code": (".claude", "projects"), "codex": (".codex", "sessions")}
-"""Where an agent keeps its files, below the home folder."""
+_HOMES = {
+    "claude_code": (".claude", "projects"),
+    "codex": (".codex", "sessions"),
+    "pi": (".pi", "agent", "sessions"),
+}
+"""The folder of an agent's files, below the home folder."""
+_LONG = 90  # seconds
+_LIMIT = 600  # seconds
+_SHOWN = 100  # characters of an error
 
 
 class Peer(NamedTuple):
@@ -32,7 +39,7 @@ class Peer(NamedTuple):
 
     package: str
     command: Callable[[Path, str, Path, Path], Command]
-    """Of its environment's programs, the name of a profile, a home that holds its logs, and an output file."""
+    """Of its environment's programs, the name of a profile, a home folder with its logs, and an output file."""
     logs: tuple[str, ...]
     """The profiles that it is tried on."""
 
@@ -53,64 +60,70 @@ def _claude_converter(programs: Path, name: str, home: Path, out: Path) -> Comma
 
 
 PEERS = (
-    Peer("teich", _teich, ("standard", "claude_code", "codex")),
+    Peer("teich", _teich, ("claude_code", "codex", "pi")),
     Peer("dataclaw", _dataclaw, ("claude_code", "codex")),
-    Peer("claude-converter", _claude_converter, ("claude_code", "codex")),
+    Peer("claude-converter", _claude_converter, ("claude_code", "codex", "pi")),
 )
-WHY_NOT = {
-    ("dataclaw", "standard"): "reads only agent files, from their default locations",
-    ("claude-converter", "standard"): "reads only agent files",
-}
-"""What is not tried, since it cannot be asked for."""
+
+
+def profiles(package: str) -> tuple[str, ...]:
+    """Return the profiles that a converter is tried on."""
+    return next(peer.logs for peer in PEERS if peer.package == package)
 
 
 def timed(bench: Bench, logs: dict[str, Path], rounds: int) -> list[dict[str, Any]]:
-    """A row for each peer and profile: what it took, or why it was not timed."""
+    """Return a row for each peer and profile: the runs, or the reason why there are none."""
     return [row for peer in PEERS for row in _rows(bench, peer, logs, rounds)]
 
 
 def _rows(bench: Bench, peer: Peer, logs: dict[str, Path], rounds: int) -> Iterator[dict[str, Any]]:
     print(f"timing {peer.package} ...", flush=True)
-    for (package, name), why in WHY_NOT.items():
-        if package == peer.package and name in logs:
-            yield {"peer": package, "version": "", "logs": name, "why": why}
-    asked = [name for name in peer.logs if name in logs]
-    programs, version = _installed(peer.package, HERE / ".data" / "peers") if asked else (Path(), "")
-    for name in asked:
+    try:
+        programs, version = installed(peer.package, HERE / ".data" / "peers")
+    except (OSError, subprocess.SubprocessError):
+        programs, version = Path(), ""
+    for name in peer.logs:
         row = {"peer": peer.package, "version": version, "logs": name}
         if not version:
-            yield row | {"why": "pip could not install it"}
+            yield row | {"why": "could not be installed"}
             continue
         home = _home(bench, name, logs[name])
-        yield row | _row(bench, peer.command(programs, name, home, bench.out / "peer.jsonl"), home, rounds)
+        yield row | row_of(bench, peer.command(programs, name, home, bench.out / "peer.jsonl"), home, rounds)
 
 
-def _row(bench: Bench, command: Command, home: Path, rounds: int) -> dict[str, Any]:
+def row_of(bench: Bench, command: Command, home: Path, rounds: int) -> dict[str, Any]:
+    """Return the runs of a converter over the logs in a home folder, or why there are none: no failure is raised."""
     paths = list(home.rglob("*.jsonl"))
-    if why := _why_not(bench, command, len(paths)):
-        return {"why": why}
-    size = sum(path.stat().st_size for path in paths)
-    return {"runs": [measured(bench, [command]) for _ in range(rounds)], "bytes": size}
+    try:
+        if why := _why_not(bench, command, len(paths)):
+            return {"why": why}
+        runs = in_turns(bench, {"peer": [command]}, rounds, _LONG)["peer"]
+    except SystemExit:
+        return {"why": "fails in a later round"}
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return {"why": f"fails: {type(error).__name__}"}
+    return {"runs": runs, "bytes": sum(path.stat().st_size for path in paths)}
 
 
 def _why_not(bench: Bench, command: Command, sessions: int) -> str | None:
-    """Why there is nothing to time: it fails, or what it writes says nothing of most sessions."""
+    """Return why a converter cannot be timed: it fails, or writes no messages for most sessions."""
     shutil.rmtree(bench.out, ignore_errors=True)
     bench.out.mkdir()
-    done = subprocess.run(command, env=bench.environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=bench.environment(), capture_output=True, text=True, check=False, timeout=_LIMIT)
     told = (done.stderr.strip() or done.stdout.strip()).splitlines()
     if done.returncode:
-        return f"fails: {told[-1] if told else f'exit code {done.returncode}'}"
+        return f"fails: {told[-1][:_SHOWN] if told else f'exit code {done.returncode}'}"
     return why_empty((bench.out / "peer.jsonl").read_bytes().splitlines(), sessions)
 
 
 def why_empty(lines: list[bytes], sessions: int) -> str | None:
-    """Why records do not count: most of the sessions have none, or one without messages."""
-    full = sum(1 for line in lines if orjson.loads(line).get("messages"))
+    """Return why records do not count: most sessions have no record with messages."""
+    records = map(orjson.loads, lines)
+    full = sum(1 for record in records if isinstance(record, dict) and record.get("messages"))
     return None if full * 2 > sessions else f"writes messages for only {full:,} of {sessions:,} sessions"
 
 
-def _installed(package: str, folder: Path) -> tuple[Path, str]:
+def installed(package: str, folder: Path) -> tuple[Path, str]:
     """The folder of a package's programs and its version, which is empty where pip could not install it."""
     home = folder / package
     programs = home / "bin"
@@ -119,9 +132,8 @@ def _installed(package: str, folder: Path) -> tuple[Path, str]:
         shutil.rmtree(home, ignore_errors=True)
         venv.create(home, symlinks=True, with_pip=False)
         quiet = ["--quiet", "--disable-pip-version-check", "--retries", "1", "--python", str(programs / "python")]
-        subprocess.run(
-            [sys.executable, "-m", "pip", *quiet, "install", package], check=False, stderr=subprocess.DEVNULL
-        )
+        install = [sys.executable, "-m", "pip", *quiet, "install", package]
+        subprocess.run(install, check=False, stderr=subprocess.DEVNULL, timeout=_LIMIT)
         asked = f"import importlib.metadata as m; print(m.version({package!r}))"
         done = subprocess.run([programs / "python", "-c", asked], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -131,15 +143,23 @@ def _installed(package: str, folder: Path) -> tuple[Path, str]:
 
 
 def _home(bench: Bench, name: str, logs: Path) -> Path:
-    """A home folder with the logs of a profile, but for lines that are cut: a peer may end at the first of them."""
+    """Create a home folder with the logs of a profile, without truncated lines: they end some converters."""
     home = bench.data / "home" / name
     shutil.rmtree(home, ignore_errors=True)
     for path in sorted(logs.rglob("*.jsonl")):
         copy = _logs(name, home) / path.relative_to(logs)
         copy.parent.mkdir(parents=True, exist_ok=True)
         with path.open("rb") as lines, copy.open("wb") as file:
-            file.writelines(line for line in lines if line.endswith(b"}\n"))
+            file.writelines(filter(is_complete, lines))
     return home
+
+
+def is_complete(line: bytes) -> bool:
+    """Check that a line was not truncated; a truncated one may end with a bracket, too."""
+    try:
+        return line.endswith(b"}\n") and bool(orjson.loads(line))
+    except ValueError:
+        return False
 
 
 def _logs(name: str, home: Path) -> Path:

@@ -1,14 +1,16 @@
-"""Times chatsquash as whole processes, beside an older version and a naive converter, and writes what came of it."""
+"""Time complete processes of chatsquash and of other converters: ``make bench``."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,10 @@ from bench import options, page, peers, scaling, shapes, table
 from bench.agents import FILES
 from bench.base import NoBaseError, build
 from bench.bodies import BODIES
-from bench.commands import CHATSQUASH, HERE, Bench, Commands, Run, in_turns, measured
+from bench.commands import CHATSQUASH, FINISHED, HERE, Bench, Commands, Fresh, Run, in_turns, measured
 from bench.documents import DOCUMENTS
-from bench.generate import PROFILES, generate, profile
-from bench.goals import OPTIONS, WITH_OPTIONS
+from bench.generate import COPIES, PROFILES, generate, profile
+from bench.goals import COSTS, WITH_OPTIONS
 from bench.records import are_right
 
 DATA = HERE / ".data"
@@ -30,30 +32,37 @@ GOALS = HERE / "goals.md"
 LARGE = 4.5e9  # bytes of a set that has to stay in the page cache
 EVERYTHING = 18e9  # bytes of all sets
 BESIDE = {"standard10": "standard", **dict.fromkeys(BODIES, "chat"), **dict.fromkeys(DOCUMENTS, "tiny")}
-"""Logs that are timed beside others, and those others."""
+"""Logs that are timed together with others, and those others."""
 
 PARTS = {
     "options": (options.LOGS,),
-    "peers": ("standard", "claude_code", "codex"),
+    "peers": ("claude_code", "codex", "pi"),
     "division": ("standard10",),
     "lengths": ("long",),
     "shapes": (),
 }
-"""What is timed beside the profiles, and the logs that have to be there for it."""
+"""The measurements in addition to the profiles, with the logs that each needs."""
+ON_PAGE = [name for name in PROFILES if name not in {"spaced", "worst", "chat", "long10", "one"}]
+PARTS_ON_PAGE = ["peers", "division", "lengths"]
+VARIANTS_ON_PAGE = {"one", "two", "tenth", *COSTS}
+"""Profiles, measurements and runs for the page for users; all others are for the page of goals."""
+_ROUNDS = 3
 _STARTED = time.monotonic()
 
 
 @click.command()
 @click.option("--profile", "names", multiple=True, type=click.Choice(list(PROFILES)), help="Only these logs.")
-@click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Only this beside the logs.")
-@click.option("--rounds", type=click.IntRange(min=1), help="How often everything is timed.  [default: 5]")
-@click.option("--base", "revision", default="", help="A revision of git, timed in the same rounds.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Only this measurement.")
+@click.option("--logs", type=click.Path(path_type=Path, exists=True), help="Only these logs of yours; writes no page.")
+@click.option("--rounds", type=click.IntRange(min=1), help="How often everything is timed.  [default: 3]")
+@click.option("--base", "revision", default="", help="Compare with this revision of git; writes the page of goals.")
 @click.option("--beside", metavar="COMMAND", help="Another chatsquash command, timed in the same rounds.")
-@click.option("--quick", is_flag=True, help="Less of everything, 3 rounds; for development.")
-@click.option("--docs", type=click.Path(path_type=Path), help="Where to write the page.  [default: docs/, if all ran]")
+@click.option("--quick", is_flag=True, help="Fewer logs, for development; writes no page without --docs.")
+@click.option("--docs", type=click.Path(path_type=Path), help="Write the page here.")
 def main(  # noqa: PLR0913, PLR0917 - options
     names: tuple[str, ...],
     parts: tuple[str, ...],
+    logs: Path | None,
     rounds: int | None,
     revision: str,
     beside: str | None,
@@ -61,23 +70,34 @@ def main(  # noqa: PLR0913, PLR0917 - options
     *,
     quick: bool,
 ) -> None:
-    """Time chatsquash against an older version, a naive converter and reading alone."""
+    """Time chatsquash and other converters and write docs/performance.md; with --base, write bench/goals.md."""
     data = DATA / "quick" if quick else DATA
     data.mkdir(parents=True, exist_ok=True)
+    if logs:
+        print("", page.excerpt(_own(Bench(data, ["own"], rounds or _ROUNDS, quick), logs)), sep="\n")
+        return
     is_all = not (names or parts)
-    needed = [name for part in parts for name in PARTS[part]]
-    chosen = list(PROFILES) if is_all else list(dict.fromkeys([*names, *needed]))
-    facts = {**_facts(), "rounds": rounds or (3 if quick else 5), "quick": quick, "base": revision or "base"}
+    for_users = is_all and not revision
+    facts = {**_facts(), "rounds": rounds or _ROUNDS, "quick": quick, "base": revision or "base"}
     with tempfile.TemporaryDirectory() as folder:
         command, facts["no_base"] = _base(revision, Path(folder))
-        bench = Bench(data, chosen, facts["rounds"], quick, command, beside)
-        results = facts | _measured(bench, facts["share"], list(PARTS) if is_all else list(parts))
+        bench = Bench(data, _names(names, parts, for_users=for_users), facts["rounds"], quick, command, beside)
+        measurements = PARTS_ON_PAGE if for_users else list(PARTS if is_all else parts)
+        results = facts | _measured(bench, facts["share"], measurements, VARIANTS_ON_PAGE if for_users else None)
     (DATA / "results.json").write_text(json.dumps(results, indent=1))
-    print(page.internal(results), page.page(results, ""), sep="\n\n")
-    if beside:
-        print("", table.beside(results), sep="\n")
+    shown = [page.page(results, "performance.svg")] if for_users else [page.excerpt(results), page.internal(results)]
+    print(*shown, table.beside(results) if beside else "", sep="\n\n")
     if docs or (is_all and not quick and not beside):
-        page.write(results, docs or DOCS, docs.with_name("goals.md") if docs else GOALS)
+        page.write(results, docs or (DOCS if for_users else GOALS), for_users=for_users)
+
+
+def _names(names: tuple[str, ...], parts: tuple[str, ...], *, for_users: bool) -> list[str]:
+    """Return the profiles to time, with those that the measurements need."""
+    if for_users:
+        return ON_PAGE
+    if not (names or parts):
+        return list(PROFILES)
+    return list(dict.fromkeys([*names, *(name for part in parts for name in PARTS[part])]))
 
 
 def _base(revision: str, folder: Path) -> tuple[str | None, str | None]:
@@ -95,16 +115,16 @@ def _facts() -> dict[str, Any]:
     return {"machine": page.machine(), "load": os.getloadavg()[0], "share": _share()}
 
 
-def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:
-    """All that is timed, the profiles first."""
+def _measured(bench: Bench, share: float, parts: list[str], variants: set[str] | None) -> dict[str, Any]:
+    """Return all times, those of the profiles first; without ``variants``, of all runs of a profile."""
     logs = _logs(bench, share)
     _say("comparing records")
     right = [are_right(bench, name, logs) for name in bench.names]
     if not all(right):
         sys.exit("records differ; nothing was timed")
     print(f"{len(bench.names)} profiles: the same records as naive.py, or as of the same sessions in OpenAI's form")
-    sizes = {name: _size(folder) for name, folder in logs.items()}
-    times = {name: _timed(bench, name, variants) for name, variants in _groups(bench, logs)}
+    sizes = {name: _size(folder, _sessions(bench, name)) for name, folder in logs.items()}
+    times = {name: _timed(bench, name, group, variants) for name, group in _groups(bench, logs)}
     few = min(3, bench.rounds)
     timed: dict[str, Callable[[], object]] = {
         "options": lambda: options.timed(bench, logs[options.LOGS], few),
@@ -114,6 +134,8 @@ def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:
         "shapes": lambda: shapes.timed(bench, few),
     }
     found: dict[str, Any] = {"sizes": sizes, "times": times}
+    if "one" in logs:
+        found["modules"] = _modules(bench, logs["one"])
     for part in parts:
         _say(f"timing {part}")
         found[part] = timed[part]()
@@ -124,7 +146,7 @@ def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:
 
 
 def _logs(bench: Bench, share: float) -> dict[str, Path]:
-    """The folder of each profile, and of those that some are timed beside."""
+    """Return the folder of each profile, and of those that are timed with it."""
     needed = {*bench.names, *(BESIDE[name] for name in bench.names if name in BESIDE)}
     made = {
         name: generate(name, profile(name, quick=bench.quick, share=share), bench.data)
@@ -143,16 +165,47 @@ def _share() -> float:
     return round(min(1, memory / 3 / LARGE, disk / 1.3 / EVERYTHING), 1) or 0.1
 
 
-def _size(folder: Path) -> dict[str, int]:
-    files = list(folder.rglob("*.json*"))
-    return {"bytes": sum(path.stat().st_size for path in files), "sessions": len(files)}
+def _size(folder: Path, sessions: int) -> dict[str, int]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {"bytes": sum(path.stat().st_size for path in files), "sessions": sessions or len(files)}
+
+
+def _sessions(bench: Bench, name: str) -> int:
+    """Return the number of sessions in the only file of a profile; 0 for profiles with a file per session."""
+    return profile(name, quick=bench.quick).sessions if PROFILES[name].document else 0
+
+
+def _own(bench: Bench, logs: Path) -> dict[str, Any]:
+    """Return the times of the logs of a user."""
+    convert = partial(bench.convert, logs, "--quiet")
+    with Fresh(bench.out):
+        code = subprocess.run(convert(), env=bench.environment(), check=False).returncode
+        if code not in FINISHED:
+            sys.exit(code)
+        sessions: int = json.loads((bench.out / "ours" / "run.json").read_bytes())["counts"]["sessions"]["seen"]
+    variants = {"one": [convert("--workers", "1")], "two": [convert("--workers", "2")]}
+    variants |= {key: [convert("--workers", "1", *words.split())] for key, words in COSTS.items()}
+    times = {"own": in_turns(bench, variants, bench.rounds)}
+    return {**_facts(), "base": "", "sizes": {"own": _size(logs, sessions)}, "times": times}
+
+
+def _modules(bench: Bench, logs: Path) -> int:
+    """Return the number of imported modules at the end of a run."""
+    script = (
+        "import sys, atexit; sys.argv = sys.argv[1:]; atexit.register(lambda: print(len(sys.modules)));"
+        "exec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))"
+    )
+    with Fresh(bench.out):
+        command = [sys.executable, "-c", script, *bench.convert(logs, "--quiet", "--workers", "1")]
+        done = subprocess.run(command, env=bench.environment(), capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[-1])
 
 
 # The times
 
 
 def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str, Commands]]]:
-    """What is timed in turns."""
+    """Yield the runs of each profile, which are timed in turns."""
     for name in bench.names:
         folder = logs[name]
         one = [bench.convert(folder, "--workers", "1")]
@@ -168,7 +221,7 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
             yield name, {"one": one, "naive": [bench.naive(folder, "naive_files.py")], "wc": read}
         elif name.startswith("giant"):
             yield name, {"one": one, "wc": read}
-        elif PROFILES[name].repeats > 1:
+        elif name in COPIES:
             yield name, _repeated(bench, name, logs, {"one": one, "two": two, "wc": read})
         else:
             yield (
@@ -179,12 +232,12 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
 
 def _optional(bench: Bench, name: str, logs: dict[str, Path]) -> dict[str, Commands]:
     """Return the runs with the options whose cost is limited."""
-    chosen = OPTIONS.items() if name in WITH_OPTIONS else ()
-    return {key: [bench.convert(logs[name], "--workers", "1", *words.split())] for key, (words, _, _) in chosen}
+    chosen = COSTS.items() if name in WITH_OPTIONS else ()
+    return {key: [bench.convert(logs[name], "--workers", "1", *words.split())] for key, words in chosen}
 
 
 def _repeated(bench: Bench, name: str, logs: dict[str, Path], variants: dict[str, Commands]) -> dict[str, Commands]:
-    """What is timed of logs that are there ten times, each half of them in a folder of its own."""
+    """Return the runs over logs that are there ten times, each half of them in a separate folder."""
     variants["halves"] = [bench.convert(logs[name] / half, "--workers", "1", to=half) for half in ("a", "b")]
     if name == "standard10":
         variants["tenth"] = [bench.convert(logs["standard"], "--workers", "1")]
@@ -192,12 +245,15 @@ def _repeated(bench: Bench, name: str, logs: dict[str, Path], variants: dict[str
     return variants
 
 
-def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, list[Run]]:
-    """Every variant in turn, round by round; a run before them fills the page cache."""
+def _timed(
+    bench: Bench, name: str, variants: dict[str, Commands], shown: set[str] | None = None
+) -> dict[str, list[Run]]:
+    """Time every variant in turn, round by round; a run before them fills the page cache."""
     _say(f"timing {name}")
     if "wc" in variants:
         measured(bench, variants["wc"])
-    compared = () if PROFILES[name].repeats > 1 else ("one", "session")
+    variants = {key: commands for key, commands in variants.items() if shown is None or key in shown}
+    compared = () if name in COPIES else ("one", "session")
     return in_turns(bench, bench.with_versions(variants, compared), bench.rounds * (3 if name == "one" else 1))
 
 

@@ -57,7 +57,8 @@ def divided(bench: Bench, logs: Path, rounds: int) -> list[Division]:
     core = sorted(os.sched_getaffinity(0))[-1:] if hasattr(os, "sched_getaffinity") else []
     found = []
     for cores in CORES:
-        folders = [_linked(bench.data / "parts" / f"{cores}-{n}", part) for n, part in enumerate(parts(paths, cores))]
+        filled = [part for part in parts(paths, cores) if part]
+        folders = [_linked(bench.data / "parts" / f"{cores}-{n}", part) for n, part in enumerate(filled)]
         commands = [bench.convert(folder, "--workers", "1") for folder in folders]
         runs = [[measured(bench, [command], core) for _ in range(rounds)] for command in commands]
         took = [median(run["cpu"] for run in each) for each in runs]

@@ -1,23 +1,25 @@
-"""What was measured, as tables."""
+"""The tables of the pages."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from statistics import median
+from typing import Any
 
 from bench import options
 from bench.commands import BASE, OTHER
-from bench.generate import PROFILES
+from bench.generate import CONTENT, COPIES
 from bench.goals import (
+    COSTS,
     MB,
-    OPTIONS,
     ROWS,
-    WITH_OPTIONS,
     NotMeasuredError,
     Results,
+    elapsed_ratio,
     gain,
     middle,
     peak,
-    seconds,
     verdict,
 )
 
@@ -30,7 +32,7 @@ def summary(results: Results) -> str:
             continue
         size = f"{results['sizes'][row.profile]['bytes'] / 1e9:.1f} GB"
         what = row.what.format(size=size, base=results["base"])
-        promised = [row.unit.text.format(number) for number in (row.at_least, row.aim)]
+        promised = ["" if number is None else row.unit.text.format(number) for number in (row.at_least, row.aim)]
         try:
             value = row.value(results)
         except NotMeasuredError as why:
@@ -41,7 +43,7 @@ def summary(results: Results) -> str:
 
 
 def ratios(results: Results) -> str:
-    """CPU seconds of one worker beside those of the older version and of the naive script; empty without the former."""
+    """Return the CPU seconds of one worker, of the older version and of the naive script; empty without the former."""
     base = results["base"]
     lines = [["logs", f"{base}, CPU", "now, CPU", f"vs {base}", "naive vs now"]]
     for name, times in results["times"].items():
@@ -55,47 +57,60 @@ def ratios(results: Results) -> str:
 
 def expectations(results: Results) -> str:
     """Return the speed and memory of one worker for each kind of logs."""
-    lines = [["logs", "sessions", "MB", "MB per CPU second", "sessions per CPU second", "peak MB"]]
+    lines = [["logs", "content", "MB", "MB per CPU second", "sessions per CPU second", "peak MB"]]
     for name, variants in results["times"].items():
-        if "one" not in variants:
-            continue
-        size, cpu = results["sizes"][name], middle(variants["one"], "cpu")
-        sessions = PROFILES[name].sessions * PROFILES[name].repeats if PROFILES[name].document else size["sessions"]
-        speeds = [f"{size['bytes'] / MB / cpu:,.0f}", f"{sessions / cpu:,.0f}"]
-        lines.append(
-            [name, f"{sessions:,}", f"{size['bytes'] / MB:,.0f}", *speeds, f"{peak(results, name, 'one'):.0f}"]
-        )
+        if "one" in variants and name not in COPIES:
+            size, cpu = results["sizes"][name], middle(variants["one"], "cpu")
+            amounts = size["bytes"] / MB, size["bytes"] / MB / cpu, size["sessions"] / cpu, peak(results, name, "one")
+            lines.append([name, CONTENT[name], *map(_short, amounts)])
     return markdown(lines)
 
 
-def option_costs(results: Results) -> str:
-    """Return the CPU time of the options whose cost is limited, relative to that of the default; empty if untimed."""
-    lines = [["option", *WITH_OPTIONS]]
-    for key, (words, _, _) in OPTIONS.items():
-        times = [results["times"].get(name, {}) for name in WITH_OPTIONS]
-        if all(key in each for each in times):
-            ratios = [middle(each[key], "cpu") / middle(each["one"], "cpu") for each in times]
-            lines.append([f"`{words}`", *(f"{ratio:.2f}x" for ratio in ratios)])
-    return markdown(lines) if len(lines) > 1 else ""
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
-def details(results: Results) -> str:
-    """The variants of this version that were timed, each on its own logs, without ``wc``."""
-    lines = [["logs", "MB", "run", "seconds", "MB/s", "CPU seconds", "peak MB"]]
-    for name, variants in results["times"].items():
-        for variant, runs in variants.items():
-            if variant not in _RUNS or variant in (*_LOGS_OF, "wc"):
-                continue
-            size = results["sizes"][name]
-            took = seconds(results, name, variant)
-            speed = "" if variant == "help" else f"{size['bytes'] / MB / took:,.0f}"
-            cpu, most = f"{middle(runs, 'cpu'):.3f}", f"{peak(results, name, variant):.1f}"
-            lines.append([name, f"{size['bytes'] / MB:.1f}", _RUNS[variant], f"{took:.3f}", speed, cpu, most])
-    return markdown(lines)
+def growth(results: Results) -> str:
+    """Return the time and memory of larger runs and of expensive options, relative to the default."""
+    names = [name for name, variants in results["times"].items() if "by_id" in variants]
+    lines = [["", *(cell for name in names for cell in (name, "peak MB"))]]
+    rows = {"one": "default", **{key: f"`{words}`" for key, words in COSTS.items()}}
+    lines += [[text, *_cells(results, names, partial(_cost, key=key))] for key, text in rows.items()]
+    lines.append(["2 workers, elapsed time", *_cells(results, names, _elapsed)])
+    if "standard10" in results["times"]:
+        lines.append(["10 times the sessions, per MB", *_cells(results, names, _tenfold)])
+    return markdown(lines) if names else ""
+
+
+def _cells(results: Results, names: list[str], cost: Callable[[Results, str], tuple[str, str]]) -> list[str]:
+    return [cell for name in names for cell in cost(results, name)]
+
+
+def _cost(results: Results, name: str, key: str) -> tuple[str, str]:
+    times = results["times"][name]
+    ratio = middle(times[key], "cpu") / middle(times["one"], "cpu")
+    return f"{ratio:.2f}x", f"{peak(results, name, key):.0f}"
+
+
+def _elapsed(results: Results, name: str) -> tuple[str, str]:
+    try:
+        ratio = f"{1 / elapsed_ratio(results, name, 'one', 'two'):.2f}x"
+    except NotMeasuredError:
+        ratio = "not measured"
+    return ratio, f"{peak(results, name, 'two'):.0f}"
+
+
+def _tenfold(results: Results, name: str) -> tuple[str, str]:
+    larger = f"{name}10"
+    if larger not in results["times"]:
+        return "", ""
+    times, sizes = results["times"][larger], results["sizes"]
+    ratio = middle(times["one"], "cpu") / middle(times["tenth"], "cpu") * sizes[name]["bytes"] / sizes[larger]["bytes"]
+    return f"{ratio:.2f}x", f"{peak(results, larger, 'one'):.0f}"
 
 
 def costs(results: Results) -> str:
-    """What each option costs, in CPU seconds."""
+    """Return the CPU seconds of each option."""
     base, times = results["base"], results["options"]
     lines = [["", "options", f"{base}, CPU", "now, CPU", f"{base}, more than none", "now, more than none", ""]]
     dearer = options.dearer(times)
@@ -110,30 +125,47 @@ def costs(results: Results) -> str:
 
 
 def peers(results: Results) -> str:
-    """What other converters take, on the logs that they read."""
-    lines = [["converter", "version", "logs", "CPU seconds", "MB per CPU second", "chatsquash", "not timed because"]]
-    for row in results["peers"]:
-        runs, shown = row.get("runs"), ["", "", ""]
-        if runs:
-            speed = row["bytes"] / MB / middle(runs, "cpu")
-            ours = results["sizes"][row["logs"]]["bytes"] / MB / middle(results["times"][row["logs"]]["one"], "cpu")
-            shown = [f"{middle(runs, 'cpu'):.3f}", f"{speed:,.0f}", f"{ours:,.0f}"]
-        lines.append([row["peer"], row["version"], row["logs"], *shown, row.get("why", "")])
+    """Return the speed of other converters on the logs that they read, and ours on the same logs."""
+    rows = results["peers"]
+    names = list(dict.fromkeys(row["logs"] for row in rows))
+    lines = [["MB per CPU second", *names, "peak MB", "not measured"]]
+    speeds = [results["sizes"][name]["bytes"] / MB / middle(results["times"][name]["one"], "cpu") for name in names]
+    most = max(peak(results, name, "one") for name in names)
+    lines.append(["chatsquash", *(f"{speed:,.0f}" for speed in speeds), f"{most:.0f}", ""])
+    for peer in dict.fromkeys(row["peer"] for row in rows):
+        lines += [_peer([row for row in rows if row["peer"] == peer], names)]
     return markdown(lines)
 
 
+def _peer(rows: list[dict[str, Any]], names: list[str]) -> list[str]:
+    timed = {row["logs"]: row for row in rows if row.get("runs")}
+    speeds = {name: row["bytes"] / MB / middle(row["runs"], "cpu") for name, row in timed.items()}
+    peaks = [run["peak"] / MB for row in timed.values() for run in row["runs"]]
+    cells = [f"{speeds[name]:,.0f}" if name in speeds else "" for name in names]
+    label = f"{rows[0]['peer']} {rows[0]['version']}".strip()
+    return [label, *cells, f"{max(peaks):.0f}" if peaks else "", _reasons(rows)]
+
+
+def _reasons(rows: list[dict[str, Any]]) -> str:
+    """Return why logs were not timed, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for row in rows:
+        if "why" in row:
+            by_reason.setdefault(row["why"], []).append(row["logs"])
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in by_reason.items())
+
+
 def division(results: Results) -> str:
-    """What the largest of so many parts takes."""
-    whole = results["division"][0].slowest
-    lines = [
-        [f"{each.cores}", f"{each.slowest:.3f}", f"{whole / each.slowest:.2f}x", f"{each.cpu:.3f}"]
-        for each in results["division"]
-    ]
-    return markdown([["cores", "CPU seconds of the slowest", "speed-up", "CPU seconds of all"], *lines])
+    """Return the speed-up by dividing logs, and the CPU time of all parts, relative to one part."""
+    one = results["division"][0]
+    speedups = [f"{one.slowest / each.slowest:.1f}x" for each in results["division"]]
+    costs = [f"{each.cpu / one.cpu:.2f}x" for each in results["division"]]
+    head = ["cores", *(str(each.cores) for each in results["division"])]
+    return markdown([head, ["speed-up", *speedups], ["CPU time of all", *costs]])
 
 
 def beside(results: Results) -> str:
-    """What this version takes, as a share of what the other command takes: the median over the rounds."""
+    """Return the times of this version relative to those of the other command: medians over the rounds."""
     lines = [["logs", "run", "seconds", "CPU seconds", "seconds, this / other", "CPU, this / other"]]
     for name, variants in results["times"].items():
         for variant, runs in variants.items():
@@ -150,19 +182,13 @@ _RUNS = {
     "two": "2 workers",
     "chat": "1 worker, chat",
     "halves": "1 worker per half",
-    **{key: f"1 worker, `{words}`" for key, (words, _, _) in OPTIONS.items()},
+    **{key: f"1 worker, `{words}`" for key, words in COSTS.items()},
     "tiny": "1 worker, tiny",
     "tenth": "1 worker, standard",
     "tenth_two": "2 workers, standard",
     "session": "chatsquash",
     "help": "chatsquash --help",
-    "naive": "naive",
-    "wc": "wc",
 }
-
-
-_LOGS_OF = {"tenth": "standard", "tenth_two": "standard", "chat": "chat", "tiny": "tiny"}
-"""The logs of variants that are timed on others than their profile's."""
 
 
 def markdown(lines: list[list[str]]) -> str:

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import chatsquash
-from bench import commands, peers, phases
+from bench import commands, peers, phases, run
 from bench.commands import BASE, CHATSQUASH, HERE, OTHER, Bench
 from tests.conftest import cases, write_log
 
@@ -81,6 +82,46 @@ def test_a_command_runs_on_the_core_that_it_is_given(tmp_path):
 )
 def test_a_converter_that_writes_nothing_of_most_sessions_is_not_timed(lines, why):
     assert peers.why_empty(lines, 3) == why
+
+
+@cases(
+    "script, why",
+    ("raise SystemExit('no such agent')", "fails: no such agent"),
+    ("", "fails: FileNotFoundError"),
+    ("open(OUT, 'w').write('no JSON')", "fails: JSONDecodeError"),
+    ("open(OUT, 'w').write('[]')", "writes messages for only 0 of 1 sessions"),
+)
+def test_a_converter_that_fails_is_a_row_with_the_reason(script, why, tmp_path):
+    write_log(tmp_path / "home" / "a.jsonl")
+    bench = Bench(tmp_path, [], 1, quick=True)
+    command = [sys.executable, "-c", script.replace("OUT", repr(str(bench.out / "peer.jsonl")))]
+    assert peers.row_of(bench, command, tmp_path / "home", 1) == {"why": why}
+
+
+def test_a_converter_that_cannot_be_started_is_a_row_with_the_reason(tmp_path):
+    assert peers.row_of(Bench(tmp_path, [], 1, quick=True), ["/no/such"], tmp_path, 1) == {
+        "why": "fails: FileNotFoundError"
+    }
+
+
+def test_a_converter_is_timed_in_rounds(tmp_path):
+    path = write_log(tmp_path / "home" / "a.jsonl")
+    bench = Bench(tmp_path, [], 1, quick=True)
+    script = f"""open({str(bench.out / "peer.jsonl")!r}, "w").write('{{"messages": [1]}}')"""
+    found = peers.row_of(bench, [sys.executable, "-c", script], tmp_path / "home", 2)
+    assert found["bytes"] == path.stat().st_size
+    assert len(found["runs"]) == 2
+
+
+def test_the_logs_of_a_user_are_timed_with_the_options_of_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "DATA", tmp_path / "data")
+    for name in "ab":
+        write_log(tmp_path / "logs" / f"{name}.jsonl")
+    done = CliRunner().invoke(run.main, ["--logs", str(tmp_path / "logs"), "--rounds", "1"])
+    assert done.exit_code == 0
+    assert "| own  | your logs |" in done.output
+    assert "`--sessions-by chain`" in done.output
+    assert "2 workers" in done.output
 
 
 def test_other_converters_get_the_logs_without_lines_that_are_cut(tmp_path):
