@@ -65,8 +65,8 @@ class Phrases:
         """Return whether a record, as encoded by ``jsonio``, may have any violations."""
         if not self._phrases:
             return False
-        lower = encoded.lower()
-        if any(phrase.core in lower for phrase in self._phrases) or _may_fold_to_ascii(encoded):
+        folded = _fold_to_ascii(encoded.lower())
+        if any(phrase.core in folded for phrase in self._phrases):
             return True
         # Texts that are JSON may contain further escapes.
         return not all(phrase.is_plain for phrase in self._phrases) and rb"\\" in encoded
@@ -94,16 +94,20 @@ def _phrase(text: str) -> _Phrase:
     return _Phrase(text, spellings, core.lower().encode(), core == text)
 
 
-_FOLDING_TO_ASCII = "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
-"""The characters other than ASCII whose casefolding contains ASCII."""
-_LEADS = tuple({(encoded[:1], encoded[:2]) for encoded in map(str.encode, _FOLDING_TO_ASCII)})
-"""The first byte and the first two bytes of each."""
+_FOLDINGS = [(char.encode(), char.casefold().encode()) for char in "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"]
+"""The characters other than ASCII whose casefolding contains ASCII, each with its casefolding."""
+_ASCII = bytes(range(128))
 
 
-def _may_fold_to_ascii(encoded: bytes) -> bool:
-    """Return whether text in UTF-8 may contain characters that casefold to ASCII characters."""
-    # A single byte is found much faster than two.
-    return not encoded.isascii() and any(lead in encoded and pair in encoded for lead, pair in _LEADS)
+def _fold_to_ascii(text: bytes) -> bytes:
+    """Casefold the characters of text in UTF-8 that are not ASCII, but whose casefolding contains ASCII."""
+    if text.isascii():
+        return text
+    others = text.translate(None, _ASCII)  # usually few bytes, which are searched much faster than the text
+    for char, folding in _FOLDINGS:
+        if char in others:
+            text = text.replace(char, folding)
+    return text
 
 
 def _with_json_strings(texts: Iterable[str]) -> Iterator[str]:

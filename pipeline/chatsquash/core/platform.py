@@ -14,7 +14,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EDQUOT, EFBIG, EIO, ENOSPC
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 
 _BUFFER_SIZE = 1 << 20
 _MAX_THREADS = 8
@@ -167,16 +170,20 @@ def uninterrupted() -> Iterator[None]:
 
 def available_memory() -> int | None:
     """Return the bytes of memory that this process may still allocate, or ``None`` without a limit."""
-    if find_spec("resource") is None:
+    resource = _resource()
+    if resource is None:
         return None
-    import resource
-
     remaining = []
     for limit, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
         most = resource.getrlimit(limit)[0]
         if most != resource.RLIM_INFINITY:
             remaining.append(most - _bytes_in_use(column))
     return max(0, min(remaining)) if remaining else None
+
+
+@cache
+def _resource() -> ModuleType | None:
+    return import_module("resource") if find_spec("resource") else None
 
 
 def _bytes_in_use(column: int) -> int:

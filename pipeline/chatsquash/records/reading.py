@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, Literal
@@ -109,13 +109,20 @@ def _messages(value: dict[str, Any]) -> Json:
 
 def native(stored_record: StoredRecord) -> StoredRecord:
     """Return a record with native calls and results, converted from text if its preset writes them as text."""
-    readers = (preset.native for preset in _presets() if preset.native)
-    return next((record for read in readers if (record := read(stored_record.messages))), stored_record)
+    for read in _native_readers():
+        if record := read(stored_record.messages):
+            return record
+    return stored_record
 
 
 @cache
 def _presets() -> list[presets.Preset]:
     return list(presets.every().values())
+
+
+@cache
+def _native_readers() -> list[Callable[[list[Any]], StoredRecord | None]]:
+    return [preset.native for preset in _presets() if preset.native]
 
 
 Kind = Literal["reasoning", "text", "result", "call", "part"]

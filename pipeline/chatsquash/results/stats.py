@@ -78,6 +78,8 @@ class _Counting:
         self._parser = RowParser()
         self._tools = Recent(_read_tools)
         self._measures = MEASURES if tokens else MEASURES[:-1]
+        self._definers: Counter[frozenset[str]] = Counter()
+        """The records of the batch, by the names of their tools."""
         self._batch: list[tuple[int | None, ...]] = []
         self._places: list[tuple[str, int]] = []
         self._digests = Index()
@@ -186,16 +188,20 @@ class _Counting:
 
     def _count_tools(self, definitions: Json, calls: list[str]) -> int:
         """Count the tools that a record defines and those that it calls, by name; return the number of calls."""
-        tools = self.stats.tools
-        for name in self._tools(definitions).names:
-            tools.setdefault(name, ToolCount()).defined_in += 1
+        self._definers[self._tools(definitions).names] += 1
         for name in {*calls} if len(calls) > 1 else calls:
-            count = tools.setdefault(name, ToolCount())
+            count = self._tool(name)
             count.called_in += 1
             count.calls += calls.count(name)
         self.stats.with_tools += isinstance(definitions, list) and bool(definitions)
         self.stats.with_calls += bool(calls)
         return len(calls)
+
+    def _tool(self, name: str) -> ToolCount:
+        count = self.stats.tools.get(name)
+        if count is None:
+            count = self.stats.tools[name] = ToolCount()
+        return count
 
     def _fold(self) -> None:
         """Add the batch to the sums, the counts of rounded values and the longest records."""
@@ -217,7 +223,10 @@ class _Counting:
         rows = [Long(lengths[at] or 0, self._batch[at][0] or 0, *self._places[at]) for at in longest]
         candidates = sorted([*self.stats.longest, *rows], key=lambda each: (-each.characters, each.file, each.record))
         self.stats.longest = candidates[:MAX_LONGEST]
-        self._batch, self._places, self._token_batch = [], [], []
+        for names, records in self._definers.items():
+            for name in names:
+                self._tool(name).defined_in += records
+        self._batch, self._places, self._token_batch, self._definers = [], [], [], Counter()
 
     def _spread(self, name: str) -> Spread:
         count, total = self._counts[name].total(), self._sums[name]
@@ -264,14 +273,14 @@ def _measure(messages: list[Message]) -> _Measures:
 class _Tools(NamedTuple):
     """The definitions of a record."""
 
-    names: set[str]
+    names: frozenset[str]
     length: int
     """Their number of characters as JSON; 0 if there are none."""
 
 
 def _read_tools(tools: Json) -> _Tools:
-    names = {name for tool in tools if (name := chat.tool_name(flatten(tool)))} if isinstance(tools, list) else set()
-    return _Tools(names, len(jsonio.dumps(tools).decode()) if tools else 0)
+    names = [name for tool in tools if (name := chat.tool_name(flatten(tool)))] if isinstance(tools, list) else ()
+    return _Tools(frozenset(names), len(jsonio.dumps(tools).decode()) if tools else 0)
 
 
 class _TableUsage(Struct, frozen=True):
