@@ -131,4 +131,6 @@ def test_a_phrase_in_letters_that_casefold_to_ascii_is_not_ruled_out(text):
     assert list(Phrases([text.casefold()]).violations(value))
     assert Phrases([text.casefold()]).may_match(jsonio.dumps(value))
     assert not Phrases([text.casefold()]).may_match(jsonio.dumps(record(user("naïve — nothing"))))
-    assert not Phrases([text.casefold()]).may_match(jsonio.dumps(record(user(f"a \u212a, a ß: {text[:2]} is another word"))))
+    assert not Phrases([text.casefold()]).may_match(
+        jsonio.dumps(record(user(f"a \u212a, a ß: {text[:2]} is another word")))
+    )

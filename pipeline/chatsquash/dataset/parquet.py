@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import PurePosixPath
 from types import ModuleType
@@ -18,7 +18,6 @@ import msgspec
 from msgspec import Raw
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Json
 from chatsquash.dataset import arrow
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import IMAGES
@@ -27,6 +26,8 @@ from chatsquash.records.media import NO_IMAGES
 
 _BATCH = 1 << 20
 """Bytes of text that are collected before they are turned into a data frame."""
+_SEPARATOR = b"\n"
+"""Separates the items of a list of JSON values; no line of a record contains one."""
 _TARGET, _LIMIT = 64 << 20, 128 << 20
 """Bytes of text in a row group: the average, and the maximum unless a single record is larger."""
 
@@ -60,18 +61,19 @@ class ParquetFile:
             self._flush_rows()
 
     def _members(self, record: bytes) -> dict[str, Any]:
-        """Return a record's members by name, with messages as JSON text; those that it does not have may be absent."""
-        spelled: Callable[[Any], str] = _text
+        """Return a record's members by name, with messages as JSON lines; those that it does not have may be absent."""
         try:
             row = msgspec.structs.asdict(self._decoder.decode(record))
         except (msgspec.MsgspecError, RecursionError):  # for example lone surrogates, which jsonio accepts
-            row, spelled = jsonio.loads(record), _dump
+            row = jsonio.loads(record)
+            lists = {name: list(map(jsonio.dumps, row[name])) for name in self._json_lists if row.get(name) is not None}
+            row |= lists | {name: jsonio.dumps(row[name]) for name in self._json if row.get(name) is not None}
         for name in self._json_lists:
             if (items := row.get(name)) is not None:
-                row[name] = list(map(spelled, items))
+                row[name] = str(_SEPARATOR.join(items), "utf-8")
         for name in self._json:
             if (value := row.get(name)) is not None:
-                row[name] = spelled(value)
+                row[name] = str(value, "utf-8")
         return row
 
     def finish(self) -> None:
@@ -91,7 +93,8 @@ class ParquetFile:
     def _flush_rows(self) -> None:
         """Turn the collected rows into a data frame, which halves their memory."""
         schema = {field.name: _dtype(field) for field in self._fields}
-        self._frames.append(_polars().DataFrame(self._columns, schema=schema))
+        lists = {name: _split_lines(self._columns[name]) for name in self._json_lists}
+        self._frames.append(_polars().DataFrame(self._columns | lists, schema=schema))
         self._columns = {name: [] for name in self._columns}
         self._waiting = 0
 
@@ -104,12 +107,13 @@ def rows_per_group(sizes: array[int]) -> int:
     return rows
 
 
-def _text(raw: Raw) -> str:
-    return str(raw, "utf-8")
-
-
-def _dump(value: Json) -> str:
-    return jsonio.dumps(value).decode()
+def _split_lines(texts: list[str | None]) -> Any:
+    """Return a column with the list of lines of each text, which is empty for an empty text."""
+    # Making the lists in polars is much faster than from lists of Python.
+    polars = _polars()
+    column = polars.Series(texts, dtype=polars.String)
+    lists, is_filled = column.str.split("\n"), (column != "").fill_null(value=True)
+    return lists if is_filled.all() else lists.zip_with(is_filled, polars.Series([[]], dtype=lists.dtype))
 
 
 def _features(fields: list[Field]) -> dict[str, str]:
