@@ -72,7 +72,7 @@ def called(conversation, monkeypatch):
         return structs.replace(rule, function=lambda view: seen.append(rule.code) or rule.function(view))
 
     known = {code: watched(rule) for code, rule in rules().items()}
-    monkeypatch.setattr(checks, "rules", lambda: known)
+    monkeypatch.setattr(checks, "RULES", list(known.values()))
     checks._rules_for.cache_clear()
     list(examine(View(conversation), *KINDS))
     checks._rules_for.cache_clear()
@@ -87,6 +87,15 @@ def looking(has):
 def test_every_feature_has_a_row_and_a_check_that_looks_at_it():
     named = {feature for row in ROWS.values() for features in FEATURES.values() for feature in features(View(row))}
     assert named == set(ROWS) == {feature for rule in rules().values() for feature in rule.features}
+
+
+def test_the_modules_that_are_imported_for_a_feature_have_all_rules_for_it():
+    features = {}
+    for rule in rules().values():
+        if rule.kind in KINDS:
+            assert rule.features
+            features.setdefault(rule.module.rpartition(".")[2], set()).update(rule.features)
+    assert features == checks._DEPENDENT
 
 
 def test_a_record_without_anything_that_checks_look_at_is_shown_to_none_of_them(monkeypatch):

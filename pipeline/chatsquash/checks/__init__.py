@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from importlib import import_module
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from chatsquash.checks._sound_definitions import are_sound
 from chatsquash.checks.exchanges import bad_results, decoded_arguments
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
 from chatsquash.core.errors import UsageError
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Violation
 from chatsquash.core.registry import Item, Room
 from chatsquash.core.text import suggestion
@@ -25,13 +27,35 @@ if TYPE_CHECKING:
 
     from chatsquash.checks.registry import Feature, Kind, View
     from chatsquash.core.model import Message
+else:
+
+    def __getattr__(name: str) -> LazyModule:
+        """Return a module with rules that few runs need, so that importing it from here does not load it."""
+        if name not in _ON_DEMAND:
+            raise AttributeError(name)
+        return LazyModule(f"{__name__}.{name}")
+
+
+_ON_DEMAND = frozenset(
+    (
+        *("archives", "coverage", "dataset", "definitions", "files", "private", "reading", "sampling", "schemas"),
+        *("shapes", "stored_records", "tags", "template"),
+    )
+)
+_DEPENDENT: dict[str, frozenset[Feature]] = {
+    "calls": frozenset(("legacy calls", "odd arguments", "odd calls", "undeclared calls")),
+    "contents": frozenset(("odd content", "odd end")),
+    "definitions": frozenset(("no messages", "no tools", "odd definitions", "unknown roles")),
+    "results": frozenset(("bad results", "open calls", "unmatched results")),
+}
+"""The modules with rules of the kinds in ``FEATURES``, and the features on which these depend."""
 
 
 @cache
 def rules() -> dict[str, Rule]:
     """Return all rules by code, in the order of modules and of functions within them."""
     Room(ModuleType, sys.modules[__name__], place=_place).all()  # importing the modules registers their rules
-    return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
+    return {rule.code: rule for rule in sorted(RULES, key=_position)}
 
 
 def _place(item: Item) -> int | None:
@@ -69,8 +93,22 @@ def examine(view: View, *kinds: Kind, skipped: frozenset[str] = frozenset()) -> 
 @cache
 def _rules_for(kinds: tuple[Kind, ...], has: tuple[Feature, ...], skipped: frozenset[str]) -> list[Rule]:
     """Return the rules of some kinds that apply to a record with these features, in order."""
-    known = [rule for rule in rules().values() if rule.kind in kinds and rule.code not in skipped]
-    return [rule for rule in known if not rule.features or not set(has).isdisjoint(rule.features)]
+    is_usual = FEATURES.keys() >= set(kinds) and len(__path__) == 1
+    known = _rules_on(has) if is_usual else [*rules().values()]
+    applicable = [rule for rule in known if rule.kind in kinds and rule.code not in skipped]
+    return [rule for rule in applicable if not rule.features or not set(has).isdisjoint(rule.features)]
+
+
+def _rules_on(has: tuple[Feature, ...]) -> list[Rule]:
+    """Return the rules that depend on one of some features, in order, without importing all modules of rules."""
+    for name, features in _DEPENDENT.items():
+        if not features.isdisjoint(has):
+            import_module(f"{__name__}.{name}")
+    return sorted((rule for rule in RULES if rule.features), key=_position)
+
+
+def _position(rule: Rule) -> tuple[str, int]:
+    return rule.module, rule.place
 
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})

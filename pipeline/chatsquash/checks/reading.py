@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from chatsquash.checks import files
 from chatsquash.checks.registry import Fact, rule
+from chatsquash.core.model import Violation
 from chatsquash.core.text import escape, pluralize, printable, quote
 
 
@@ -350,3 +352,22 @@ def file_not_read(what: str, count: int) -> Fact:
 
 def _entries(count: int) -> str:
     return pluralize(count, "entry", "entries")
+
+
+OF_LINES: dict[str, Callable[..., Violation]] = {
+    "missing-session-id": missing_session_id,
+    "missing-timestamp": missing_timestamp,
+    "equal-timestamps": equal_timestamps,
+    "naive-timestamp": naive_timestamp,
+    "missing-history": missing_history,
+    "hosted-tools": hosted_tools,
+    "context-cleared": context_cleared,
+    "mixed-formats": mixed_formats,
+    "wrong-type": wrong_type,
+    "missing-parent": files.missing_parent,
+    "client-text": files.client_text,
+    "incomplete-reply": files.incomplete_reply,
+    "truncated-by-logger": truncated_by_logger,
+    "no-exchange": no_exchange,
+}
+"""The rules whose facts are counted over the lines of a log."""

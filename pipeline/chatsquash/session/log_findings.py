@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks import reading
-from chatsquash.checks.coverage import BY_REQUEST, NEVER
 from chatsquash.core import chat, jsonio, mcp
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.lazy import lazy_compile
@@ -223,7 +222,7 @@ def loss_findings(
     """
     unfiltered = unfiltered or coverage
     findings: list[LineFinding] = []
-    excluded = unfiltered.lost.keys() & set(BY_REQUEST)
+    excluded = {why for why in unfiltered.lost if why in checks.BY_REQUEST}
     if unfiltered.lost.keys() - {"refused", *excluded}:
         findings.append(
             (line, checks.replies_lost(coverage.total, coverage.in_records, coverage.lost, options_to_keep or {}))
@@ -279,7 +278,7 @@ def options_keeping(coverage: Coverage, side_requests: int, options: Options) ->
     """
     if not (coverage.lost or side_requests):
         return {}
-    counts = Counter({why: count for why, count in coverage.lost.items() if why not in NEVER})
+    counts = Counter({why: count for why, count in coverage.lost.items() if why not in checks.NEVER})
     counts["side-request"] -= side_requests
     is_all = options.conversations == "all"
     if is_all:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatsquash.checks.sampling import output_growth
+from chatsquash.checks import sampling
 from chatsquash.core import jsonio
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Violation
@@ -43,7 +43,7 @@ def _repeats_histories(options: Options) -> bool:
 
 def _beyond(sizes: list[int], log: int, most: int) -> Violation | None:
     total = sum(sizes)
-    return output_growth(len(sizes), total, log, most) if total > most * log else None
+    return sampling.output_growth(len(sizes), total, log, most) if total > most * log else None
 
 
 def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:

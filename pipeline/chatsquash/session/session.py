@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from msgspec import Struct, field
 from xxhash import xxh3_64_intdigest, xxh3_128
 
-from chatsquash.checks import files, reading
+from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import Account
 from chatsquash.core.log import Log
@@ -29,22 +29,6 @@ LineFinding = tuple[int | None, Violation]
 """A line and a violation found there; a line of ``None`` means the whole log."""
 INVALID = ("session-id-mismatch", "timestamp-order")
 """Codes that exclude a session from the output; if the user keeps such sessions, they are reported as warnings."""
-_RULES: dict[str, Callable[..., Violation]] = {
-    "missing-session-id": reading.missing_session_id,
-    "missing-timestamp": reading.missing_timestamp,
-    "equal-timestamps": reading.equal_timestamps,
-    "naive-timestamp": reading.naive_timestamp,
-    "missing-history": reading.missing_history,
-    "hosted-tools": reading.hosted_tools,
-    "context-cleared": reading.context_cleared,
-    "mixed-formats": reading.mixed_formats,
-    "wrong-type": reading.wrong_type,
-    "missing-parent": files.missing_parent,
-    "client-text": files.client_text,
-    "incomplete-reply": files.incomplete_reply,
-    "truncated-by-logger": reading.truncated_by_logger,
-    "no-exchange": reading.no_exchange,
-}
 
 
 class Snapshot(Struct, frozen=True):
@@ -187,7 +171,7 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # msgspec structs may 
         """Return all findings, including ``later`` ones, in the order of their lines."""
         line_findings = [*self.notes, *later]
         for each, (first, times) in self.repeats.items():
-            line_findings.append((first, _RULES[each.code](*each.values, times)))
+            line_findings.append((first, reading.OF_LINES[each.code](*each.values, times)))
         line_findings.sort(key=_line_or_first)
         return [finding(violation, name, file, line) for line, violation in line_findings]
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chatsquash.checks import examine, reading
-from chatsquash.checks.dataset import OF_TOOLS
+from chatsquash.checks import dataset, examine, reading
 from chatsquash.checks.registry import Kind, View
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Conversation, Entry, RepeatedViolation, SkippedLine, Violation
@@ -38,7 +37,7 @@ def check_conversation(
     Findings about missing definitions are skipped if the log's format never contains any. Plain logs are also searched
     for vendor extensions.
     """
-    skipped = OF_TOOLS if format_without_tools(conversation) else _NO_RULES
+    skipped = dataset.OF_TOOLS if format_without_tools(conversation) else _NO_RULES
     kinds = _WITH_ARGUMENTS if checks_arguments else _KINDS
     violations = [*check_definitions(view.tools), *examine(view, *kinds, skipped=skipped)]
     if conversation.source == PLAIN and not _is_ordinary(view):

@@ -8,9 +8,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chatsquash.checks import examine, shapes
+from chatsquash.checks import examine, shapes, tags
 from chatsquash.checks.registry import View
-from chatsquash.checks.tags import has_markup, to_native
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Each, Last
 from chatsquash.core.model import Conversation, Entry, Json, KeptRun, Message, StageResult, Tool, Violation
@@ -73,7 +72,7 @@ def used_tools(conversation: Conversation) -> StageResult:
     Calls in the legacy format and calls written as markup in texts count as well.
     """
     messages = conversation.messages
-    names = _names_called([*messages, *to_native(messages)] if has_markup(messages) else messages)
+    names = _names_called([*messages, *tags.to_native(messages)] if tags.has_markup(messages) else messages)
     called_names = {name for name in names if isinstance(name, str)}
     # The name of a custom tool is nested, as it is in its calls.
     tools = [
