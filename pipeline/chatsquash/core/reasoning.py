@@ -88,8 +88,12 @@ def join_blocks(blocks: Iterable[_Object]) -> str:
 
 def text(message: Message) -> str:
     """Return the reasoning of an assistant message as text, in any spelling, or an empty string."""
-    if type(message.get("content")) is not list and message.keys().isdisjoint(MEMBERS):
-        return ""
+    if type(message.get("content")) is not list:
+        names = [name for name in MEMBERS if name in message]
+        if not names:
+            return ""
+        if len(names) == 1 and type(own := message[names[0]]) is str:  # type: ignore[literal-required]
+            return str(own)
     return pop(dict(message)).text
 
 

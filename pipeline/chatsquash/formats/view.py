@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from chatsquash.core.blocks import Block, Call, Media, Reasoning, Refusal, Result, Text, Turn
@@ -102,13 +102,16 @@ def _members(thoughts: list[str], refusals: list[str]) -> Object:
     return members
 
 
-def reply(text: str | None, calls: list[Call]) -> Message:
-    """Convert the blocks of an assistant turn that consists of at most one text, and of calls after it."""
+def reply(text: str | None, calls: list[Call], thoughts: Sequence[str] = ()) -> Message:
+    """Convert the blocks of an assistant turn that consists of thoughts, at most one text, and calls, in this order."""
     converted: Any = {"role": "assistant", "content": text or (None if calls else "")}
+    if thoughts:
+        converted["reasoning_content"] = "\n\n".join(thoughts)
     if calls:
         converted["tool_calls"] = list(map(call, calls))
-        if any(each.made_up or each.native for each in calls):
-            converted[PRIVATE] = Turn("assistant", (Text(text), *calls) if text else tuple(calls))
+    if thoughts or any(each.made_up or each.native for each in calls):
+        texts = (Text(text),) if text else ()
+        converted[PRIVATE] = Turn("assistant", (*map(Reasoning, thoughts), *texts, *calls))
     return cast("Message", converted)
 
 

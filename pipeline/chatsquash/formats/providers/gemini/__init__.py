@@ -4,10 +4,10 @@ from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.gemini.blocks import PROVIDER
 from chatsquash.formats.providers.gemini.declarations import tools
 from chatsquash.formats.providers.gemini.evidence import marks
-from chatsquash.formats.providers.gemini.read import START, load, plain, system
+from chatsquash.formats.providers.gemini.read import START, load, system
 from chatsquash.formats.providers.gemini.response import reply
 from chatsquash.formats.providers.gemini.stream import assemble
-from chatsquash.formats.providers.gemini.usual import usual
+from chatsquash.formats.providers.gemini.usual import plain, usual
 from chatsquash.formats.providers.gemini.write import dump
 
 NAME = "gemini"

@@ -7,10 +7,9 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from chatsquash.core.blocks import FORM, Block, Call, HostedCall, HostedResult, Native, Result, Turn
-from chatsquash.core.model import Json, Message
-from chatsquash.formats import view
+from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, TurnError
-from chatsquash.formats.calls import FEW, State, have_ids, native, results_first
+from chatsquash.formats.calls import FEW, State, native, results_first
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, WAS_SYSTEM, blocks_of, camel
 from chatsquash.formats.values import Object, as_list, compact, without
 from chatsquash.formats.writing import are_instructions
@@ -64,15 +63,6 @@ def load(turn: Json, state: State) -> LoadedTurn:
     if len(turn) > 2 and (more := native(PROVIDER, turn, "role", "parts")):
         turns[0] = replace(turns[0], native=more)
     return LoadedTurn(turns, state)
-
-
-def plain(turn: Json) -> list[Message] | None:
-    """Convert a turn to messages if all of its calls and results have ids; return ``None`` for any other value."""
-    try:
-        turns = load(turn, START).turns
-    except TurnError:
-        return None
-    return view.messages(turns) if have_ids(turns) else None
 
 
 def open_turn(turn: Object) -> list[Json]:

@@ -12,7 +12,7 @@ from chatsquash.formats.calls import native
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.providers.gemini.read import START, assistant_turn, open_turn
 from chatsquash.formats.providers.gemini.stream import assemble
-from chatsquash.formats.providers.gemini.usual import text_and_calls
+from chatsquash.formats.providers.gemini.usual import reply_parts
 from chatsquash.formats.values import Object, kind, objects, string
 
 _REASONS = {
@@ -57,9 +57,9 @@ def _answer(candidate: Object, count: int) -> Response:
     content = candidate["content"]
     usual = None
     if content.keys() == _USUAL and type(content["parts"]) is list and candidate.keys().isdisjoint(CITATION_MEMBERS):
-        usual = text_and_calls(content["parts"], START.call) if content["parts"] else None
+        usual = reply_parts(content["parts"], START.call) if content["parts"] else None
     if usual:
-        return Response(view.reply(*usual), count, "tool_calls" if reason == "stop" and usual[1] else reason)
+        return Response(view.reply(*usual), count, "tool_calls" if reason == "stop" and usual.calls else reason)
     try:
         turn = assistant_turn(open_turn(content), START.call)
     except TurnError as problem:

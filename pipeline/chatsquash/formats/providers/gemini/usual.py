@@ -5,24 +5,49 @@ The messages are the same as those of ``load``, which loads any turn.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from chatsquash.core.blocks import Call, Result, Text
+from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Json, Message
 from chatsquash.formats import view
-from chatsquash.formats.calls import State, arguments
-from chatsquash.formats.providers.gemini.read import match_calls
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import State, arguments, have_ids
+from chatsquash.formats.providers.gemini.read import START, load, match_calls
 from chatsquash.formats.values import Object
 
 
+class ReplyParts(NamedTuple):
+    """The parts of a usual reply, in the order of ``view.reply``."""
+
+    text: str | None
+    calls: list[Call]
+    thoughts: list[str]
+
+
+def plain(turn: Json) -> list[Message] | None:
+    """Convert a turn to messages if all of its calls and results have ids; return ``None`` for any other value."""
+    if known := usual(turn, START):
+        messages: list[Any] = known[0]
+        # Messages with generated ids contain their turn.
+        return known[0] if have_ids([each[PRIVATE] for each in messages if PRIVATE in each]) else None
+    try:
+        turns = load(turn, START).turns
+    except TurnError:
+        return None
+    return view.messages(turns) if have_ids(turns) else None
+
+
 def usual(turn: Json, state: State) -> tuple[list[Message], State] | None:
-    """Convert a turn with one text, with results, or with the model's text and calls after it."""
+    """Convert a turn with one text, with results, or with the model's thoughts, text and calls, in this order."""
     if type(turn) is not dict or len(turn) != 2:
         return None
     role, parts = turn.get("role"), turn.get("parts")
     if type(parts) is not list or not parts:
         return None
     if role == "model":
-        reply = text_and_calls(parts, state.call)
-        return reply and ([view.reply(*reply)], state.after_calls(reply[1], by_assistant=True))
+        reply = reply_parts(parts, state.call)
+        return reply and ([view.reply(*reply)], state.after_calls(reply.calls, by_assistant=True))
     return _user_turn(parts, state) if role == "user" else None
 
 
@@ -38,8 +63,8 @@ def _user_turn(parts: list[Json], state: State) -> tuple[list[Message], State] |
     return [view.result(each) for each in map(_with_id, results, ids) if each], state
 
 
-def text_and_calls(parts: list[Json], number: int) -> tuple[str | None, list[Call]] | None:
-    """Load the parts of the model if they are at most one text and calls after it, with only the usual members.
+def reply_parts(parts: list[Json], number: int) -> ReplyParts | None:
+    """Load the parts of the model if they are thoughts, at most one text, and calls, with only the usual members.
 
     Args:
         parts: the parts as logged
@@ -47,20 +72,27 @@ def text_and_calls(parts: list[Json], number: int) -> tuple[str | None, list[Cal
     """
     text: str | None = None
     calls: list[Call] = []
+    thoughts: list[str] = []
     for part in parts:
-        if type(part) is not dict or len(part) != 1:
+        if type(part) is not dict:
             return None
         value = part.get("functionCall")
-        if value is None:
-            if text is not None or calls or not (text := _text(part)):
+        if type(value) is dict and len(part) == 1:
+            call = _call(value, number)
+            if call is None:
                 return None
-            continue
-        call = _call(value, number) if type(value) is dict else None
-        if call is None:
+            number += call.made_up
+            calls.append(call)
+        elif text is not None or calls:
             return None
-        number += call.made_up
-        calls.append(call)
-    return text, calls
+        elif part.get("thought") is True:
+            thought = part.get("text")
+            if len(part) != 2 or not thought or type(thought) is not str:
+                return None
+            thoughts.append(thought)
+        elif not (text := _text(part)):
+            return None
+    return ReplyParts(text, calls, thoughts)
 
 
 def _text(part: Json) -> str | None:
