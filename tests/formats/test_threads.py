@@ -4,6 +4,7 @@ import time
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chatsquash.formats.evidence import Evidence, LoggedTurn
 from chatsquash.formats.providers import openai_chat
@@ -65,7 +66,7 @@ def placed(steps, *ways):
 def test_a_branch_leaves_the_conversation_that_begins_with_its_summary():
     # 0 1 [2] 3 4 5, with a branch after the reply 1, and one after the summary 2
     steps = [step(place, place == 2, None) for place in range(10)]
-    steps = [each._replace(is_sampled=place in (1, 4, 7, 9)) for place, each in enumerate(steps)]
+    steps = [replace(each, is_sampled=place in (1, 4, 7, 9)) for place, each in enumerate(steps)]
     found = placed(steps, [0, 1, 2, 3, 4], [0, 1, 6, 7], [0, 1, 2, 8, 9])
     assert found == [
         ("1.2", "compacted", "1.1", [2, 3, 4]),
@@ -77,7 +78,7 @@ def test_a_branch_leaves_the_conversation_that_begins_with_its_summary():
 
 def test_what_a_summary_within_a_branch_replaced_is_a_branch_too():
     steps = [step(place, place == 5, None) for place in range(8)]
-    steps = [each._replace(is_sampled=place in (1, 4, 7)) for place, each in enumerate(steps)]
+    steps = [replace(each, is_sampled=place in (1, 4, 7)) for place, each in enumerate(steps)]
     assert placed(steps, [0, 1], [0, 1, 3, 4, 5, 6, 7]) == [
         ("1", "main", None, [0, 1]),
         ("2.2", "compacted", "2.1", [5, 6, 7]),

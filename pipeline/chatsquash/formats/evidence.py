@@ -29,7 +29,7 @@ _NAMES, _LONGEST = 1_000, 100
 """The maximum number and length of the names of unread content, which come from the file."""
 
 
-class Evidence(NamedTuple):
+class Evidence(Struct, frozen=True, gc=False):
     """The metadata of one turn of a file."""
 
     line: int | None = None
@@ -68,7 +68,7 @@ class Evidence(NamedTuple):
         )
 
 
-class LoggedTurn(NamedTuple):
+class LoggedTurn(Struct, frozen=True, gc=False):
     """A turn of an agent's file."""
 
     place: str
@@ -179,7 +179,7 @@ def origin(logged_messages: LoggedMessages, /, session_times: Any = None, **memb
     naive = next((each.line for each in logged_messages.evidence if each.time and each.time.naive), 0)
     pairs = zip(logged_messages.messages, logged_messages.evidence, strict=True)
     replies = [
-        OriginReply(place, each.line, each.time.at if each.time else None, *each[3:])
+        OriginReply(place, each.line, each.time.at if each.time else None, *structs.astuple(each)[3:])
         for place, (message, each) in enumerate(pairs)
         if each.is_sampled and message["role"] == "assistant"
     ]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
 from operator import gt
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
 from chatsquash.formats.evidence import (
@@ -102,7 +104,7 @@ def _ancestors(leaf: int, before: Sequence[int], visited: set[int]) -> Iterator[
         place = before[place]
 
 
-class ThreadEntry(NamedTuple):
+class ThreadEntry(Struct, frozen=True, gc=False):
     """An entry of a thread, converted to turns."""
 
     turns: tuple[LoggedTurn, ...] = ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from msgspec.structs import replace
+
 from chatsquash.formats.evidence import Evidence, LoggedTurn
 
 TRUNCATED = "incomplete"
@@ -12,7 +14,7 @@ TRUNCATED = "incomplete"
 
 def as_truncated(turn: LoggedTurn) -> LoggedTurn:
     """Mark a reply as truncated."""
-    return turn._replace(evidence=turn.evidence._replace(finish_reason=TRUNCATED))
+    return replace(turn, evidence=replace(turn.evidence, finish_reason=TRUNCATED))
 
 
 def reaches(completion: int | None, limit: int | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ _MAX_TIME = 1 << 62
 """The number of nanoseconds from which a time is dropped, because journals cannot contain longer integers."""
 
 
-class ReplyPosition(NamedTuple):
+class ReplyPosition(Struct, frozen=True, gc=False):
     """The position of a reply among the messages of a record."""
 
     ordinal: int

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, Json, Origin, RepeatedViolation
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import assistant_message
@@ -139,7 +141,7 @@ class _Speech:
         if self.role and words.strip():
             known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
             turn = {"role": self.role, "content": words}
-            self.turns.append(LoggedTurn(f"line {self._began}", turn, known._replace(line=self._began)))
+            self.turns.append(LoggedTurn(f"line {self._began}", turn, replace(known, line=self._began)))
         self.role = ""
         self._lines.clear()
 
@@ -169,7 +171,7 @@ class _EarlierRuns:
         """Add a turn."""
         self._bytes += len(turn.turn["content"].encode("utf-8", "surrogatepass"))
         if self.is_short:
-            self.turns.append(turn._replace(evidence=turn.evidence._replace(is_sampled=False)))
+            self.turns.append(replace(turn, evidence=replace(turn.evidence, is_sampled=False)))
 
 
 def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: Unread) -> list[Conversation]:
@@ -185,7 +187,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
             speaking.add(each[len(_USER) :].rstrip())
         elif each.startswith(_OUTPUT) or each == _OUTPUT.rstrip():
             if match := _MODEL.match(each):
-                speaking.known = speaking.known._replace(model=match[1])
+                speaking.known = replace(speaking.known, model=match[1])
             unread.count("line that aider printed")
         elif each.strip():
             speaking.to("assistant", number)
@@ -201,7 +203,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
     if restored and not earlier.is_short:
         restored = []  # the model saw a summary that is not in the file
         known |= {"lacks_context": True, "findings": ((line, RepeatedViolation("missing-history")),)}
-    turns = [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
+    turns = [replace(each, turn=_with_reasoning(each.turn)) for each in speaking.turns]
     for turn in turns:
         earlier.add(turn)
     return [load_conversation(openai_chat, [*restored, *turns], **known)]
@@ -229,7 +231,7 @@ def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
         elif each.strip():
             unread.count("line with another role")
     speaking.close()
-    return [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
+    return [replace(each, turn=_with_reasoning(each.turn)) for each in speaking.turns]
 
 
 def _unrepeated_exchanges(exchanges: list[tuple[str, list[LoggedTurn]]]) -> list[Conversation]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
@@ -133,7 +135,7 @@ class _Steps:
         message = assistant_message(step.get("content"), spelled, thoughts)
         is_sampled = string(step, "status") in ("DONE", "")
         model = text(step.get("model")) or self._model
-        self._append(place, message, known._replace(is_sampled=is_sampled, model=model), is_sampled=is_sampled)
+        self._append(place, message, replace(known, is_sampled=is_sampled, model=model), is_sampled=is_sampled)
 
     def _append(
         self, place: str, turn: Object, known: Evidence, *, is_sampled: bool = False, is_summary: bool = False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import copy
 
+from msgspec.structs import replace
+
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.base import expect_list, expect_object
@@ -97,7 +99,7 @@ class _HistoryTurn:
 
     def with_content(self, content: Json) -> _HistoryTurn:
         changed = copy(self)
-        changed.turn = self.turn._replace(turn={**self.turn.turn, "content": content})
+        changed.turn = replace(self.turn, turn={**self.turn.turn, "content": content})
         return changed
 
 

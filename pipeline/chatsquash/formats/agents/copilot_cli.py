@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin, RepeatedViolation
 from chatsquash.formats.calls import assistant_message, spell_arguments, spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
@@ -134,13 +136,13 @@ class _AgentView:
     def add(self, place: str, event_type: str, data: Object, evidence: Evidence) -> None:
         match event_type:
             case "system.message":
-                self._system(place, data, evidence._replace(model=None))
+                self._system(place, data, replace(evidence, model=None))
             case "user.message":
                 self.unread.count_members(
                     event_type, data, "content", "transformedContent", "source", "agentMode", "interactionId"
                 )
                 words = text(data.get("transformedContent")) or data.get("content")
-                self._turn(place, {"role": "user", "content": words}, evidence._replace(model=None))
+                self._turn(place, {"role": "user", "content": words}, replace(evidence, model=None))
             case "assistant.message":
                 self._assistant(place, data, evidence)
             case "tool.execution_complete":
@@ -195,7 +197,8 @@ class _AgentView:
             return
         answer = text(data.get("apiCallId"))
         usage, self.usage = self.usage if answer and self.usage.get("apiCallId") == answer else {}, {}
-        known = evidence._replace(
+        known = replace(
+            evidence,
             is_sampled=True,
             model=text(data.get("model")) or evidence.model,
             prompt_tokens=count(usage.get("inputTokens")),

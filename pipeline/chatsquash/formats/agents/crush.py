@@ -6,6 +6,8 @@ import base64
 from itertools import compress
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
@@ -143,7 +145,7 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
     known = Evidence(line, moment(message.get("created")))
     if role == "assistant" and not is_marked:
         reason = TRUNCATED if end.get("reason") in _INCOMPLETE else string(end, "reason") or None
-        known = known._replace(is_sampled=True, model=string(message, "model") or None, finish_reason=reason)
+        known = replace(known, is_sampled=True, model=string(message, "model") or None, finish_reason=reason)
     speaker = "user" if is_summary else str(role)
     accepted = [part for part in content if part["type"] in _ALLOWED_PARTS[speaker]]
     for _ in range(len(content) - len(accepted)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from glob import escape
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment
 from chatsquash.formats.providers import anthropic
@@ -99,6 +101,6 @@ def _step(place: str, line: int, value: Object, model: str | None, unread: Unrea
     unread.count_members("message.message", message, *_MESSAGE)
     is_sampled = message.get("role") == "assistant"
     if is_sampled:
-        evidence = evidence._replace(is_sampled=True, model=text(message.get("modelId")) or model)
+        evidence = replace(evidence, is_sampled=True, model=text(message.get("modelId")) or model)
     turn = {name: message[name] for name in ("role", "content") if name in message}
     return ThreadEntry((LoggedTurn(place, turn, evidence),), is_sampled=is_sampled)

@@ -147,7 +147,7 @@ def _is_summary(turns: list[LoggedTurn], place: int) -> bool:
 
 
 def _load(read: list[LoggedTurn], unread: Unread) -> LoggedMessages:
-    turns = [each._replace(turn=turn) for each in read if (turn := _turn(each.turn, each.place, unread))]
+    turns = [replace(each, turn=turn) for each in read if (turn := _turn(each.turn, each.place, unread))]
     logged_messages = load_turns(anthropic, turns)
     return logged_messages._replace(messages=list(map(_with_signatures, logged_messages.messages)))
 
@@ -191,7 +191,7 @@ def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Eviden
         return evidence
     last = places[-1]
     prompt_tokens, completion_tokens = (count(header.get(name)) for name in ("input_tokens", "output_tokens"))
-    last_evidence = evidence[last]._replace(prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
+    last_evidence = replace(evidence[last], prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
     return [*evidence[:last], last_evidence, *evidence[last + 1 :]]
 
 

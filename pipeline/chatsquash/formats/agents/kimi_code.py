@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats.calls import spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
@@ -153,7 +155,7 @@ class _Context:
         event_type = string(event, "type")
         if event_type == "step.begin" or (self.step is None and event_type in ("content.part", "tool.call")):
             self.end_step()
-            known = evidence._replace(is_sampled=True, model=self.model)
+            known = replace(evidence, is_sampled=True, model=self.model)
             parts: Object = {"content": [], "tool_calls": [], "thoughts": [], "results": []}
             self.step = {"place": place, "evidence": known, **parts}
         step = self.step
@@ -170,7 +172,7 @@ class _Context:
         elif event_type == "step.end":
             if step is not None:
                 reason = text(at(event, "finishReason"))
-                step["evidence"] = step["evidence"]._replace(finish_reason=_FINISHED.get(reason or "", reason))
+                step["evidence"] = replace(step["evidence"], finish_reason=_FINISHED.get(reason or "", reason))
             self._usage(at(event, "usage"))
         elif event_type != "step.begin":
             self.unread.count(f"event {event_type}")
@@ -179,7 +181,7 @@ class _Context:
         prompt_tokens = total(usage, "inputOther", "inputCacheRead", "inputCacheCreation")
         if self.step is not None and prompt_tokens is not None:
             tokens: Object = {"prompt_tokens": prompt_tokens, "completion_tokens": count(at(usage, "output"))}
-            self.step["evidence"] = self.step["evidence"]._replace(**tokens)
+            self.step["evidence"] = replace(self.step["evidence"], **tokens)
 
     def _compaction(self, place: str, evidence: Evidence, record: Object) -> None:
         """Replace all turns, or only the first turns, with a summary."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
@@ -113,7 +115,7 @@ def _with_truncated(steps: list[ThreadEntry]) -> list[ThreadEntry]:
         if each.is_sampled:
             turns = tuple([mark_without_usage(turn, models) for turn in each.turns])
             if turns != each.turns:
-                steps[place] = each._replace(turns=turns)
+                steps[place] = replace(each, turns=turns)
     return steps
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
@@ -78,7 +80,7 @@ def _add_request(request: Json, where: str, eras: list[list[LoggedTurn]], unread
         tokens = (count(metadata.get("promptTokens")), count(metadata.get("outputTokens"))) if is_last else (None, None)
         if turn is None:
             continue
-        words = known._replace(prompt_tokens=tokens[0], completion_tokens=tokens[1])
+        words = replace(known, prompt_tokens=tokens[0], completion_tokens=tokens[1])
         eras[-1].append(LoggedTurn(where, turn, words))
         for call in turn.get("tool_calls", []):
             name = string(call, "id")

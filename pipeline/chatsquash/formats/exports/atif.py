@@ -141,7 +141,7 @@ def _conversation(each: PlacedTrajectory, unread: Unread, *, with_token_ids: boo
         unread.count_members("step.metrics", step.get("metrics"), *_METRICS, *(_TOKENS if with_token_ids else ()))
         time = moment(step.get("timestamp"))
         known = _evidence(step, each.line, time, string(trajectory.get("agent"), "model_name"))
-        known = known._replace(token_ids=_token_ids(step)) if with_token_ids and known.is_sampled else known
+        known = structs.replace(known, token_ids=_token_ids(step)) if with_token_ids and known.is_sampled else known
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
         descriptions.append(describe_step(step, time))
     if all(step.get("is_copied_context") is True for step in steps):

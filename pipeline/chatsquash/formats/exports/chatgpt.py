@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import parts
@@ -208,10 +210,10 @@ def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
             if not waiting:
                 # A result without a call cannot be expressed, so it becomes a user message.
                 user = {"role": "user", "content": turn["content"]}
-                result.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
+                result.append(replace(step, turns=(replace(step.turns[0], turn=user),)))
                 continue
             turn = {**turn, "tool_call_id": waiting.pop(0)}
-            step = step._replace(turns=(step.turns[0]._replace(turn=turn),))
+            step = replace(step, turns=(replace(step.turns[0], turn=turn),))
         elif turn["role"] == "assistant":
             if result and result[-1].is_sampled and _joins(result[-1].turns[0].turn, turn):
                 result[-1] = _join(result[-1], step)
@@ -234,4 +236,4 @@ def _join(one: ThreadEntry, other: ThreadEntry) -> ThreadEntry:
     if thoughts:
         message["reasoning_content"] = "\n\n".join(thoughts)
     message["content"] = turn.turn.get("content") or before.turn.get("content")
-    return one._replace(turns=(LoggedTurn(before.place, message, before.evidence.merge(turn.evidence)),))
+    return replace(one, turns=(LoggedTurn(before.place, message, before.evidence.merge(turn.evidence)),))

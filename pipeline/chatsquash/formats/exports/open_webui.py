@@ -176,7 +176,7 @@ class _Thread:
             return self._steps
         turn = self._system_turn("chat.params.system")
         return [
-            step._replace(turns=(turn, *step.turns)) if place == ROOT and not step.is_summary else step
+            structs.replace(step, turns=(turn, *step.turns)) if place == ROOT and not step.is_summary else step
             for place, step in zip(before, self._steps, strict=True)
         ]
 
@@ -202,7 +202,8 @@ class _Thread:
         is_sampled = is_sampled and self._rated in (None, message.get("id"))
         known = Evidence(self._line, time, is_sampled, text(message.get("model")))
         usage = members(message.get("usage")) or members(at(message, "info", "usage")) or members(message.get("info"))
-        with_usage = known._replace(
+        with_usage = structs.replace(
+            known,
             prompt_tokens=_count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count"),
             logged_id=text(message.get("id")),
             completion_tokens=_count(usage, "completion_tokens", "output_tokens", "eval_count"),

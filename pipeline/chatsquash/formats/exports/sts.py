@@ -118,7 +118,7 @@ def _turn(message: Object, place: str, line: int) -> LoggedTurn:
     if role == "assistant":
         calls = [_call(each) for each in objects(message.get("toolCalls"))]
         turn = assistant_message(content, calls, text(message.get("reasoningContent")) or "")
-        return LoggedTurn(place, turn, known._replace(is_sampled=True, model=text(message.get("model"))))
+        return LoggedTurn(place, turn, replace(known, is_sampled=True, model=text(message.get("model"))))
     if role == "tool":
         return LoggedTurn(place, tool_message(message.get("toolCallId"), content) | mark, known)
     if role not in ("user", "system"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Tool
@@ -103,7 +105,8 @@ def _step(node: Json, where: str, line: int, call: Object) -> ThreadEntry:
     evidence = Evidence(line, moment(node.get("timestamp")))
     if is_sampled:
         usage = call.get("usage")
-        evidence = evidence._replace(
+        evidence = replace(
+            evidence,
             is_sampled=True,
             model=text(call.get("model")),
             prompt_tokens=count(at(usage, "prompt_tokens")),
@@ -134,8 +137,8 @@ def _with_token_ids(steps: list[ThreadEntry], nodes: list[Json], before: Sequenc
         is_complete = earlier is not None and earlier.is_complete and bool(ids)
         own = _node_ids(node, earlier, ids) if earlier and is_complete and step.is_sampled else None
         known[place] = _NodeIds(earlier, ids, own, is_complete and (own is not None or not step.is_sampled))
-        turns = (turn._replace(evidence=turn.evidence._replace(token_ids=own)) for turn in step.turns)
-        result.append(step._replace(turns=tuple(turns)) if own else step)
+        turns = (replace(turn, evidence=replace(turn.evidence, token_ids=own)) for turn in step.turns)
+        result.append(replace(step, turns=tuple(turns)) if own else step)
     return result
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+from msgspec.structs import replace
+
 from chatsquash.core.blocks import Block, Call, Reasoning, Text, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Message
@@ -53,7 +55,7 @@ def load_items(
         if turn.place in breaks:
             messages.close()
         if turn.place in truncated:
-            messages.add(turn._replace(evidence=turn.evidence._replace(finish_reason=_TRUNCATED)))
+            messages.add(replace(turn, evidence=replace(turn.evidence, finish_reason=_TRUNCATED)))
         else:
             messages.add(turn)
     messages.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.agents.codex.items import (
@@ -169,9 +171,10 @@ class Rollout:
                 self.breaks.add(place)
             is_result, self.is_reviewed = self.is_reviewed, False
             if not (is_copied or self.is_inherited or is_result):
-                line, time = evidence[:2]
                 # Copies, inherited items and review results were not produced by a request of this session.
-                evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
+                evidence = Evidence(
+                    evidence.line, evidence.time, is_sampled=True, model=self.model, logged_id=self.turn
+                )
             if self.has_records and not (is_copied or is_result):
                 self.uncounted.append(place)
         elif self.uncounted and string(converted, "type").endswith("_output"):
@@ -221,8 +224,8 @@ class Rollout:
             place = self.now.reply_places[-1]
             each = self.now.items[place]
             prompt_tokens, words = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
-            evidence = each.evidence._replace(
-                prompt_tokens=prompt_tokens, completion_tokens=words, response_id=response_id
+            evidence = replace(
+                each.evidence, prompt_tokens=prompt_tokens, completion_tokens=words, response_id=response_id
             )
             self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
 
@@ -279,7 +282,7 @@ class Rollout:
         parent = before.id if before.has_reply() else before.parent
         self.now = RolloutHistory(ident, "compacted" if parent else before.kind, parent, begins_here=False)
         for each in messages:
-            self.now.add(each._replace(evidence=Evidence(each.evidence.line, evidence.time)))
+            self.now.add(replace(each, evidence=Evidence(each.evidence.line, evidence.time)))
         for number, item in enumerate(history):
             self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from chatsquash.core.model import ConversationKind
 from chatsquash.formats.agents.codex.items import is_hidden, is_input
 from chatsquash.formats.evidence import LoggedTurn
@@ -59,7 +61,7 @@ class RolloutHistory:
         side = RolloutHistory(ident, "side", self.id)
         for place, each in enumerate(self.items):
             is_sampled = each.evidence.is_sampled and place >= start
-            side.add(each._replace(evidence=each.evidence._replace(is_sampled=is_sampled)))
+            side.add(structs.replace(each, evidence=structs.replace(each.evidence, is_sampled=is_sampled)))
         del self.items[start:]
         self.reply_places = [place for place in self.reply_places if place < start]
         return side

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.cursor import composer, store
@@ -190,7 +192,7 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
     unread.count_members("line.message", message, "role", "content")
     known = Evidence(line, moment(value.get("timestamp")))
     if role == "assistant":
-        known = known._replace(is_sampled=True, model=string(value, "model") or None)
+        known = replace(known, is_sampled=True, model=string(value, "model") or None)
     content = message.get("content")
     if not isinstance(content, str | list):
         raise TurnError(f"{place}: content is {kind(content)}, expected a string or a list")

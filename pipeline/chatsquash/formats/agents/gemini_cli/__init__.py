@@ -136,7 +136,8 @@ class _RecordReader:
         """Return the turns of messages, except notices from the client to the user."""
         turns: list[LoggedTurn] = []
         stops = _stops(records)
-        for number, (place, line, record, is_sampled) in enumerate(records):
+        for number, each in enumerate(records):
+            place, line, record, is_sampled = each.place, each.line, each.record, each.is_sampled
             record_type = record.get("type")
             if record_type not in KINDS:
                 raise TurnError(f"{place}: unknown type; expected one of {', '.join(KINDS)}")

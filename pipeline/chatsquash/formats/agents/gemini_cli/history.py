@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.evidence import Unread
@@ -23,7 +25,7 @@ _Key = tuple[str, str]
 """The id and the type of a message; ids are ambiguous, because resuming a session repeats results with reply ids."""
 
 
-class ChatRecord(NamedTuple):
+class ChatRecord(Struct, frozen=True, gc=False):
     """A message and its place."""
 
     place: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError, expect_object
@@ -71,7 +73,7 @@ def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evid
     known = Evidence(line, moment(message.get("timestamp")))
     if message.get("role") != "assistant" or is_copied or is_summary(message):
         return known
-    return known._replace(is_sampled=True, model=model or None, finish_reason=string(message, "finish_reason") or None)
+    return replace(known, is_sampled=True, model=model or None, finish_reason=string(message, "finish_reason") or None)
 
 
 def _thoughts(place: str, message: Object) -> Object:

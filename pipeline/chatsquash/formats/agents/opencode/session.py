@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.agents.opencode import newer, older
 from chatsquash.formats.agents.opencode.turns import ModelTurn, SessionMessage
@@ -286,4 +288,4 @@ def remaining(items: list[SessionMessage], header: Object, unread: Unread) -> li
         return items[:place]
     message_parts = older.parts(item)
     end = next((number for number, each in enumerate(message_parts) if at(each, "id") == part), 0)
-    return [*items[:place], item._replace(value={**item.value, "parts": message_parts[:end]})] if end else items[:place]
+    return [*items[:place], replace(item, value={**item.value, "parts": message_parts[:end]})] if end else items[:place]

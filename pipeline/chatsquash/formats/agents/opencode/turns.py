@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from chatsquash.core.model import Json, Tokens
 from chatsquash.formats.base import TurnError
@@ -18,7 +18,7 @@ CLEARED = "[Old tool result content cleared]"
 """The text that opencode sends instead of cleared results."""
 
 
-class SessionMessage(NamedTuple):
+class SessionMessage(Struct, frozen=True, gc=False):
     """A message of a session, and its place."""
 
     place: str
@@ -26,7 +26,7 @@ class SessionMessage(NamedTuple):
     value: Object
 
 
-class ModelTurn(NamedTuple):
+class ModelTurn(Struct, frozen=True, gc=False):
     """A turn in the form of the AI SDK's model messages."""
 
     turn: Object
@@ -37,13 +37,13 @@ class ModelTurn(NamedTuple):
     """The time at which results were last cleared, in nanoseconds since the epoch; 0 if they were not."""
     last: Object | None = None
     """The turn if it ends a conversation, in which interrupted calls have no result yet."""
-    calls_by_session: dict[str, str] = {}  # noqa: RUF012 - never changed
+    calls_by_session: dict[str, str] = {}
     """The ids of the calls that started sub-agents, by session id."""
     system: str = ""
     """The text that the user's client added to the system prompt."""
 
 
-class CallResult(NamedTuple):
+class CallResult(Struct, frozen=True, gc=False):
     """The result of a call."""
 
     output: Object

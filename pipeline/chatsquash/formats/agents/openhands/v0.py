@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from chatsquash.core import reasoning
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Tool
@@ -123,7 +125,8 @@ def _reply_evidence(event: Object, known: Evidence, model: str | None) -> Eviden
     """Return the evidence for a reply, based on the response of its action."""
     response = at(event, "tool_call_metadata", "model_response")
     usage, choices = at(response, "usage"), objects(at(response, "choices"))
-    return known._replace(
+    return replace(
+        known,
         is_sampled=True,
         model=string(response, "model") or model,
         prompt_tokens=count(at(usage, "prompt_tokens")),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import parts
@@ -56,7 +58,8 @@ class ModelUsage(NamedTuple):
         """Return the evidence for a reply; a reply that reached the output limit was stopped by it."""
         answer = string(event, "llm_response_id") or None
         prompt, completion = self.counts.get(answer or "", (None, None))
-        return known._replace(
+        return replace(
+            known,
             is_sampled=True,
             model=self.model,
             prompt_tokens=prompt,

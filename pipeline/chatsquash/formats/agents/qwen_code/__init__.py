@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.qwen_code.retries import Retries
@@ -135,7 +137,8 @@ def _tools(values: list[Object]) -> list[Json]:
 
 def _reply_evidence(evidence: Evidence, value: Object) -> Evidence:
     usage = value.get("usageMetadata")
-    return evidence._replace(
+    return replace(
+        evidence,
         is_sampled=True,
         model=text(value.get("model")),
         prompt_tokens=count(at(usage, "promptTokenCount")),

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 
+from msgspec.structs import replace
+
 from chatsquash.formats.evidence import LoggedTurn, Unread
 from chatsquash.formats.threads import BRANCH_BEYOND, ROOT, EntryBudget, ThreadEntry
 from chatsquash.formats.truncation import as_truncated
@@ -79,7 +81,7 @@ class Retries:
 
     def _mark(self, place: int, mark: Callable[[LoggedTurn], LoggedTurn]) -> None:
         step = self.steps[place]
-        self.steps[place] = step._replace(turns=tuple(map(mark, step.turns)))
+        self.steps[place] = replace(step, turns=tuple(map(mark, step.turns)))
 
     def _request(self, path: list[int]) -> tuple[list[int], list[int]]:
         """Return the path that its last process sent, and the ends of processes whose requests omitted replies."""
@@ -113,11 +115,11 @@ class Retries:
 
 
 def _without_context(turn: LoggedTurn) -> LoggedTurn:
-    return turn._replace(evidence=turn.evidence._replace(lacks_context=True))
+    return replace(turn, evidence=replace(turn.evidence, lacks_context=True))
 
 
 def _unsampled(turn: LoggedTurn) -> LoggedTurn:
-    return turn._replace(evidence=turn.evidence._replace(is_sampled=False))
+    return replace(turn, evidence=replace(turn.evidence, is_sampled=False))
 
 
 def _processes(values: list[Object]) -> list[int]:

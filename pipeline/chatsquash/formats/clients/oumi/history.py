@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain, count, takewhile
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.blocks import Native, Reasoning, Text, Turn
@@ -180,9 +181,7 @@ def _conversation(
     """Build the conversation of a branch, with the model if it is known."""
     models = (string(holder, _MODEL), string(document, _MODEL), string(at(document, "configuration", "model"), _MODEL))
     plain, known = Evidence(1), Evidence(1, is_sampled=True, model=next(filter(None, models), None))
-    evidence = (
-        (turn, (known if turn.role == "assistant" else plain)._replace(time=time)) for turn, time in timed_turns
-    )
+    evidence = ((turn, replace(known if turn.role == "assistant" else plain, time=time)) for turn, time in timed_turns)
     origin_members: Object = {"session_id": string(members(document.get("session")) or document, "chat_id") or None}
     if branch:
         origin_members |= {"id": branch.id, "kind": "branch" if branch.parent else "main", "parent": branch.parent}

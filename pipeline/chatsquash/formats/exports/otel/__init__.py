@@ -213,7 +213,7 @@ def _conversations(holder: Holder, evaluations: Evaluations) -> Iterator[Convers
         tools = tools or flattened.tools(attributes)
     are_choices = answers and all(turn["role"] == "assistant" for _, turn in answers)
     choices = [[answer] for answer in answers] if are_choices else [answers]
-    evidence, of_reply = holder.evidence(), holder.of_reply()._replace(scores=evaluations.of(holder))
+    evidence, of_reply = holder.evidence(), structs.replace(holder.of_reply(), scores=evaluations.of(holder))
     for choice in choices:
         turns = [LoggedTurn(place, turn, evidence) for place, turn in request]
         turns += [LoggedTurn(place, turn, of_reply) for place, turn in choice]
