@@ -9,7 +9,7 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the command; Ctrl-C during the imports is handled like a later one."""
-    gc.set_threshold(50_000, 20, 100)  # imports create no garbage; collecting it takes a tenth of the start
+    gc.set_threshold(200_000, 20, 100)  # imports create no garbage; collecting it takes a tenth of the start
     try:
         from chatsquash.cli.main import main as run
 

@@ -20,6 +20,7 @@ from chatsquash.core.blocks import FAILED, PROMPTS, Media, Refusal, Result, Text
 from chatsquash.core.model import Conversation
 from chatsquash.formats import base, bodies, documents, formats, get_format, view
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import have_ids
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import at
 from chatsquash.formats.writing import KEY, without_marks
@@ -127,6 +128,37 @@ def test_a_usual_turn_has_the_messages_and_the_state_of_its_blocks(name, data):
             assert list(map(list, messages)) == list(map(list, view.messages(found.turns)))
             assert (messages, following) == (view.messages(found.turns), found.state)
         state = found.state
+
+
+@pytest.mark.parametrize("name", [name for name in EXCHANGES if get_format(name).plain is not base.no_messages])
+@given(data=st.data())
+def test_a_turn_that_depends_on_no_other_has_the_messages_of_its_blocks(name, data):
+    form, turns = get_format(name), data.draw(odd(name, "turns"))
+    for turn in turns if isinstance(turns, list) else [turns]:
+        found, messages = outcome(form.load, turn, form.START), form.plain(turn)
+        if messages is None:
+            assert isinstance(found, dict) or not found.turns or not have_ids(found.turns) or form.close(found.state)
+        else:
+            assert list(map(list, messages)) == list(map(list, view.messages(found.turns)))
+            assert messages == view.messages(found.turns)
+
+
+def test_a_thought_of_gemini_is_usual():
+    gemini = get_format("gemini")
+    parts = [
+        {"thought": True, "text": "First"},
+        {"thought": True, "text": "Second"},
+        {"text": "Look:"},
+        {"functionCall": {"id": "c1", "name": "ls", "args": {}}},
+    ]
+    turn = {"role": "model", "parts": parts}
+    assert (
+        gemini.usual(turn, gemini.START)[0]
+        == gemini.plain(turn)
+        == view.messages(gemini.load(turn, gemini.START).turns)
+    )
+    late = {"role": "model", "parts": [{"text": "Look:"}, {"thought": True, "text": "First"}]}
+    assert gemini.usual(late, gemini.START) is None
 
 
 def test_some_turns_are_usual():

@@ -1,5 +1,6 @@
 """What a file is: one value, decided before anything is converted."""
 
+import gc
 import io
 import json
 from pathlib import Path
@@ -8,6 +9,7 @@ from chatsquash.core.options import Options
 from chatsquash.reading import identify as identify_module
 from chatsquash.reading.identify import Identity, identify
 from chatsquash.sources.open import open_file
+from chatsquash.trees.documents import FilePath, paths_of
 from tests.conftest import cases, log_line
 from tests.reading.test_documents import CLAUDE, PORTABLE, data
 
@@ -122,3 +124,24 @@ def test_a_log_of_several_sessions_is_identified_once_until_it_changes(tmp_path,
     assert of_part().seen.format == "claude_code"
     assert of_part().document is not None, "documents have their own cache"
     assert len(identified) == 4
+
+
+def test_the_last_document_is_free_as_soon_as_another_file_is_read(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(data(CLAUDE))
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(data(log_line("hi")))
+    identify_module.forget()
+    gc.collect()
+    with open_file(path) as file:
+        document = identify_module.document_in(file, Options())
+        assert paths_of(document)[0].session.first is paths_of(document)[0]
+        number = id(paths_of(document)[0])
+    del document
+    gc.disable()
+    try:
+        with open_file(other) as file:
+            identify_module.forget(file)
+        assert not [each for each in gc.get_objects() if id(each) == number and isinstance(each, FilePath)]
+    finally:
+        gc.enable()

@@ -87,3 +87,9 @@ def test_parts_of_a_stream_are_one():
     line = plain({"messages": [user()]}, [*chunks, {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}])
     (outcome,) = convert_session([json.dumps(line)], Options(anonymize=False, preset="hf"))
     assert json.loads(outcome.record)["messages"][-1]["reasoning_content"] == "THOUGHT"
+
+
+@cases("member", *[(each, each) for each in reasoning.MEMBERS])
+def test_a_string_is_the_text_of_any_member(member):
+    assert reasoning.text({"role": "assistant", "content": None, member: "THOUGHT"}) == "THOUGHT"
+    assert reasoning.text({"role": "assistant", "content": "so", member: ""}) == ""

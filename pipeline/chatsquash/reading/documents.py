@@ -87,6 +87,11 @@ class LogDocument(Struct):
     is_identified: bool = False
     """Whether its first lines are known not to be log entries."""
 
+    def release(self) -> None:
+        """Break the cycles between its conversations, so that their memory is free without garbage collection."""
+        for path in self.paths or ():
+            path.session, path.owners, path.parent = None, {}, None
+
     @property
     def seen(self) -> LogHead:
         """The format and the evidence as shown in reports."""

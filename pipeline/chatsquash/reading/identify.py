@@ -201,6 +201,8 @@ def forget(file: BinaryIO | None = None) -> None:
     if file is None:
         _last = _last_log = None
     elif _last and _last[0][0] != status_of(file):  # type: ignore[index]
+        if _last[1]:
+            _last[1].release()
         _last = None
 
 

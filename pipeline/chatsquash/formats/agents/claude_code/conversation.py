@@ -10,7 +10,6 @@ from msgspec import Struct, structs
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, RepeatedViolation
-from chatsquash.core.times import Moment
 from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.paths import ConversationPath, Origins
 from chatsquash.formats.agents.claude_code.rows import LogLine
@@ -18,7 +17,6 @@ from chatsquash.formats.agents.claude_code.texts import CLIENT_ROLES, kinds, may
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State, named_calls
-from chatsquash.formats.evidence import moment
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.anthropic.response import FINISHED
 from chatsquash.formats.truncation import TRUNCATED
@@ -79,8 +77,7 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in turns)]
     replies = [(at, turn) for at, (message, turn) in enumerate(turns, len(system)) if message["role"] == "assistant"]
     own_rows = [row for row in path.rows if row.key not in path.kept_ids] if path.kept_ids else path.rows
-    moments = known.moments(own_rows)
-    times = [time.at for time in moments if time]
+    times = [row.time.at for row in own_rows if row.time]
     origin = Origin(
         id=place.id,
         session_id=string(path.leaf.value, "sessionId") or None,
@@ -91,7 +88,7 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
         replies=tuple(known.replies(replies, path.kept_ids)),
-        findings=(*_client_texts(messages, lines), *_naive_times(own_rows, moments)),
+        findings=(*_client_texts(messages, lines), *_naive_times(own_rows)),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)
@@ -107,33 +104,24 @@ def _client_texts(messages: list[Message], lines: list[int | None]) -> list[tupl
     ]
 
 
-def _naive_times(rows: list[LogLine], moments: list[Moment | None]) -> list[tuple[int | None, RepeatedViolation]]:
+def _naive_times(rows: list[LogLine]) -> list[tuple[int | None, RepeatedViolation]]:
     """Return a finding for the first time without a zone."""
-    naive = (row.line for row, time in zip(rows, moments, strict=True) if time and time.naive)
+    naive = (row.line for row in rows if row.time and row.time.naive)
     return [(line, RepeatedViolation("naive-timestamp")) for line in islice(naive, 1)]
 
 
 class FileReplies:
-    """The replies and times of a file's lines, which several conversations may share."""
+    """The replies of a file, which several conversations may share."""
 
     def __init__(self, replies: Iterable[str], truncated: Container[object]) -> None:
         """Args: ``replies`` are the keys of the first lines of replies, ``truncated`` the replies that ended early."""
         self._truncated = truncated
         self.turns = MessageTurns()
         self._replies: dict[str, OriginReply | None] = dict.fromkeys(replies)
-        self._times: dict[int, Moment | None] = {}
 
     def begins(self, row: LogLine) -> bool:
         """Return whether a reply begins with a line."""
         return row.key in self._replies
-
-    def moments(self, rows: list[LogLine]) -> list[Moment | None]:
-        """Return the times of lines."""
-        times = self._times
-        for row in rows:
-            if row.place not in times:
-                times[row.place] = moment(row.value.get("timestamp"))
-        return [times[row.place] for row in rows]
 
     def replies(self, messages: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
         """Yield the origins of the replies among the assistant messages at these places."""
@@ -149,13 +137,12 @@ class FileReplies:
         """Combine the metadata in the lines of a reply."""
         first, bodies = turn.rows[0], [row.value["message"] for row in turn.rows]
         usage = _final_usage(bodies)
-        time = self.moments([first])[0]
         stop_reason = _first_text(reversed(bodies), "stop_reason")
         finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
             index,
             first.line,
-            time.at if time else None,
+            first.time.at if first.time else None,
             _first_text(bodies, "model"),
             total(usage, *_PROMPT),
             count(usage.get("output_tokens")),
@@ -258,6 +245,9 @@ def _as_blocks(content: Json) -> list[Json]:
 
 def _join_blocks(lines: list[list[Json]]) -> list[Json]:
     """Join the blocks of lines, each of which may repeat or extend the blocks before it."""
+    all_blocks = list(chain.from_iterable(lines))
+    if len(set(map(_block_type, all_blocks))) == len(all_blocks):
+        return all_blocks  # only blocks of the same type repeat or extend each other
     blocks = list(lines[0])
     known = _KnownBlocks(blocks)
     for more in lines[1:]:
@@ -290,6 +280,11 @@ class _KnownBlocks:
         is_new = spelled not in self._seen
         self._seen.add(spelled)
         return is_new
+
+
+def _block_type(block: Json) -> str | None:
+    kind = block.get("type") if type(block) is dict else None
+    return kind if type(kind) is str else None
 
 
 def _has_grown(before: Json, after: Json) -> bool:

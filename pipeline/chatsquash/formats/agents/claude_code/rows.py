@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.model import Json
+from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import entries, line_numbers
+from chatsquash.formats.evidence import entries, line_numbers, moment
 from chatsquash.formats.values import Object, at, objects, string
 
 BOUNDARY = "compact_boundary"
@@ -58,6 +59,8 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     """The ids of the calls that it answers."""
     is_thought: bool = False
     """Whether it contains only reasoning."""
+    time: Moment | None = None
+    """Its time, if it has a turn."""
 
     @property
     def is_synthetic(self) -> bool:
@@ -163,8 +166,9 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
         if starts_era:
             parent = ""
         calls, results, is_thought = _NO_BLOCKS if turn is None else _blocks(turn)
+        time = None if turn is None else moment(value.get("timestamp"))
         row = tree[key] = LogLine(
-            place, line, key, parent, chain, era, value, turn, is_queued, reply_key, calls, results, is_thought
+            place, line, key, parent, chain, era, value, turn, is_queued, reply_key, calls, results, is_thought, time
         )
         if turn is not None:
             ids.add(row)

@@ -64,7 +64,6 @@ class LineTree:
         self.compactions = self._compactions()
         self._above = self._resolve_above()
         self._messages: dict[ReplyKey | None, list[LogLine]] = {}
-        self._results: dict[tuple[_Era, str], LogLine] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
         """The lines that contain a system prompt or tool definitions, by chain."""
         self._index_rows()
@@ -81,9 +80,6 @@ class LineTree:
                 self._messages[row.message] = [row]
             else:
                 known.append(row)
-        for row in self.turn_lines:
-            for call_id in row.results:
-                self._results.setdefault(((row.chain, row.era), call_id), row)
 
     # Parents
 
@@ -277,6 +273,15 @@ class LineTree:
     def blocks_of(self, reply: ReplyKey) -> list[LogLine]:
         """Return the lines of a reply."""
         return self._messages[reply]
+
+    @cached_property
+    def _results(self) -> dict[tuple[_Era, str], LogLine]:
+        """The first lines with results, by call id."""
+        return {
+            ((row.chain, row.era), call_id): row
+            for row in reversed(self.turn_lines)
+            for call_id in reversed(row.results)
+        }
 
     def answer(self, row: LogLine, call_id: str) -> LogLine | None:
         """Return the line that contains the result of a call, or ``None``."""

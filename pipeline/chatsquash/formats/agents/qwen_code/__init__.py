@@ -61,8 +61,11 @@ def _is_history(line: Object) -> bool:
 
 def lines_with_parts(values: list[Json]) -> list[Object]:
     """Return the lines that have a message with parts."""
-    lines = [line for line in values if type(line) is dict and type(line.get("message")) is dict]
-    return [line for line in lines if "parts" in line["message"] and isinstance(line["message"]["parts"], list)]
+    return [
+        line
+        for line in values
+        if type(line) is dict and type(message := line.get("message")) is dict and type(message.get("parts")) is list
+    ]
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
