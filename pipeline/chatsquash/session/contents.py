@@ -65,9 +65,9 @@ class ContentsMeasure:
         trained = self._trained(value, record)
         models = {mark.place: mark.model for mark in record.marks if mark.model}
         lengths: dict[str, int] = {}
-        calls, has_images, reasons = 0, bool(value.get("images")), False
+        calls, reasons = 0, False
+        has_images = bool(value.get("images")) or any(map(media.has_image, content.messages))
         for at, message in enumerate(content.messages):
-            has_images = has_images or media.has_image(message)
             if message["role"] != "assistant":
                 continue
             calls += self._calls(message)

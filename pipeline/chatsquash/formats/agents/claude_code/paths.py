@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from functools import cached_property
 from itertools import count
-from operator import itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -17,8 +17,6 @@ from chatsquash.formats.agents.claude_code.tree import Compaction, LineTree
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.threads import BRANCH_BEYOND, EntryBudget
 from chatsquash.formats.values import objects, string
-
-_Place = tuple[int, int, int]
 
 
 class ConversationPath(Struct, frozen=True):
@@ -90,7 +88,7 @@ def _path(tree: LineTree, walk: list[LogLine], others: set[str], unsent: Contain
     path_lines = _PathLines(tree, [*walk, *kept_elsewhere])
     for row in kept_elsewhere:
         path_lines.add(row, compaction.anchor if compaction else None)
-    kept_keys = set(path_lines.places_by_key)
+    kept_keys = set(path_lines.rows)
     for row in walk:
         if row.turn is not None and (row.message is None or row.message not in unsent):
             path_lines.add(row, None)
@@ -101,7 +99,9 @@ class _PathLines:
     """A collector for the lines of a conversation that merges forks within a reply, such as parallel calls."""
 
     def __init__(self, tree: LineTree, rows: Iterable[LogLine]) -> None:
-        self.places_by_key: dict[str, tuple[_Place, LogLine]] = {}
+        self.rows: dict[str, LogLine] = {}
+        self._anchors: dict[str, LogLine] = {}
+        """The lines that moved lines follow, by the keys of the moved lines."""
         self._tree = tree
         self._messages: set[object] = set()
         self._answered_calls = {call_id for row in rows if row.results for call_id in row.results}
@@ -123,9 +123,10 @@ class _PathLines:
         if queued := self._tree.queued_prompts:
             new_rows = [each for block in new_rows for each in (block, *queued.get(block.key, ()))]
         for each in new_rows:
-            if each.key not in self.places_by_key:
-                place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
-                self.places_by_key[each.key] = place, each
+            if each.key not in self.rows:
+                self.rows[each.key] = each
+                if anchor:
+                    self._anchors[each.key] = anchor
 
     def _with_answers(self, blocks: list[LogLine]) -> list[LogLine]:
         """Return the lines of a reply with the results of its calls that no line of the path answers."""
@@ -138,8 +139,12 @@ class _PathLines:
                         answers.append(answer)
         return [*blocks, *answers] if answers else blocks
 
+    def _place(self, row: LogLine) -> tuple[int, int, int]:
+        anchor = self._anchors.get(row.key)
+        return (anchor.place, 1, row.place) if anchor else (row.place, 0, 0)
+
     def in_order(self) -> list[LogLine]:
-        rows = [row for _, row in sorted(self.places_by_key.values(), key=itemgetter(0))]
+        rows = sorted(self.rows.values(), key=self._place if self._anchors else attrgetter("place"))
         while rows and rows[-1].is_synthetic:
             rows.pop()  # text that the client added at the end was never sent to the model
         return _after_results(rows) if [row for row in rows if row.is_queued] else rows

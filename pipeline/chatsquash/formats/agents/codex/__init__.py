@@ -50,10 +50,10 @@ def fits(values: list[Json]) -> str | None:
 
 
 def _is_line(line: Json) -> bool:
-    if not isinstance(line, dict) or not isinstance(line.get("payload"), dict):
+    if type(line) is not dict or type(line.get("payload")) is not dict:
         return False
-    line_type = string(line, "type")
-    return line_type in _KINDS or line_type.startswith(_BETWEEN_AGENTS)
+    line_type = line.get("type")
+    return line_type in _KINDS or (type(line_type) is str and line_type.startswith(_BETWEEN_AGENTS))
 
 
 def _is_header(line: Json) -> bool:
