@@ -271,6 +271,9 @@ LEAF = {**OK, "node": 1, "parent": 0, "loss": 1, "sample": {"prompt": 1, "comple
     ("missing tools", [OK, {**LEAF, "sample": {"prompt": 1, "completion": 1, "tools": 9}}]),
     ("no number of messages", [OK, {**LEAF, "sample": {}}]),
     ("a sample of another type", [OK, {**LEAF, "sample": 3}]),
+    ("no last row of a sample", [OK, LEAF, {**OK, "node": 2, "parent": 1}]),
+    ("no last row of a sample, before another session", [OK, {**LEAF, "session": "t", "node": 1, "parent": None}]),
+    ("no members of a sample", [OK, {**LEAF, "sample": None}]),
     ("an unknown flag", [OK, {**LEAF, "sample": {"messages": 2, "trained": 1, "flag": "x"}}]),
     (
         "a message of another type",

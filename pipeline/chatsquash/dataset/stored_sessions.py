@@ -92,7 +92,13 @@ def encode(line: StoredLine) -> bytes:
 
 def decode(line: bytes) -> StoredLine:
     """Decode a line from ``encode``; raise ``ValueError`` or ``RecursionError`` if it is damaged."""
-    return msgspec.convert(jsonio.loads(line), StoredLine)
+    try:
+        return _decode(line)
+    except (ValueError, RecursionError):  # for example lone surrogates, which jsonio accepts
+        return msgspec.convert(jsonio.loads(line), StoredLine)
+
+
+_decode = jsonio.decoder(StoredLine).decode
 
 
 def without_contents(outcome: Outcome) -> Outcome:

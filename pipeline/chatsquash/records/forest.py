@@ -195,36 +195,56 @@ def stored_samples(rows: Iterable[tuple[str, bytes]]) -> Iterator[StoredSample]:
         UsageError: A line is damaged or missing.
     """
     nodes: dict[int, dict[str, Any]] = {}
+    unused: dict[int, str] = {}
+    """The places of the rows of the session that are in no sample yet."""
     session: Json = None
     for place, row in read_rows(rows):
         if row.get("session") != session:
-            session, nodes = row.get("session"), {}
-        nodes[row["node"]] = row
+            _refuse_unused(unused)
+            session, nodes, unused = row.get("session"), {}, {}
+        nodes[row["node"]], unused[row["node"]] = row, place
         if row.get("sample") is not None:
             try:
-                yield _stored_sample(row, nodes)
+                path = _path(row, nodes)
+                yield _stored_sample(row, path, nodes)
             except (LookupError, TypeError, ValueError, StopIteration, AttributeError):
                 raise UsageError(f"{place}: rows of the sample are missing or damaged; convert again") from None
+            for each in reversed(path):
+                if unused.pop(each["node"], None) is None:  # then the rows before it are also in a sample
+                    break
+    _refuse_unused(unused)
 
 
-def _stored_sample(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> StoredSample:
+def _refuse_unused(places: dict[int, str]) -> None:
+    """Raise ``UsageError`` for rows of a session that are in no sample."""
+    if places:
+        place = next(iter(places.values()))
+        raise UsageError(f"{place}: the last row of its sample is missing or damaged; convert again")
+
+
+def _stored_sample(row: dict[str, Any], path: list[dict[str, Any]], nodes: dict[int, dict[str, Any]]) -> StoredSample:
     session, source = (each if isinstance(each, str) else "" for each in (row.get("session"), row.get("source")))
     flag = row["sample"].get(_FLAG)
     is_flagged = isinstance(flag, str) and flag in FLAGS
-    return StoredSample(jsonio.dumps(_sample(row, nodes)), session, source, flag if is_flagged else "none")
+    return StoredSample(jsonio.dumps(_sample(row, path, nodes)), session, source, flag if is_flagged else "none")
 
 
-def _sample(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> Json:
-    """Return the sample of a row from the rows before it."""
-    members = row["sample"]
-    if RECORD in members:
-        return members[RECORD]
+def _path(row: dict[str, Any], nodes: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the messages of a sample, in order; the last one is that of the sample."""
     path = [row]
     while (parent := path[-1].get("parent")) is not None:
         if parent >= path[-1]["node"]:  # a damaged file must not be an endless loop
             raise ValueError(parent)
         path.append(nodes[parent])
     path.reverse()
+    return path
+
+
+def _sample(row: dict[str, Any], path: list[dict[str, Any]], nodes: dict[int, dict[str, Any]]) -> Json:
+    """Return the sample of a row from the rows of its messages and of its tools."""
+    members = row["sample"]
+    if RECORD in members:
+        return members[RECORD]
     if "tools" in members:
         members = {**members, "tools": nodes[members["tools"]]["tools"]}
     return _join(members, [each["message"] for each in path], [each["loss"] for each in path])
