@@ -90,7 +90,8 @@ def test_wrong_settings_are_refused_with_the_first_difference(recipe, settings, 
     ("no model", ["--model", "nowhere"], {}, "nowhere: no such file or folder"),
     ("no python", ["--python", "nowhere/python"], {}, "nowhere/python: no such file; pass the Python"),
     ("no configuration", ["--config", "nowhere"], {}, "nowhere: no such folder; convert with --for trl="),
-    ("no place for the certificate", ["--output", "no/where.json"], {}, "no/where.json: cannot be written"),
+    ("no folder", ["--output", "no/where.json"], {"fails": True}, "no/where.json: cannot be written (No such file"),
+    ("a folder", ["--output", "config"], {"fails": True}, "config: cannot be written (Is a directory)"),
 )
 def test_what_is_missing_is_said(recipe, words, settings, text):
     code, out, err = recipe(*words, **settings)

@@ -65,8 +65,8 @@ class Phrases:
         """Return whether a record, as encoded by ``jsonio``, may have any violations."""
         if not self._phrases:
             return False
-        folded = _fold_to_ascii(encoded.lower())
-        if any(phrase.core in folded for phrase in self._phrases):
+        lower = _fold_to_ascii(encoded.lower())
+        if any(phrase.core in lower for phrase in self._phrases):
             return True
         # Texts that are JSON may contain further escapes.
         return not all(phrase.is_plain for phrase in self._phrases) and rb"\\" in encoded

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from errno import EACCES, EISDIR, ENOENT
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,6 +12,7 @@ import click
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option, rendering
 from chatsquash.cli.command import Command
+from chatsquash.core.errors import UsageError
 
 
 @click.command(
@@ -33,10 +37,7 @@ def recipe(
     replies as the chat template of MODEL renders them. Exits with 3 and shows the first difference if there is one.
     ARGUMENTS are added to the command of the trainer.
     """
-    from pathlib import Path
-
     from chatsquash.cli.printing import print_overview
-    from chatsquash.core.errors import UsageError
     from chatsquash.core.text import printable_json
     from chatsquash.recipe.certify import Recipe, certify
     from chatsquash.recipe.labels import LabelError
@@ -44,6 +45,8 @@ def recipe(
 
     paths = {name: Path(values[name]) if values[name] else None for name in ("python", "config")}
     bounds = RenderBounds(render_time, render_memory)
+    if certificate:
+        _refuse_unwritable(Path(certificate))
     try:
         done = certify(Recipe(Path(output), **{**values, **paths}, bounds=bounds))
     except LabelError as problem:
@@ -60,3 +63,16 @@ def recipe(
     else:
         print_overview(done.overview())
     return 0
+
+
+def _refuse_unwritable(file: Path) -> None:
+    """Raise ``UsageError`` for a file that cannot be written; checked before the run, which may take long."""
+    if file.is_dir():
+        problem = EISDIR
+    elif not file.parent.is_dir():
+        problem = ENOENT
+    elif not os.access(file if file.exists() else file.parent, os.W_OK):
+        problem = EACCES
+    else:
+        return
+    raise UsageError(f"{file}: cannot be written ({os.strerror(problem)})")
