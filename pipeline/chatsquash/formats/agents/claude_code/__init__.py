@@ -225,5 +225,6 @@ def _count_unread_members(
     """Count the unread members of values with the same members."""
     for name in members:
         if name not in read:
-            nulls = list(map(itemgetter(name), same)).count(None)
+            get = itemgetter(name)
+            nulls = 0 if all(map(get, same)) else list(map(get, same)).count(None)  # most values are not even empty
             names[member_path(where, name)] += len(same) - nulls

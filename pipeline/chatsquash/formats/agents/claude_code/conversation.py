@@ -71,11 +71,12 @@ def _tool(tool: Object) -> Object:
 
 def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapshot, known: FileReplies) -> Conversation:
     """Build a conversation from its path."""
-    turns = known.turns.messages(path.rows)
+    path_messages, turns = known.turns.messages(path.rows)
     system = view.messages(anthropic.system(snapshot.system))
-    messages = [*system, *(message for message, _ in turns)]
-    lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in turns)]
-    replies = [(at, turn) for at, (message, turn) in enumerate(turns, len(system)) if message["role"] == "assistant"]
+    messages = [*system, *path_messages]
+    lines = [*(snapshot.line for _ in system), *[turn.rows[0].line for turn in turns]]
+    places = [at for at, message in enumerate(path_messages) if message["role"] == "assistant"]
+    replies = [(len(system) + at, turns[at]) for at in places]
     own_rows = [row for row in path.rows if row.key not in path.kept_ids] if path.kept_ids else path.rows
     times = [row.time.at for row in own_rows if row.time]
     origin = Origin(
@@ -191,9 +192,10 @@ class MessageTurns:
     def __init__(self) -> None:
         self._known: dict[int | tuple[int, ...], MessageTurn] = {}
 
-    def messages(self, rows: list[LogLine]) -> list[tuple[Message, MessageTurn]]:
-        """Return the messages of lines, each with its turn; ``TurnError`` includes the place."""
-        messages: list[tuple[Message, MessageTurn]] = []
+    def messages(self, rows: list[LogLine]) -> tuple[list[Message], list[MessageTurn]]:
+        """Return the messages of lines, and the turn of each; ``TurnError`` includes the place."""
+        messages: list[Message] = []
+        turns: list[MessageTurn] = []
         replay = _Replay()
         for group in _groups(rows):
             turn = self._turn(group)
@@ -202,8 +204,9 @@ class MessageTurns:
                 turn_messages = replay.load(turn)
             else:
                 replay.plain_messages.append(turn_messages)
-            messages += [(message, turn) for message in turn_messages]
-        return messages
+            messages += turn_messages
+            turns += [turn] * len(turn_messages)
+        return messages, turns
 
     def _turn(self, rows: list[LogLine]) -> MessageTurn:
         key = rows[0].place if len(rows) == 1 else tuple([row.place for row in rows])
