@@ -35,6 +35,15 @@ class _Phrase(Struct, frozen=True):
     """Its longest part that is never escaped, in lower-case bytes, which a matching record must contain."""
     is_plain: bool
     """Whether ``core`` is the entire phrase."""
+    foldings: list[tuple[bytes, bytes]]
+    """The characters other than ASCII that may match a part of ``core``, each with its casefolding."""
+
+    def may_be_in(self, text: bytes) -> bool:
+        """Return whether lower-case text in UTF-8 may contain the phrase."""
+        for char, folding in self.foldings:
+            if char[:1] in text:  # a single byte is found much faster than several
+                text = text.replace(char, folding)
+        return self.core in text
 
     def is_in(self, turn: Json) -> bool:
         """Return whether a message contains the phrase."""
@@ -65,8 +74,8 @@ class Phrases:
         """Return whether a record, as encoded by ``jsonio``, may have any violations."""
         if not self._phrases:
             return False
-        lower = _fold_to_ascii(encoded.lower())
-        if any(phrase.core in lower for phrase in self._phrases):
+        lower = encoded.lower()
+        if any(phrase.may_be_in(lower) for phrase in self._phrases):
             return True
         # Texts that are JSON may contain further escapes.
         return not all(phrase.is_plain for phrase in self._phrases) and rb"\\" in encoded
@@ -91,23 +100,21 @@ def _phrase(text: str) -> _Phrase:
     spellings = frozenset({text.casefold(), json.dumps(text, ensure_ascii=False)[1:-1].casefold()})
     # Letters that casefold to ASCII letters, such as the long s, do not match those letters.
     core = max(_PLAIN.findall(text), key=len)
-    return _Phrase(text, spellings, core.lower().encode(), core == text)
+    lower = core.lower()
+    foldings = [(char.encode(), char.casefold()) for char in _FOLDING_TO_ASCII]
+    parts = [(char, folding.encode()) for char, folding in foldings if _may_overlap(folding, lower)]
+    return _Phrase(text, spellings, lower.encode(), core == text, parts)
 
 
-_FOLDINGS = [(char.encode(), char.casefold().encode()) for char in "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"]
-"""The characters other than ASCII whose casefolding contains ASCII, each with its casefolding."""
-_ASCII = bytes(range(128))
+_FOLDING_TO_ASCII = "ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
+"""The characters other than ASCII whose casefolding contains ASCII."""
 
 
-def _fold_to_ascii(text: bytes) -> bytes:
-    """Casefold the characters of text in UTF-8 that are not ASCII, but whose casefolding contains ASCII."""
-    if text.isascii():
-        return text
-    others = text.translate(None, _ASCII)  # usually few bytes, which are searched much faster than the text
-    for char, folding in _FOLDINGS:
-        if char in others:
-            text = text.replace(char, folding)
-    return text
+def _may_overlap(folding: str, core: str) -> bool:
+    """Return whether a text that contains ``core`` may have at least a part of ``folding`` in its place."""
+    if folding in core or core in folding:
+        return True
+    return any(core.startswith(folding[at:]) or core.endswith(folding[:at]) for at in range(1, len(folding)))
 
 
 def _with_json_strings(texts: Iterable[str]) -> Iterator[str]:
