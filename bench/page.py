@@ -9,7 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench import options, scaling, shapes, svg, table
-from bench.commands import BASE
 from bench.generate import CONTENT, PROFILES
 from bench.goals import Results, middle
 
@@ -97,10 +96,9 @@ def drawn(results: Results) -> str:
     line = scaling.line(xs, ys)
     ends = [(0, max(0, line.at(0))), (max(xs), line.at(max(xs)))]
     series = [svg.Series("chatsquash, beyond wc", list(zip(xs, ys, strict=True)), ends)]
-    for name, variant in ((results["base"], "one" + BASE), ("chatsquash", "one"), ("wc", "wc")):
-        if all(variant in each.runs for each in results["lengths"]):
-            cpu = [middle(each.runs[variant], "cpu") for each in results["lengths"]]
-            series.append(svg.Series(name, sorted(zip(xs, cpu, strict=True))))
+    for name, variant in (("chatsquash", "one"), ("wc", "wc")):
+        cpu = [middle(each.runs[variant], "cpu") for each in results["lengths"]]
+        series.append(svg.Series(name, sorted(zip(xs, cpu, strict=True))))
     return svg.chart("CPU seconds of one growing session", "MB added to the session", "CPU seconds", series)
 
 
