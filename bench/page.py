@@ -27,7 +27,7 @@ _EXPECT = """
 - Memory depends on the largest session, not on the number of sessions.
 """
 _GROWTH = """
-CPU time relative to the default, except elapsed time:
+CPU time relative to the default; elapsed time relative to one worker:
 """
 _DIVISION = """
 The next table shows how evenly work is divided. The logs of *standard10* are split into a folder per core, and the

@@ -226,14 +226,16 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
         else:
             yield (
                 name,
-                {"one": one, "naive": [bench.naive(folder)], "wc": read, "two": two} | _optional(bench, name, logs),
+                {"one": one, "naive": [bench.naive(folder)], "wc": read} | _optional(bench, name, logs),
             )
 
 
 def _optional(bench: Bench, name: str, logs: dict[str, Path]) -> dict[str, Commands]:
-    """Return the runs with the options whose cost is limited."""
-    chosen = COSTS.items() if name in WITH_OPTIONS else ()
-    return {key: [bench.convert(logs[name], "--workers", "1", *words.split())] for key, words in chosen}
+    """Return the runs with two workers and with options, of some profiles."""
+    if name not in WITH_OPTIONS:
+        return {}
+    convert = partial(bench.convert, logs[name], "--workers")
+    return {"two": [convert("2")]} | {key: [convert("1", *words.split())] for key, words in COSTS.items()}
 
 
 def _repeated(bench: Bench, name: str, logs: dict[str, Path], variants: dict[str, Commands]) -> dict[str, Commands]:

@@ -79,6 +79,7 @@ def growth(results: Results) -> str:
     lines.append(["2 workers, elapsed time", *_cells(results, names, _elapsed)])
     if "standard10" in results["times"]:
         lines.append(["10 times the sessions, per MB", *_cells(results, names, _tenfold)])
+        lines.append(["the same, 2 workers, elapsed time", *_cells(results, names, partial(_elapsed, copies="10"))])
     return markdown(lines) if names else ""
 
 
@@ -92,7 +93,10 @@ def _cost(results: Results, name: str, key: str) -> tuple[str, str]:
     return f"{ratio:.2f}x", f"{peak(results, name, key):.0f}"
 
 
-def _elapsed(results: Results, name: str) -> tuple[str, str]:
+def _elapsed(results: Results, name: str, copies: str = "") -> tuple[str, str]:
+    name += copies
+    if "two" not in results["times"].get(name, {}):
+        return "", ""
     try:
         ratio = f"{1 / elapsed_ratio(results, name, 'one', 'two'):.2f}x"
     except NotMeasuredError:

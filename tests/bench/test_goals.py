@@ -147,13 +147,14 @@ def test_the_page_has_a_section_for_all_that_was_measured():
     text = page.internal(results({"standard": times}, peers=peers))
     assert "| standard | 4.000    | 2.000    | 2.00x" in text
     options_times = {**times, **{key: [run(3, peak=40_000_000)] for key in goals.COSTS}}
-    tenfold = {"one": [run(1)], "tenth": [run(2)]}
+    tenfold = {"one": [run(1)], "tenth": [run(2)], "two": [run(seconds=0.6)]}
     optional = {"tiny": options_times, "standard": options_times, "standard10": tenfold}
     text = page.page(results(optional, peers=peers), "chart.svg")
     assert squeezed("| standard | gateway, about 27 requests per session | 10 | 5.0 | 2.5 | 30 |") in squeezed(text)
     assert squeezed("| | tiny | peak MB | standard | peak MB |") in squeezed(text)
     assert squeezed("| `--complete` | 1.50x | 40 | 1.50x | 40 |") in squeezed(text)
     assert squeezed("| 10 times the sessions, per MB | | | 0.50x | 30 |") in squeezed(text)
+    assert squeezed("| the same, 2 workers, elapsed time | | | 0.60x | 30 |") in squeezed(text)
     assert squeezed("| chatsquash | 5 | 5 | 30 | |") in squeezed(text)
     assert squeezed("| other 1.2 | 4 | | 30 | tiny: it cannot |") in squeezed(text)
     assert squeezed("| another | | | | standard, tiny: it cannot |") in squeezed(text)
