@@ -245,15 +245,17 @@ class _TurnReader:
     def _result(self, message: Message, at: int) -> None:
         """Add a result after the open call with its id, or after the first call without an id."""
         logged_id = identifier(message.get("tool_call_id"))
-        place = next((place for place, call in enumerate(self.open_calls) if call.logged_id == logged_id), None)
-        if place is None:
+        for call in self.open_calls:
+            if call.logged_id == logged_id:
+                break
+        else:
             what = (
                 f"no call in the preceding assistant message has the id {quote(logged_id)}"
                 if logged_id
                 else "a result has no id"
             )
             raise CannotHoldError(shapes.unpaired_call(what, at))
-        call = self.open_calls.pop(place)
+        self.open_calls.remove(call)
         text: Json = message.get("content")
         if len(message) > 3 or logged_id is None or type(text) is not str:
             text = content_text(message, "tool", self.notes, self.choices.media)

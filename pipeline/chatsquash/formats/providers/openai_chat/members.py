@@ -21,6 +21,8 @@ def is_empty(value: Json) -> bool:
 
 def identifier(value: Json) -> str | None:
     """Return an id: a non-empty string, or the digits of an integer, or ``None`` for any other value."""
+    if type(value) is str:  # nearly always
+        return value or None
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
 
 
