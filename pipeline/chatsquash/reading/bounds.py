@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -80,11 +81,11 @@ class Bounds(Struct, frozen=True):
             observed = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{observed}, more than the {self.messages:,} that are read (--max-messages)")
         message = reply.message
-        new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
+        new: list[Any] = [] if message is None or _is_flat(message) else [message]
         if request.length > 2 * self.nesting:
             for run in request.edits:
                 if type(run) is AddedRun:
-                    new += run.messages
+                    new += [each for each in run.messages if not _is_flat(each)]
         if new and not _are_within(new, self.nesting):
             raise self.too_deep()
 
@@ -96,11 +97,16 @@ class Bounds(Struct, frozen=True):
 
 _HEADROOM = 16
 """The memory available at the start, divided by the footprint up to which lines are not checked."""
-_TEXTS = {str}
-"""The value types of a message without nesting."""
+_FLAT = frozenset((str, NoneType))
+"""The value types of most messages without nesting."""
 _ENCODED = 254
 """The maximum nesting depth that orjson encodes."""
 BOUNDS = Bounds.of(Options())
+
+
+def _is_flat(turn: Any) -> bool:
+    """Return whether a turn certainly has no nesting."""
+    return type(turn) is dict and _FLAT.issuperset(map(type, turn.values()))
 
 
 def _are_within(values: list[Any], limit: int) -> bool:

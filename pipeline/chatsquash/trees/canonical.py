@@ -199,6 +199,8 @@ _SKETCH = 16
 """The number of runs in a sketch: those with the smallest hashes, a fair sample of all runs."""
 _ALIKE = 0.6
 """The minimum share of common text in two versions of a text."""
+_FIRST = 256
+"""The number of characters that are compared before most of a text."""
 _WORD_BYTES = bytes(each if each > 127 or chr(each).isalnum() or each == ord("_") else ord(" ") for each in range(256))
 """Replaces the ASCII characters that separate words with spaces."""
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -296,7 +298,11 @@ def _begin_or_end_alike(one: str, other: str) -> bool:
     count = math.ceil(_ALIKE * max(len(one), len(other)))
     if not 0 < count <= min(len(one), len(other)):
         return False
-    return other.startswith(one[:count]) or other.endswith(one[-count:])
+    # Most texts that differ do so soon, and copying long ones takes most of the time.
+    first = min(count, _FIRST)
+    if other.startswith(one[:first]) and other.startswith(one[:count]):
+        return True
+    return other.endswith(one[-first:]) and other.endswith(one[-count:])
 
 
 def is_similar_prompt(one: str, other: str) -> bool:
