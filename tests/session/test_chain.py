@@ -411,12 +411,22 @@ def test_files_without_times_go_with_those_before(here):
     assert said() == [WHOLE]
 
 
+def opened_pieces(monkeypatch) -> list[str]:
+    """Return the files that will be opened as pieces of a session, and not as a log by itself."""
+    seen: list[str] = []
+
+    def opened(path: str, options: Options, **of_log: bool) -> Any:
+        if not of_log:
+            seen.append(path)
+        return open_file(path, options, **of_log)
+
+    monkeypatch.setattr("chatsquash.sources.joined_files.open_file", opened)
+    return seen
+
+
 def test_each_file_of_a_session_is_opened_once(here, monkeypatch):
     put({f"{number:03}": [line(None, *_turns(number), reply=f"{SAID} {number}")] for number in range(40)})
-    seen: list[str] = []
-    monkeypatch.setattr(
-        "chatsquash.sources.joined_files.open_file", lambda path, options: seen.append(path) or open_file(path, options)
-    )
+    seen = opened_pieces(monkeypatch)
     assert convert("logs", "out", Options(sessions_by="chain")).sessions == 1
     assert len(seen) == 40
 
@@ -433,10 +443,7 @@ def test_compressed_files_whose_lines_alternate_are_expanded_once(here, monkeypa
         path = write_log(Path("logs") / f"{name}.jsonl", *lines)
         path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    seen: list[str] = []
-    monkeypatch.setattr(
-        "chatsquash.sources.joined_files.open_file", lambda path, options: seen.append(path) or open_file(path, options)
-    )
+    seen = opened_pieces(monkeypatch)
     assert convert("logs", "out", Options(sessions_by="chain")).sessions == 1
     assert [Path(each).suffix for each in seen] == [".jsonl", ".jsonl"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from chatsquash.conversion.frames import Spool
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.journal import Journals
-from chatsquash.conversion.workers import outcomes
+from chatsquash.conversion.workers import outcomes, useful_workers
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
@@ -25,6 +25,8 @@ from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
+    from chatsquash.session.chains import ChainedLogs
+    from chatsquash.session.converter import Converter
     from chatsquash.session.join.sessions import Joins
 
 
@@ -82,12 +84,26 @@ class Sessions:
         self.logs, self.size = logs, logs.size
         self._options, self._expanded, self._scratch, self._journals = options, expanded, scratch, journals
         self._lineages = Lineages(logs, options)
-        self._chains = None
-        if options.sessions_by == "chain":
-            from chatsquash.session.chains import chain_logs  # rarely needed
-
-            self._chains = chain_logs(logs, options, expanded)
+        self._converter: Callable[[], Converter] | None = None
+        self._chains = self._chain() if options.sessions_by == "chain" else None
         self._spool: Spool | None = None
+
+    def _chain(self) -> ChainedLogs:
+        """Group the lines of the logs into sessions; a single process converts the logs at the same time."""
+        from chatsquash.session.chains import chain_logs  # rarely needed
+
+        options, journals = self._options, self._journals
+        # Conversions are wasted if the run stops early, or if the sessions are joined with agents' files.
+        is_early = journals and options.limit is None and not options.join
+        if not (journals and is_early) or useful_workers(self.logs, options) > 1:
+            return chain_logs(self.logs, options, self._expanded)
+        from chatsquash.conversion.early_outcomes import EarlyOutcomes  # rarely needed
+
+        early = EarlyOutcomes(options, self._lineages, journals, len(self.logs))
+        self._converter = lambda: early.converter
+        chains = chain_logs(self.logs, options, self._expanded, early)
+        early.offer()
+        return chains
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
         """See ``SessionInputs``."""
@@ -118,6 +134,7 @@ class Sessions:
             logs,
             joins=self._joins(),
             lineages=self._lineages,
+            converter=self._converter,
         )
 
     def _joins(self) -> Joins | None:

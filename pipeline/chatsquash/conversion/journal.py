@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 import msgspec
 import orjson
@@ -222,12 +222,27 @@ class JournalWriter(Struct):
             self.descriptor = None
 
 
+class OutcomeSource(Protocol):
+    """Outcomes in the journal of this run."""
+
+    def find(self, log: Log) -> tuple[Frame, bytes] | None:
+        """As ``Journals.find``."""
+
+    def contains(self, frame: Frame) -> bool:
+        """Return whether a frame is one of these outcomes."""
+
+    def get(self, frame: Frame) -> Outcome | None:
+        """As ``Journals.get``."""
+
+
 class Journals(Struct):
     """The journals of an output folder: those of earlier runs and of this one."""
 
     writer: JournalWriter
     reused: int = 0
     """Number of reused sessions."""
+    early: OutcomeSource | None = None
+    """The outcomes of this run so far, if it converts logs before their sessions are known."""
     _frames: dict[bytes, Frame] = field(default_factory=dict)
     _reused_frames: dict[str, dict[int, int]] = field(default_factory=dict)
     """The offsets and sizes of reused frames, by journal."""
@@ -241,7 +256,7 @@ class Journals(Struct):
 
     def is_empty(self) -> bool:
         """Return whether no outcomes are available."""
-        return not self._frames
+        return not (self._frames or self.early)
 
     def names(self) -> list[str]:
         """Return the names of all journals, oldest first."""
@@ -257,6 +272,8 @@ class Journals(Struct):
 
     def find(self, log: Log) -> tuple[Frame, bytes] | None:
         """Return the frame of a session and the result of ``identify`` for its log, or ``None`` if it is unknown."""
+        if self.early and (known := self.early.find(log)):
+            return known
         with suppress(OSError):
             seen = identify(log)
             if frame := self._frames.get(self.writer.key(log, seen)):
@@ -265,8 +282,10 @@ class Journals(Struct):
 
     def get(self, frame: Frame, is_current: Callable[[Outcome], bool] | None = None) -> Outcome | None:
         """Read an outcome; return ``None`` if it is damaged or another file on which it depends has changed."""
+        if self.early and self.early.contains(frame):
+            return self.early.get(frame)
         try:
-            data = os.pread(self._descriptor(frame.journal), frame.size, frame.offset)
+            data = os.pread(self.descriptor_of(frame.journal), frame.size, frame.offset)
             size, line_bytes, key, digest = _FRAME.unpack_from(data)
             begin = _FRAME.size + size
             if digest != _digest(key, size, line_bytes, [memoryview(data)[_FRAME.size :]]):
@@ -287,9 +306,9 @@ class Journals(Struct):
 
     def descriptor(self, place: LinePlace) -> int:
         """Return the descriptor of the journal that contains a line."""
-        return self._descriptor(place.journal)
+        return self.descriptor_of(place.journal)
 
-    def _descriptor(self, name: str) -> int:
+    def descriptor_of(self, name: str) -> int:
         """Return the descriptor of a journal; the number of open journals is limited."""
         if name not in self._open:
             if len(self._open) >= _OPEN_FILES:

@@ -98,7 +98,7 @@ def _conversion(  # noqa: PLR0913, PLR0917
     converter: Callable[[], Converter],
 ) -> Callable[[Iterable[Log]], Iterator[Done]]:
     """Return the function that converts sessions, in this process if one is enough for the logs."""
-    workers = _useful_workers(logs, options)
+    workers = useful_workers(logs, options)
     if workers <= 1 and processes is None:
         return partial(_convert_here, converter(), journals.writer if journals else None)
     return partial(_convert_in_workers, options, processes or workers, journals, lineages)
@@ -117,7 +117,7 @@ def _sessions(
     return logs if grouping is None else grouping
 
 
-def _useful_workers(logs: Sequence[Log], options: Options) -> int:
+def useful_workers(logs: Sequence[Log], options: Options) -> int:
     """Return the useful number of workers; a document counts once, whatever its number of conversations."""
     size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
     jobs = size if options.sessions_by in ("id", "chain") else len(logs)
@@ -233,7 +233,7 @@ def _convert_in_workers(
     The lines of records stay in the journals of the workers unless this process needs them.
     """
     writer = journals.writer if journals else None
-    needs_lines = options.max_chars is not None if options.needs_all_records else options.inspects_lines
+    fills = needs_lines(options)
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     lineages.look_ahead()
     queue: Queue[Log, Result] = pool.Queue(batches(logs), 2 * workers + 2, _lose, first)
@@ -244,7 +244,12 @@ def _convert_in_workers(
             if isinstance(result, PackedOutcome) and writer:
                 writer.seen[log.display_path] = result.seen
             outcome = result.outcome if isinstance(result, PackedOutcome) else result
-            yield log, journals.fill(outcome) if journals and needs_lines and outcome else outcome
+            yield log, journals.fill(outcome) if journals and fills and outcome else outcome
+
+
+def needs_lines(options: Options) -> bool:
+    """Return whether a run needs the lines of records that are in journals."""
+    return options.max_chars is not None if options.needs_all_records else options.inspects_lines
 
 
 def _prepare(

@@ -91,6 +91,11 @@ class Reader:
         self._files = 1
         """The number of files of the current log."""
 
+    @property
+    def has_answers(self) -> bool:
+        """Whether requests of the next log may refer to responses in earlier ones."""
+        return self._last is not None and self._last.answers is not None
+
     def read(
         self,
         file: BinaryIO,

@@ -1,12 +1,14 @@
 """Group the lines of many files into sessions of requests that continue one another.
 
-One pass over all files stores a few integers per line. The lines of each session are then sorted by time.
+One pass over all files stores a few integers per line. The lines of each session are then sorted by time. The pass may
+convert each log while it reads it: most logs turn out to be sessions of their own, and need not be read again.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import BinaryIO, TypeVar
@@ -25,10 +27,9 @@ from chatsquash.reading.call_ids import are_call_ids
 from chatsquash.reading.identify import forget, is_readable
 from chatsquash.reading.members import members
 from chatsquash.reading.reader import Reader
-from chatsquash.reading.sessions import SPAN, document_parts, expanded_copy
+from chatsquash.reading.sessions import SPAN, expanded_copy
+from chatsquash.session.log_lines import DocumentError, LogConverter, LogLines
 from chatsquash.session.parts import UNKNOWN, count_out_of_order, fill_unknown, pack_time, parts
-from chatsquash.sources.changes import limit_to_discovered_size
-from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.sources.open import open_file
@@ -73,8 +74,8 @@ class ChainedLogs(Struct):
     _ignores_ids: bool = False
     """Whether the ids in the lines identify calls instead of sessions."""
 
-    def read(self) -> None:
-        """Read all logs in the order of their first times."""
+    def read(self, converter: LogConverter | None = None) -> None:
+        """Read all logs in the order of their first times; ``converter`` converts them at the same time."""
         logs = self.logs
         self._ignores_ids = are_call_ids(logs, self.options)
         self.digests = [""] * len(logs)
@@ -83,46 +84,43 @@ class ChainedLogs(Struct):
             start_times = fill_unknown(array("q", (pack_time(_start_time(log, self.options)) for log in logs)))
         reader = Reader(replace(self.options, sessions_by="file"), refers_back=True)
         for number in sorted(range(len(logs)), key=start_times.__getitem__):
-            try:
-                with open_file(logs[number].path, self.options) as file:
-                    self._read(file, number, reader, start_times[number])
-            except (OSError, MemoryError):
-                self._others[number] = [logs[number]]
+            # A conversion resolves references within its log only, so it must not read with answers of other logs.
+            self._read(number, start_times[number], reader, None if reader.has_answers else converter)
         self._chains.close()
 
-    def _read(self, file: BinaryIO, number: int, reader: Reader, began: int) -> None:
-        """Record the lines of a file, or the sessions of a document."""
-        log, digest, spans = self.logs[number], xxh3_128(), array("Q")
-        complete_file = file if isinstance(file, ExpandedFile) else limit_to_discovered_size(file, log)
+    def _read(self, number: int, began: int, reader: Reader, converter: LogConverter | None) -> None:
+        """Record the lines of a log, or the sessions of a document."""
+        log, lines = self.logs[number], LogLines(reader, self.options, self._add)
         self._chains.begin_file()
-        sessions, times = array("q"), array("q")
-        for item in reader.read(complete_file, log, digest.update, spans).items:
-            if isinstance(item, Entry):
-                # A document: its sessions are its conversations, not its lines.
-                if item.reply.included:
-                    self._others[number] = document_parts(log, file, self.options) or [log]
-                    self.digests[number] = digest.hexdigest()
-                    return
-                sessions.append(self._chains.add(structs.replace(item, session_id=None) if self._ignores_ids else item))
-                times.append(pack_time(item.at))
-                if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that spans several lines
-                    spans = array("Q", (1, 0, item.size, 0))
-            elif item.lines:
-                sessions.append(UNKNOWN)
-                times.append(UNKNOWN)
-        self.digests[number] = digest.hexdigest()
-        sessions = fill_unknown(sessions, UNKNOWN)
-        if not sessions or sessions[0] == UNKNOWN:
-            self._others[number] = [log]
+        with suppress(OSError, MemoryError):
+            digest = self._read_lines(log, lines, converter)
+            self.digests[number] = digest if lines.is_complete else ""
+        sessions = fill_unknown(lines.sessions, UNKNOWN)
+        if not lines.is_complete or not sessions or sessions[0] == UNKNOWN:
+            self._others[number] = lines.parts or [log]
             return
-        problem = file.problem if isinstance(file, ExpandedFile) else None
+        spans, problem = lines.spans, lines.problem
         if len(sessions) < len(spans) // SPAN:
             # Reading stopped at the maximum number of lines.
             problem = Bounds.of(self.options).too_many()
             del spans[SPAN * len(sessions) :]
-        self._note(number, spans, sessions, fill_unknown(times, began))
-        lines = len(spans) // SPAN
-        self._files[number] = _ReadFile(lines, sum(spans[2::SPAN]) + lines, isinstance(file, ExpandedFile), problem)
+        self._note(number, spans, sessions, fill_unknown(lines.times, began))
+        count = len(spans) // SPAN
+        self._files[number] = _ReadFile(count, sum(spans[2::SPAN]) + count, lines.is_compressed, problem)
+
+    def _read_lines(self, log: Log, lines: LogLines, converter: LogConverter | None) -> str:
+        """Read the lines of a log, converting it at the same time if there is a converter; return its hash."""
+        if converter and converter.convert(log, lines):
+            return converter.digest
+        digest = xxh3_128()
+        with suppress(DocumentError), open_file(log.path, self.options) as file:
+            for _ in lines.read(file, log, digest.update).items:
+                pass
+        return digest.hexdigest()
+
+    def _add(self, entry: Entry) -> int:
+        """Add an entry to the chains and return its session."""
+        return self._chains.add(structs.replace(entry, session_id=None) if self._ignores_ids else entry)
 
     def _note(self, file: int, spans: array[int], sessions: array[int], times: array[int]) -> None:
         """Store the positions of a file's lines."""
@@ -262,10 +260,12 @@ def _first_line(file: BinaryIO) -> bytes:
     return line
 
 
-def chain_logs(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> ChainedLogs:
+def chain_logs(
+    logs: Sequence[Log], options: Options, expanded: Folder | None = None, converter: LogConverter | None = None
+) -> ChainedLogs:
     """Group the lines of logs into sessions of requests that continue one another."""
     chains = ChainedLogs(logs, options, expanded)
-    chains.read()
+    chains.read(converter)
     return chains
 
 

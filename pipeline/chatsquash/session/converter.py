@@ -88,10 +88,10 @@ LogVisitor = Callable[[Log, BinaryIO, LogHash], None]
 class Converter:
     """Converts sessions with one plan and one table of pseudonyms.
 
-    ``lineages`` relates the logs of the run; without it, no reply is treated as a copy from another log.
+    ``lineages`` relates the logs of the run; without it, no reply is treated as a copy. ``reader`` reads the logs.
     """
 
-    def __init__(self, options: Options, lineages: Lineages | None = None) -> None:
+    def __init__(self, options: Options, lineages: Lineages | None = None, reader: Reader | None = None) -> None:
         self.options = self._options = options
         self._lineages = lineages
         self._anonymizer = anonymizer(options)
@@ -102,7 +102,7 @@ class Converter:
         self._splits_files = options.sessions_by is None
         self._sorts_lines = options.divides
         self._needs_conversations = needs_conversations(options)
-        self._reader = Reader(options)
+        self._reader = reader or Reader(options)
         self._maker = RecordMaker(options, self._plan, self._anonymizer)
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self._contents = ContentsMeasure(options, self._maker.lengths)

@@ -89,7 +89,7 @@ def encode_record(
         return line._replace(marks=placed_marks)
     # The digest is computed without flags.
     flagged = _encode(marks.add_flags(conversation, flag), None, in_folder=False)
-    return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data), value=None)
+    return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data), value=flagged.value)
 
 
 def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
