@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import pytest
 
-from chatsquash.trees import growth_tracking
+from chatsquash.trees import canonical, growth_tracking
 from chatsquash.trees.canonical import NOTHING, Canon
 from chatsquash.trees.rewrites import Growth
 from tests.checks.rows import part
@@ -107,3 +108,17 @@ def is_same(one: Any, other: Any) -> bool:
 
 def test_what_only_reminds_is_no_part_of_a_chain():
     assert numbers(REMINDER, [part(REMINDER), part("")]) == (NOTHING, NOTHING)
+
+
+@pytest.mark.parametrize("count", [0, 3, 100, 128, 140, 3_000])
+def test_a_sketch_contains_the_smallest_runs(count):
+    text = " ".join(f"word{number * number}" for number in range(count))
+    assert canonical.sketch(text) == (array("Q", sorted(canonical.runs(text))[:16]), len(canonical.runs(text)))
+
+
+def test_only_the_last_arguments_of_calls_are_remembered(monkeypatch):
+    monkeypatch.setattr(canonical, "_MOST_ARGUMENTS", 4)
+    canon = canonical.Canon()
+    numbers = [canon.number(calling("tool", f'{{"a": {at}}}')) for at in range(10)]
+    assert numbers == [canon.number(calling("tool", f'{{"a":{at}}}')) for at in range(10)]
+    assert len(canon._numbers_of_arguments) <= 4

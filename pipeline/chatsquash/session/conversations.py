@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
 from chatsquash.core.accounting import ReplyOutcome
+from chatsquash.core.memo import Last
 from chatsquash.core.model import AddedRun, Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
@@ -172,13 +173,17 @@ def _marks_of_last(
     return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(_messages(snapshot.entry))))]
 
 
-def _judge(options: Options) -> Judge:
+def _make_judge(options: Options) -> Judge:
     from chatsquash.trees.loss import judge_of  # imported here because few runs need it
 
     restores = not options.writes_last or options.restore in _ADDS_CONTEXT
     shows_reasoning = options.reasoning != "drop"
     restores = restores and not options.restored_loss
     return replace(judge_of(options), restores=restores, shows_reasoning=shows_reasoning)
+
+
+_judge = Last(_make_judge)
+"""The judge for the options of the run."""
 
 
 def find_steps(trees: Trees, paths: list[LogPath], options: Options) -> None:
@@ -225,7 +230,7 @@ def convert_each(
     unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
     line_findings += _tail(session, unexplained_lines, selected, rows)
     # Replies of filtered records are excluded on purpose, so they are not reported as lost.
-    unfiltered = coverage(row for row in rows if row.why != "filtered")
+    unfiltered = coverage(row for row in rows if row.why != "filtered") if "filtered" in sums.lost else sums
     losses = loss_findings(sums, last, unfiltered, options_keeping(sums, len(session.side_requests), options))
     losses += find_repeated(sum(bool(row.others) for row in rows), last, options)
     return (

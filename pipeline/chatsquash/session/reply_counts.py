@@ -100,9 +100,10 @@ def count_flags(record: Record, options: Options) -> Record:
 
 def sum_coverage(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, side_requests: int = 0) -> Coverage:
     """Sum the outcomes of replies, and count the conversations of each kind that were not selected."""
-    kinds = Counter(each.kind for each in others)
-    kinds["side"] += side_requests
-    return replace(sum_outcomes(rows), conversations=seen + side_requests, not_chosen=dict(sorted((+kinds).items())))
+    kinds: dict[str, int] = {"side": side_requests} if side_requests else {}
+    for each in others:
+        kinds[each.kind] = kinds.get(each.kind, 0) + 1
+    return replace(sum_outcomes(rows), conversations=seen + side_requests, not_chosen=dict(sorted(kinds.items())))
 
 
 def find_repeated(count: int, line: int | None, options: Options) -> list[LineFinding]:

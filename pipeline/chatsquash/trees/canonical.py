@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -26,6 +26,8 @@ from chatsquash.core.text import remove_delimited
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")
 """Separators that may be between the parts of a text after they were joined."""
+_MOST_ARGUMENTS = 1024
+"""The number of arguments to remember."""
 NOTHING = 0
 """The number of a message outside chains: a system prompt, or a message that consists only of reminders."""
 
@@ -36,7 +38,7 @@ class Canon(Struct):
     _numbers_of_joins: dict[int, int] = field(default_factory=dict)
     """The numbers of texts that came in parts, by the hash of each possible joined text."""
     _numbers_of_arguments: dict[str, int] = field(default_factory=dict)
-    """The hashes of normalized arguments by their raw text."""
+    """The hashes of the last normalized arguments by their raw text."""
     _single_texts: set[int] = field(default_factory=set)
     """The numbers of texts that came in one part."""
 
@@ -106,12 +108,15 @@ class Canon(Struct):
             number = hash(normalized_arguments(arguments))
             return hash((str(function.get("name")), number))
         known = self._numbers_of_arguments.get(arguments)
-        number = (
-            self._numbers_of_arguments.setdefault(arguments, hash(normalized_arguments(arguments)))
-            if known is None
-            else known
-        )
+        number = self._learn_arguments(arguments) if known is None else known
         return hash((str(function.get("name")), number))
+
+    def _learn_arguments(self, arguments: str) -> int:
+        """Return the hash of normalized arguments and remember it."""
+        if len(self._numbers_of_arguments) == _MOST_ARGUMENTS:  # the logs of a run may have any number of calls
+            self._numbers_of_arguments.clear()
+        number = self._numbers_of_arguments[arguments] = hash(normalized_arguments(arguments))
+        return number
 
 
 def result_number(place: int) -> int:
@@ -197,6 +202,8 @@ LEAST_RUNS = 5
 """The minimum number of runs that two texts have in common if one quotes the other."""
 _SKETCH = 16
 """The number of runs in a sketch: those with the smallest hashes, a fair sample of all runs."""
+_MANY = 128
+"""The number of runs from which those with small hashes are selected before they are sorted."""
 _ALIKE = 0.6
 """The minimum share of common text in two versions of a text."""
 _FIRST = 256
@@ -254,7 +261,12 @@ def _words_of_other_scripts(characters: bytes) -> list[bytes]:
 def sketch(text: str) -> Sketch:
     """Return the sketch of a text."""
     words = runs(text)
-    return Sketch(array("Q", sorted(words)[:_SKETCH]), len(words))
+    least: Iterable[int] = words
+    if len(words) > _MANY:  # most are too large for the sketch, so they need not be sorted
+        limit = (4 * _SKETCH << 64) // len(words)
+        least = [run for run in words if run < limit]
+        least = least if len(least) >= _SKETCH else words
+    return Sketch(array("Q", sorted(least)[:_SKETCH]), len(words))
 
 
 def is_long(text: str) -> bool:
