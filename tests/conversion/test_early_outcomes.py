@@ -115,6 +115,13 @@ def test_a_request_is_not_resolved_with_responses_of_other_logs(here):
     assert content("early") == content("late")
 
 
+@pytest.mark.parametrize("stops", [{"limit": 3}, {"strict": True}, {"on_invalid": "abort"}], ids=str)
+def test_a_run_that_may_stop_early_converts_no_log_in_advance(here, monkeypatch, stops):
+    put()
+    monkeypatch.setattr(EarlyOutcomes, "convert", lambda *_: pytest.fail("converted early"))
+    assert convert("logs", "out", Options(**CHAIN, **stops)).written == stops.get("limit", 6)
+
+
 def test_without_a_journal_logs_are_converted_when_their_sessions_are_known(here, monkeypatch):
     put()
     monkeypatch.setattr(JournalWriter, "flush", lambda self: False)

@@ -93,9 +93,7 @@ class Sessions:
         from chatsquash.session.chains import chain_logs  # rarely needed
 
         options, journals = self._options, self._journals
-        # Conversions are wasted if the run stops early, or if the sessions are joined with agents' files.
-        is_early = journals and options.limit is None and not options.join
-        if not (journals and is_early) or useful_workers(self.logs, options) > 1:
+        if journals is None or not self._converts_early():
             return chain_logs(self.logs, options, self._expanded)
         from chatsquash.conversion.early_outcomes import EarlyOutcomes  # rarely needed
 
@@ -104,6 +102,12 @@ class Sessions:
         chains = chain_logs(self.logs, options, self._expanded, early)
         early.offer()
         return chains
+
+    def _converts_early(self) -> bool:
+        """Return whether to convert logs before their sessions are known, which is wasted if the run stops early."""
+        options = self._options
+        may_stop = options.limit is not None or options.strict or options.on_invalid == "abort"
+        return not (may_stop or options.join) and useful_workers(self.logs, options) <= 1
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
         """See ``SessionInputs``."""
