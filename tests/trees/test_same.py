@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatsquash.trees import canonical, growth_tracking
+from chatsquash.trees import canonical, growth_tracking, rewrites
 from chatsquash.trees.canonical import NOTHING, Canon
 from chatsquash.trees.rewrites import Growth
 from tests.checks.rows import part
@@ -122,3 +122,19 @@ def test_only_the_last_arguments_of_calls_are_remembered(monkeypatch):
     numbers = [canon.number(calling("tool", f'{{"a": {at}}}')) for at in range(10)]
     assert numbers == [canon.number(calling("tool", f'{{"a":{at}}}')) for at in range(10)]
     assert len(canon._numbers_of_arguments) <= 4
+
+
+@pytest.mark.parametrize(
+    ("message", "is_long"),
+    [
+        (assistant("Yes."), False),
+        (assistant("The second of both tests fails."), True),
+        (calling("read", '{"path": "a"}'), False),
+        (calling("read", '{"path": "tests/test_sum.py"}'), True),
+        (calling("read_the_file_with_name", "{}", text="So"), True),  # together with the name
+        (calling("read", "一二三四五六七八九十一二"), True),
+    ],
+)
+def test_a_reply_is_long_if_all_its_words_together_are(message, is_long):
+    assert rewrites.is_long_reply(message) is is_long
+    assert canonical.is_long(rewrites.words(message)) is is_long

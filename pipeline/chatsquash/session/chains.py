@@ -38,8 +38,8 @@ from chatsquash.trees.chains import Chains
 
 _ROW = 4
 """The number of integers stored per line: session and file, line and length, offset and line feed, time."""
-_HEAD, _LONGEST = 1 << 18, 1 << 24
-"""The number of bytes per read, and in total, when looking for the first line of a file."""
+_HEAD, _PIECE, _LONGEST = 1 << 16, 1 << 18, 1 << 24
+"""The number of bytes in the first read, per later read, and in total, when looking for the first line of a file."""
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
@@ -252,11 +252,11 @@ def _start_time(log: Log, options: Options) -> int | None:
 def _first_line(file: BinaryIO) -> bytes:
     """Return the first line of a file, truncated after about ``_LONGEST`` bytes."""
     line = b""
-    while len(line) < _LONGEST and (piece := file.read(_HEAD)):
-        start, feed, _ = piece.partition(b"\n")
-        line += start
-        if feed:
-            break
+    while len(line) < _LONGEST and (piece := file.read(_PIECE if line else _HEAD)):
+        end = piece.find(b"\n")
+        if end >= 0:
+            return line + piece[:end]
+        line += piece
     return line
 
 

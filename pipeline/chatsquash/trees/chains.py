@@ -20,7 +20,7 @@ from chatsquash.trees.canonical import is_long, is_similar_prompt, prompt_text, 
 from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
-from chatsquash.trees.rewrites import words
+from chatsquash.trees.rewrites import is_long_reply
 from chatsquash.trees.sides import contains_prompt, has_much_less_room, is_less
 from chatsquash.trees.trees import Trees
 
@@ -391,7 +391,7 @@ class Chains(Struct):
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
         self._by_chain.put(_rank_key(chain, rank), len(self._sessions))
         # Short replies occur in many sessions, so they do not prove a connection.
-        if is_long(words(message)):
+        if is_long_reply(message):
             before = self._by_content.get(content_number or 1)
             is_other = before is not None and (before == _SEVERAL or self.sets.find(self._sessions[before]) != root)
             self._by_content.put(content_number or 1, _SEVERAL if is_other else len(self._sessions))

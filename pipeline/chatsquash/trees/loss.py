@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import STEP_FACTS
+from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Mark, Message, OriginReply
 from chatsquash.core.options import Options
 from chatsquash.trees.account import Placement, counting_placements
-from chatsquash.trees.documents import FilePath
 from chatsquash.trees.paths import LoggedReply, P
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
+
+if TYPE_CHECKING:
+    from chatsquash.trees.documents import FilePath
 
 NOT_LOGGED = "not-logged"
 """The message is not a logged reply: the client wrote it, or the log does not contain its origin."""
@@ -186,7 +190,7 @@ def _flaw(message: Message) -> str:
 
 _LONGEST_ERROR = 2000
 """The maximum length of an error text in characters."""
-_ERROR_BEGINNING = re.compile(
+_ERROR_BEGINNING = lazy_compile(
     r"""\A\[?(?:
     (?i:api[ ]error|error[ ]code)\b:?[ ]
     |(?i:(?:http|status)[ ](?:error[ ])?[45]\d\d)\b

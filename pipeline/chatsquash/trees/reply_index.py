@@ -8,9 +8,8 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash.core import reasoning
-from chatsquash.trees.canonical import is_long
 from chatsquash.trees.replies import Reply, follow_links
-from chatsquash.trees.rewrites import words
+from chatsquash.trees.rewrites import is_long_reply
 
 CANDIDATES = 8
 """The maximum number of replies with the same key to compare, latest first."""
@@ -78,7 +77,7 @@ class ReplyIndex(Struct):
         same = (
             each
             for each in self.all_with_content(number)
-            if each.new_numbers[-1:] == [before] or is_long(words(each.message))
+            if each.new_numbers[-1:] == [before] or is_long_reply(each.message)
         )
         texts = {reasoning.text_or_block(reply.message) for reply in same}
         return texts.pop() if len(texts) == 1 else ""

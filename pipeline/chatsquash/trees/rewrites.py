@@ -121,6 +121,21 @@ def words(message: Message) -> str:
     return " ".join([chat.text(message) or "", *chained.from_iterable(arguments)])
 
 
+def is_long_reply(message: Message) -> bool:
+    """Return whether the words of an assistant's message are so long that equal ones are not a coincidence."""
+    if is_long(chat.text(message) or ""):
+        return True
+    functions = (call.get("function") for call in chat.calls(message))
+    # The arguments of most calls are long enough without their names.
+    if any(isinstance(each, dict) and _is_long_string(each.get("arguments")) for each in functions):
+        return True
+    return is_long(words(message))
+
+
+def _is_long_string(value: Json) -> bool:
+    return isinstance(value, str) and is_long(value)
+
+
 def segments(messages: Iterable[HistoryMessage]) -> list[Segment]:
     """Return the messages before each reply, grouped by reply."""
     runs = [Segment()]
@@ -150,7 +165,7 @@ def is_reworded(reply: Message, message: Message) -> bool:
 def is_resent(earlier: Reply, reply: Reply, *, loosely: bool) -> bool:
     """Return whether a request was repeated with another reminder, after an interruption or with an equal reply."""
     if earlier.is_ended and not (
-        earlier.content_number == reply.content_number and (loosely or is_long(words(reply.message)))
+        earlier.content_number == reply.content_number and (loosely or is_long_reply(reply.message))
     ):
         return False
     if len(earlier.new_numbers) != len(reply.new_numbers) or not is_similar_prompt(earlier.system, reply.system):
@@ -175,7 +190,7 @@ def is_part(messages: list[HistoryMessage], reply: Reply, *, loosely: bool) -> l
     """Return the reworded user texts if messages are an ordered part of the path to a reply; otherwise ``None``."""
     remaining = _with_sorted_results(messages)
     # A short reply may occur several times, so the message before it must be the same as well.
-    last = len(remaining) - 1 if not is_long(words(reply.message)) else 0
+    last = len(remaining) - 1 if not is_long_reply(reply.message) else 0
     reworded: list[Pair] = []
     budget = _MOST_COMPARISONS
     for each in reply.back():

@@ -18,7 +18,7 @@ from chatsquash.core import chat
 from chatsquash.core.edits import Histories, kept_prefix
 from chatsquash.core.model import AddedRun, Compacted, Edits, Entry, KeptRun, Response
 from chatsquash.trees.calls import Calls
-from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
+from chatsquash.trees.canonical import NOTHING, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.prefill import Prefill, is_beginning, is_joinable, is_kept_beginning, is_prefill
 from chatsquash.trees.replies import (
@@ -37,6 +37,7 @@ from chatsquash.trees.reply_index import CANDIDATES, ReplyIndex
 from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     HistoryMessage,
+    is_long_reply,
     is_part,
     is_resent,
     is_reworded,
@@ -45,7 +46,6 @@ from chatsquash.trees.rewrites import (
     messages_of_path,
     replies_after,
     segments,
-    words,
 )
 from chatsquash.trees.translation import is_translated
 
@@ -404,7 +404,7 @@ class Trees(Struct):
             return False
         is_rewritten = (
             all(one.is_rewritten(other, loosely=self.rewords) for one, other in changed)
-            or (unique and self._has_same_prompt(reply) and is_long(words(reply.message)))
+            or (unique and self._has_same_prompt(reply) and is_long_reply(reply.message))
             or self._are_few(len(changed), len(ours))
         ) and not any(
             self._lookup.adds_summary(*pair, self.replies) for one, other in changed for pair in one.more(other)
