@@ -69,7 +69,8 @@ def record_marks(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dic
 def with_places(conversation: Conversation) -> list[Mark]:
     """Return the marks with the indices of their messages."""
     places = _places(conversation.messages)
-    return [mark._replace(place=at) for at, mark in zip(places, conversation.marks or (), strict=True)]
+    marks = zip(places, conversation.marks or (), strict=True)
+    return [Mark(mark.at, mark.why, at, mark.model, mark.weight) for at, mark in marks]  # faster than ``_replace``
 
 
 def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
@@ -81,10 +82,10 @@ def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
     return first
 
 
-def add_flags(conversation: Conversation, flag: str) -> Conversation:
-    """Return the conversation with a flag in each message that has it."""
+def add_flags(conversation: Conversation, flag: str, placed_marks: Iterable[Mark]) -> Conversation:
+    """Return the conversation with a flag in each message that has it; ``placed_marks`` are from ``with_places``."""
     messages = _unmarked(conversation.messages, flag) if flag in _ON_ALL_MESSAGES else conversation.messages.copy()
-    for mark in with_places(conversation):
+    for mark in placed_marks:
         messages[mark.place] = _with(messages[mark.place], flag, mark)
     return replace(conversation, messages=messages, encoded_messages=None)
 

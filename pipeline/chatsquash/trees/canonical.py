@@ -26,8 +26,13 @@ from chatsquash.core.text import remove_delimited
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")
 """Separators that may be between the parts of a text after they were joined."""
-_MOST_ARGUMENTS = 1024
+_MOST_ARGUMENTS = 4096
 """The number of arguments to remember."""
+_numbers_of_arguments: dict[int, int] = {}
+"""The hashes of the last normalized arguments by the hash of their raw text.
+
+Shared by all sessions, because a log is first compared with other logs and then within itself.
+"""
 NOTHING = 0
 """The number of a message outside chains: a system prompt, or a message that consists only of reminders."""
 
@@ -37,8 +42,6 @@ class Canon(Struct):
 
     _numbers_of_joins: dict[int, int] = field(default_factory=dict)
     """The numbers of texts that came in parts, by the hash of each possible joined text."""
-    _numbers_of_arguments: dict[str, int] = field(default_factory=dict)
-    """The hashes of the last normalized arguments by their raw text."""
     _single_texts: set[int] = field(default_factory=set)
     """The numbers of texts that came in one part."""
 
@@ -107,16 +110,18 @@ class Canon(Struct):
         if type(arguments) is not str:
             number = hash(normalized_arguments(arguments))
             return hash((str(function.get("name")), number))
-        known = self._numbers_of_arguments.get(arguments)
-        number = self._learn_arguments(arguments) if known is None else known
+        key = hash(arguments)
+        known = _numbers_of_arguments.get(key)
+        number = _learn_arguments(key, arguments) if known is None else known
         return hash((str(function.get("name")), number))
 
-    def _learn_arguments(self, arguments: str) -> int:
-        """Return the hash of normalized arguments and remember it."""
-        if len(self._numbers_of_arguments) == _MOST_ARGUMENTS:  # the logs of a run may have any number of calls
-            self._numbers_of_arguments.clear()
-        number = self._numbers_of_arguments[arguments] = hash(normalized_arguments(arguments))
-        return number
+
+def _learn_arguments(key: int, arguments: str) -> int:
+    """Return the hash of normalized arguments and remember it."""
+    if len(_numbers_of_arguments) >= _MOST_ARGUMENTS:  # the logs of a run may have any number of calls
+        _numbers_of_arguments.clear()
+    number = _numbers_of_arguments[key] = hash(normalized_arguments(arguments))
+    return number
 
 
 def result_number(place: int) -> int:

@@ -88,7 +88,7 @@ def encode_record(
     if flag is None:
         return line._replace(marks=placed_marks)
     # The digest is computed without flags.
-    flagged = _encode(marks.add_flags(conversation, flag), None, in_folder=False)
+    flagged = _encode(marks.add_flags(conversation, flag, placed_marks), None, in_folder=False)
     return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data), value=flagged.value)
 
 
