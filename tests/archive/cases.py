@@ -45,6 +45,13 @@ def old(path, seconds=60):
     os.utime(path, (when, when))
 
 
+def damage(path, at):
+    """Change a byte of a file."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
 def text(seed, size):
     """Bytes like those of logs."""
     random = Random(seed)

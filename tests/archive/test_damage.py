@@ -9,7 +9,7 @@ from chatsquash.archive.restoring import restore
 from chatsquash.archive.verification import verify
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.archive.repository import open_archive
-from tests.archive.cases import contents, poll, restored, text, write_logs
+from tests.archive.cases import contents, damage, poll, restored, text, write_logs
 
 SECRET = b"a key for tests"
 
@@ -215,13 +215,6 @@ def damaged_list(tmp_path, logs):
     (pack,) = (path for path in set(objects(tmp_path / "store")) - known if path.parent.parent.name == "packs")
     damage(pack, 40)
     return before
-
-
-def damage(path, at):
-    """Change a byte of a file."""
-    data = bytearray(path.read_bytes())
-    data[at] ^= 1
-    path.write_bytes(data)
 
 
 def test_a_damaged_list_of_files_is_replaced_by_the_one_before_it(tmp_path, damaged_list, command):

@@ -11,7 +11,7 @@ from chatsquash.archive.verification import verify
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.archive import repository
 from chatsquash.storage.archive.repository import open_archive
-from tests.archive.cases import poll, restored, text, write_logs
+from tests.archive.cases import damage, poll, restored, text, write_logs
 
 DAY = 86_400
 
@@ -143,6 +143,42 @@ def test_many_small_packs_are_joined(tmp_path, logs, clock):
     packs = [each for each in (store / "packs").rglob("*/*") if each.is_file()]
     assert len(packs) <= 2
     assert restored(store, tmp_path / "out")[str(path)] == path.read_bytes()
+
+
+def test_a_pack_that_joining_does_not_change_stays(tmp_path, logs, clock, monkeypatch):
+    monkeypatch.setattr(pruning, "_MANY", 1)
+    store = tmp_path / "store"
+    poll(store, logs)
+    before = restored(store, tmp_path / "before")
+    pruned(store, 100, waiting=0)
+    assert restored(store, tmp_path / "after") == before
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["verified here", "verified on another machine"])
+def test_a_chunk_that_was_stored_again_stays_although_a_pack_has_it_damaged(
+    tmp_path, logs, clock, monkeypatch, cache, is_known
+):
+    monkeypatch.setattr("chatsquash.storage.archive.blocks.SIZE", 50_000)
+    monkeypatch.setattr(pruning, "_SMALL", 100_000)
+    monkeypatch.setattr(pruning, "_MANY", 1)
+    store = tmp_path / "store"
+    poll(store, logs)
+    before = restored(store, tmp_path / "before")
+    (pack,) = (store / "packs").rglob("*/*")
+    damage(pack, 30)
+    archive = open_archive(str(store))
+    assert verify(archive).problems
+    archive.index.close()
+    poll(store, logs)
+    if not is_known:
+        for each in cache.rglob("*.sqlite*"):
+            each.unlink()
+    clock.now += DAY
+    archive = open_archive(str(store))
+    prune(archive, 100 * DAY, waiting=0)
+    archive.index.close()
+    assert pack.exists()
+    assert restored(store, tmp_path / "after") == before
 
 
 def test_only_one_run_prunes_at_a_time(tmp_path, logs, clock):

@@ -170,11 +170,16 @@ class _Prune:
                 sparse.append(name)
         remaining = packs.keys() - {*useless, *sparse}
         self._archive.avoid(self._archive.index.packs().keys() - remaining)
-        self._rewrite(sparse, packs, _in_use(self._live, (packs[name] for name in remaining)))
-        self._mark_packs([*useless, *sparse], stored_sizes)
+        elsewhere = _in_use(self._live, (packs[name] for name in remaining))
+        # A chunk that was damaged and stored again is also in the damaged pack.
+        repeated_chunks = (each for name in sparse for each in packs[name] if each in elsewhere)
+        elsewhere -= {each for each in repeated_chunks if not self._archive.has_intact_chunk(each)}
+        # A new pack has the name of a sparse one if it has the same chunks.
+        new_packs = self._rewrite(sparse, packs, elsewhere)
+        self._mark_packs([name for name in (*useless, *sparse) if name not in new_packs], stored_sizes)
 
-    def _rewrite(self, names: list[str], packs: dict[str, dict[bytes, int]], elsewhere: set[bytes]) -> None:
-        """Write the chunks of packs that are in use, and that no other pack has, to new packs."""
+    def _rewrite(self, names: list[str], packs: dict[str, dict[bytes, int]], elsewhere: set[bytes]) -> set[str]:
+        """Write the chunks of packs that are in use, and that no other pack has, to new packs; return their names."""
         writer = ArchiveWriter(self._archive)
         for name in names:
             for identity in packs[name]:
@@ -182,6 +187,7 @@ class _Prune:
                     elsewhere.add(identity)
                     writer.rewrite(identity, self._archive.chunk(identity), is_list=identity in self._lists)
         writer.flush()
+        return writer.packs
 
     def _mark_packs(self, names: list[str], stored_sizes: dict[str, int]) -> None:
         if not names:

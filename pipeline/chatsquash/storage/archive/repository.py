@@ -185,6 +185,15 @@ class Archive:
         packs = self._bad_chunks.get(identity)
         return packs is not None and packs.issuperset(place.pack for place in self.index.places(identity))
 
+    def has_intact_chunk(self, identity: bytes) -> bool:
+        """Return whether a pack to which new content may refer contains a chunk that matches its hash."""
+        for place in self.index.places(identity):
+            if place.pack not in self._avoided:
+                with suppress(DamageError):
+                    if layout.chunk_id(self.chunk_at(place)) == identity:
+                        return True
+        return False
+
     def footer(self, name: str) -> tuple[Footer, int]:
         """Return the table of a pack, and the size of the pack in bytes."""
         key = layout.pack_key(name)

@@ -42,6 +42,8 @@ class ArchiveWriter:
         self._data, self._lists = _Pending(), _Pending()
         self._pack = PackBuilder(archive.cipher)
         self._has_dictionary = False
+        self.packs: set[str] = set()
+        """The names of the packs that were written."""
         self.read_bytes = self.new_bytes = self.stored_bytes = 0
 
     def add(self, read: Callable[[int], bytes], average: int = chunks.DATA) -> Chunks:
@@ -125,6 +127,7 @@ class ArchiveWriter:
         name, data, footer = self._pack.finish()
         self._archive.create(layout.pack_key(name), data)
         self._archive.index.add(name, len(data), footer)
+        self.packs.add(name)
         self.stored_bytes += len(data)
         self._pack = PackBuilder(self._archive.cipher)
         self._unwritten = {*self._data.sizes, *self._lists.sizes}
