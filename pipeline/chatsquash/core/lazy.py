@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any, AnyStr, cast
@@ -36,4 +35,5 @@ class LazyModule(ModuleType):
     """A module that is imported when one of its attributes is first used."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(sys.modules.get(self.__name__) or import_module(self.__name__), name)
+        # Unlike a look-up in sys.modules, this waits while another thread is importing the module.
+        return getattr(import_module(self.__name__), name)
