@@ -4,10 +4,12 @@ import json
 
 import pytest
 
+from chatsquash import Options, convert
 from chatsquash.conversion.progress import Watch
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.outcome import Outcome, SessionFindings
+from tests.conftest import log_line, write_log
 
 LOG = Log("a", "a", "a", 10_000_000)
 
@@ -51,6 +53,32 @@ def test_json_lines_are_for_programs_and_the_last_one_has_all(capsys):
         "seconds_left": 0.7,
         "findings": {"error": 2, "info": 2, "warning": 1},
     }
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_reading_before_the_first_session_is_shown_and_does_not_count_as_converting(capsys, as_json):
+    now = [0.0]
+    with Watch(quiet=False, verbose=False, as_json=as_json, clock=lambda: now[0]) as watch:
+        for now[0] in (0.5, 40):
+            watch.read(LOG, 40_000_000)
+        for now[0] in (40, 71):
+            watch(LOG, outcome("warning"), 40_000_000)
+    reading, converting, *_ = capsys.readouterr().err.splitlines()
+    if as_json:
+        assert json.loads(reading) == {"bytes_read": 20_000_000, "of": 40_000_000, "seconds": 40}
+        assert json.loads(converting)["seconds"] == 31
+    else:
+        assert reading == "20.0 of 40.0 MB read to find sessions"
+        assert converting == "20.0 of 40.0 MB, 31 s left: 2 sessions, 2 warnings"
+
+
+def test_a_run_by_chain_shows_every_log_that_it_reads(tmp_path):
+    paths = [write_log(tmp_path / "logs" / f"{name}.jsonl", log_line(name, session_id=None)) for name in "ab"]
+    with Watch(quiet=False, verbose=False) as watch:
+        seen = []
+        watch.read = lambda log, total: seen.append((log.path, total))
+        convert(tmp_path / "logs", tmp_path / "out", Options(sessions_by="chain", anonymize=False), watch)
+    assert seen == [(str(path), sum(each.stat().st_size for each in paths)) for path in paths]
 
 
 @pytest.mark.parametrize("as_json", [True, False])

@@ -17,7 +17,7 @@ from chatsquash.conversion.complete_options import with_key
 from chatsquash.conversion.grouping import choose_grouping
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.inputs import Converting, SessionInputs, find
-from chatsquash.conversion.progress import Observer
+from chatsquash.conversion.progress import Observer, Watch
 from chatsquash.core.accounting import Usage, count_once
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
@@ -127,7 +127,9 @@ def _convert(
         receipts = b"" if options.replace else out.receipts()
         run = Conversion(options, out, asks[0], summary, describe(options))
         run.keeps, run.receipts = asks[1], receipts
-        run.all(refusing(Converting(discovery.logs, options, incremental, out), receipts))
+        inputs = Converting(discovery.logs, options, incremental, out)
+        inputs.observe = asks[0].read if isinstance(asks[0], Watch) else None
+        run.all(refusing(inputs, receipts))
         summary.reused = incremental.journals.reused
         if old and not options.replace:
             old.refuse_nothing(summary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
@@ -85,21 +86,25 @@ class Sessions:
         self._options, self._expanded, self._scratch, self._journals = options, expanded, scratch, journals
         self._lineages = Lineages(logs, options)
         self._converter: Callable[[], Converter] | None = None
-        self._chains = self._chain() if options.sessions_by == "chain" else None
+        self.observe: Callable[[Log, int], None] | None = None
+        """Called after each log that is read to find its sessions, with the bytes of all logs."""
         self._spool: Spool | None = None
 
-    def _chain(self) -> ChainedLogs:
-        """Group the lines of the logs into sessions; a single process converts the logs at the same time."""
+    @cached_property
+    def _chains(self) -> ChainedLogs | None:
+        """The lines of the logs grouped into sessions, if requested; a single process converts the logs meanwhile."""
+        if self._options.sessions_by != "chain":
+            return None
         from chatsquash.session.chains import chain_logs  # rarely needed
 
         options, journals = self._options, self._journals
         if journals is None or not self._converts_early():
-            return chain_logs(self.logs, options, self._expanded)
+            return chain_logs(self.logs, options, self._expanded, observe=self.observe)
         from chatsquash.conversion.early_outcomes import EarlyOutcomes  # rarely needed
 
         early = EarlyOutcomes(options, self._lineages, journals, len(self.logs))
         self._converter = lambda: early.converter
-        chains = chain_logs(self.logs, options, self._expanded, early)
+        chains = chain_logs(self.logs, options, self._expanded, early, self.observe)
         early.offer()
         return chains
 

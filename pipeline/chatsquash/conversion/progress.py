@@ -82,7 +82,7 @@ class Watch(Bar):
         self._verbose, self._as_json, self._clock = verbose, as_json, clock
         self._prints_lines = not quiet and not self._is_shown
         self._began = self._last_report = clock()
-        self._size = self._total = self._sessions = 0
+        self._size = self._total = self._sessions = self._read_size = 0
         self._findings: Counter[str] = Counter()
         self.observer: Observer | None = self if verbose or not quiet else None
         """The observer for ``convert``; ``None`` if nothing is to be shown."""
@@ -92,19 +92,41 @@ class Watch(Bar):
         if self._as_json and self._prints_lines and self._sessions:
             self.say(self._line())
 
+    def read(self, log: Log, total: int) -> None:
+        """Count a log that was read to find its sessions, and show the progress."""
+        self._read_size += log.size
+        if self._is_shown:
+            self.observe(log.size, total)
+            self.note("finding sessions")
+        if self._is_due():
+            if self._as_json:
+                seconds = round(self._clock() - self._began, 1)
+                self.say(json.dumps({"bytes_read": self._read_size, "of": total, "seconds": seconds}))
+            else:
+                self.say(f"{self._read_size / 1e6:,.1f} of {total / 1e6:,.1f} MB read to find sessions")
+
     def __call__(self, log: Log, outcome: Outcome, total: int) -> None:
         """Count a finished session, and show the progress."""
+        if self._read_size:
+            self.begin()
+            self._read_size, self._began = 0, self._clock()
         self._size, self._total, self._sessions = self._size + log.size, total, self._sessions + 1
         for finding in outcome.findings:
             self._findings[finding.severity] += 1
         if self._is_shown:
             self.observe(log.size, total)
             self.note(self._counts())
-        if self._prints_lines and self._clock() - self._last_report >= (_SECOND if self._as_json else _HALF_MINUTE):
-            self._last_report = self._clock()
+        if self._is_due():
             self.say(self._line())
         if self._verbose and outcome.report.trace:
             self.say(f"{escape(log.display_path)}: {escape(outcome.report.trace)}")
+
+    def _is_due(self) -> bool:
+        """Return whether to print a line, which restarts the time until the next one."""
+        if not self._prints_lines or self._clock() - self._last_report < (_SECOND if self._as_json else _HALF_MINUTE):
+            return False
+        self._last_report = self._clock()
+        return True
 
     def _counts(self) -> str:
         graves = (pluralize(self._findings[each], each) for each in ("error", "warning") if self._findings[each])

@@ -74,8 +74,14 @@ class ChainedLogs(Struct):
     _ignores_ids: bool = False
     """Whether the ids in the lines identify calls instead of sessions."""
 
-    def read(self, converter: LogConverter | None = None) -> None:
-        """Read all logs in the order of their first times; ``converter`` converts them at the same time."""
+    def read(self, converter: LogConverter | None = None, observe: Callable[[Log, int], None] | None = None) -> None:
+        """Read all logs in the order of their first times.
+
+        Args:
+            converter: Converts the logs at the same time.
+            observe: Called after each log with the bytes of all logs.
+        """
+        total = sum(log.size for log in self.logs) if observe else 0
         logs = self.logs
         self._ignores_ids = are_call_ids(logs, self.options)
         self.digests = [""] * len(logs)
@@ -86,6 +92,8 @@ class ChainedLogs(Struct):
         for number in sorted(range(len(logs)), key=start_times.__getitem__):
             # A conversion resolves references within its log only, so it must not read with answers of other logs.
             self._read(number, start_times[number], reader, None if reader.has_answers else converter)
+            if observe:
+                observe(logs[number], total)
         self._chains.close()
 
     def _read(self, number: int, began: int, reader: Reader, converter: LogConverter | None) -> None:
@@ -261,11 +269,15 @@ def _first_line(file: BinaryIO) -> bytes:
 
 
 def chain_logs(
-    logs: Sequence[Log], options: Options, expanded: Folder | None = None, converter: LogConverter | None = None
+    logs: Sequence[Log],
+    options: Options,
+    expanded: Folder | None = None,
+    converter: LogConverter | None = None,
+    observe: Callable[[Log, int], None] | None = None,
 ) -> ChainedLogs:
-    """Group the lines of logs into sessions of requests that continue one another."""
+    """Group the lines of logs into sessions of requests that continue one another; see ``ChainedLogs.read``."""
     chains = ChainedLogs(logs, options, expanded)
-    chains.read(converter)
+    chains.read(converter, observe)
     return chains
 
 
