@@ -1,6 +1,6 @@
 """Outcomes of logs that were converted while their lines were grouped into sessions.
 
-They are in the journal of the run, and count only for logs that turn out to be sessions of their own.
+They are in the journal of the run, and count only for logs that turn out to contain one complete session each.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class EarlyOutcomes:
             return False
         self._reader.lines = lines
         with suppress(DocumentError, MemoryError):
-            _, packed = attempt(self.converter, self._journals.writer, log)
-            if packed:
-                self._keep(log.number, packed)
+            _, outcome = attempt(self.converter, self._journals.writer, log)
+            if outcome:
+                self._keep(log.number, outcome)
         return True
 
     @property
@@ -61,10 +61,10 @@ class EarlyOutcomes:
         """The hash of the last log."""
         return self.converter.hashed.hexdigest()
 
-    def _keep(self, number: int, packed: PackedOutcome) -> None:
-        self._journal, size = packed.journal, len(packed.payload)
-        self._places[2 * number], self._places[2 * number + 1] = packed.offset - size, size
-        self._seen[_SEEN * number : _SEEN * (number + 1)] = packed.seen
+    def _keep(self, number: int, outcome: PackedOutcome) -> None:
+        self._journal, size = outcome.journal, len(outcome.payload)
+        self._places[2 * number], self._places[2 * number + 1] = outcome.offset - size, size
+        self._seen[_SEEN * number : _SEEN * (number + 1)] = outcome.seen
 
     def offer(self) -> None:
         """Let the journals find the outcomes."""

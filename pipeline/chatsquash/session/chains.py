@@ -1,7 +1,7 @@
 """Group the lines of many files into sessions of requests that continue one another.
 
 One pass over all files stores a few integers per line. The lines of each session are then sorted by time. The pass may
-convert each log while it reads it: most logs turn out to be sessions of their own, and need not be read again.
+convert each log while it reads it: most logs contain one complete session, and need not be read again.
 """
 
 from __future__ import annotations
