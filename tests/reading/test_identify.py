@@ -3,11 +3,14 @@
 import gc
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.reading import identify as identify_module
 from chatsquash.reading.identify import Identity, identify
+from chatsquash.session.join.matching import read_views
 from chatsquash.sources.open import open_file
 from chatsquash.trees.documents import FilePath, paths_of
 from tests.conftest import cases, log_line
@@ -145,3 +148,22 @@ def test_the_last_document_is_free_as_soon_as_another_file_is_read(tmp_path):
         assert not [each for each in gc.get_objects() if id(each) == number and isinstance(each, FilePath)]
     finally:
         gc.enable()
+
+
+def test_a_file_that_is_read_later_does_not_change_documents_in_use(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(data(CLAUDE))
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(data(log_line("hi")))
+    identify_module.forget()
+    with open_file(path) as file:
+        document = identify_module.document_in(file, Options())
+    assert paths_of(document)[0].session
+    with open_file(other) as file, ThreadPoolExecutor(1) as threads:
+        threads.submit(identify_module.forget, file).result()
+    assert paths_of(document)[0].session, "another thread read the file"
+    (view,) = read_views([Log(str(path), str(path), path.name, path.stat().st_size)], Options())
+    assert view.place.session
+    with open_file(other) as file:
+        identify_module.forget(file)
+    assert view.place.session, "the document is joined with the file"

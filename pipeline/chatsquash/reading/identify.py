@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from errno import EFBIG
 from io import BytesIO
+from threading import local
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
@@ -114,8 +115,16 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
     return Identity(document.seen, shape, document)
 
 
-_last_log: tuple[object, Identity] | None = None
-"""The last identified log with several sessions, kept for the other sessions in it."""
+class _Last(local):
+    """The last files, each with a key; every thread has its own, because releasing a document changes it."""
+
+    log: tuple[object, Identity] | None = None
+    """The last identified log with several sessions, kept for the other sessions in it."""
+    document: tuple[object, LogDocument | None] | None = None
+    """The last document, kept for the other conversations in it; only one, because documents may be large."""
+
+
+_last = _Last()
 
 
 def identify_once(file: BinaryIO, options: Options) -> Identity:
@@ -123,13 +132,12 @@ def identify_once(file: BinaryIO, options: Options) -> Identity:
 
     Raises the same errors as ``identify``.
     """
-    global _last_log  # noqa: PLW0603 - only one per process
     key = _key(file, options, None)
-    if key and _last_log and key == _last_log[0]:
-        return _last_log[1]
+    if key and _last.log and key == _last.log[0]:
+        return _last.log[1]
     identity = identify(file, options)
     # Documents have their own cache, because they may be large.
-    _last_log = (key, identity) if key and identity.document is None else None
+    _last.log = (key, identity) if key and identity.document is None else None
     return identity
 
 
@@ -158,9 +166,6 @@ def units_of(file: BinaryIO, options: Options) -> tuple[bytes, ...]:
 
 # Documents
 
-_last: tuple[object, LogDocument | None] | None = None
-"""The last document, kept for the other conversations in it."""
-
 
 def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
     """Return the document in a file, or one unit of it, or ``None`` for other files.
@@ -172,18 +177,17 @@ def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> 
         OSError: Parsing a document, or any file with the suffix of documents, would need more memory than allowed, or a
             database exceeds a limit.
     """
-    global _last  # noqa: PLW0603 - only one per process, because documents may be large
-    key = _key(file, options, unit)
-    if _last and key == _last[0]:
-        return _last[1]
+    key, last = _key(file, options, unit), _last.document
+    if last and key == last[0]:
+        return last[1]
     # Units of the same file have the same hash; the document itself is released before the next one is read.
-    digest = _last[1].digest if key and _last and _last[1] and _last[0][0] == key[0] else ""  # type: ignore[index]
-    _last = None
+    digest = last[1].digest if key and last and last[1] and last[0][0] == key[0] else ""  # type: ignore[index]
+    _last.document = last = None
     document = read_document(file, options, unit)
     if key:
         if document and digest:
             document.digest = digest
-        _last = key, document
+        _last.document = key, document
     return document
 
 
@@ -197,13 +201,13 @@ def read_document(file: BinaryIO, options: Options, unit: bytes | None = None) -
 
 def forget(file: BinaryIO | None = None) -> None:
     """Forget the cached document unless it is the one in ``file``; without a file, also the identified log."""
-    global _last, _last_log  # noqa: PLW0603 - as above
+    last = _last.document
     if file is None:
-        _last = _last_log = None
-    elif _last and _last[0][0] != status_of(file):  # type: ignore[index]
-        if _last[1]:
-            _last[1].release()
-        _last = None
+        _last.document = _last.log = None
+    elif last and last[0][0] != status_of(file):  # type: ignore[index]
+        if last[1]:
+            last[1].release()
+        _last.document = None
 
 
 def _key(file: BinaryIO, options: Options, unit: bytes | None) -> tuple[object, ...] | None:

@@ -19,7 +19,7 @@ from chatsquash.core.outcome import Relative
 from chatsquash.core.reasoning import is_part
 from chatsquash.formats.base import TurnError
 from chatsquash.reading.documents import LogDocument
-from chatsquash.reading.identify import document_in
+from chatsquash.reading.identify import read_document
 from chatsquash.session.lineages import Lineages
 from chatsquash.sources import relatives
 from chatsquash.sources.open import open_file
@@ -105,7 +105,8 @@ def fingerprint_files(agents: Iterable[Log]) -> list[Relative]:
 def _places(log: Log, options: Options, lineages: Lineages | None) -> list[FilePath]:
     try:
         with open_file(log.path, options) as file:
-            document = document_in(file, options, log.unit)
+            # Not cached: the cached document is released when the next file is read, but its paths stay in use.
+            document = read_document(file, options, log.unit)
     except (OSError, TurnError):
         return []
     if document is None:
