@@ -45,7 +45,7 @@ def collect_less() -> None:
     """Run the garbage collector less often."""
     # Conversations have no cycles, and traversing them takes time.
     gc.freeze()
-    gc.set_threshold(200_000, 20, 100)
+    gc.set_threshold(50_000, 20, 100)
 
 
 def start_method() -> str:
