@@ -8,7 +8,9 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.conversion.early_outcomes import EarlyOutcomes
 from chatsquash.conversion.journal import JournalWriter
+from chatsquash.session import converter
 from chatsquash.session.converter import Converter
+from chatsquash.session.log_lines import LogLines
 from tests.conftest import assistant, log_line, tree, user, write_log
 
 CHAIN: dict[str, Any] = {"sessions_by": "chain", "conversations": "all", "trace_replies": True, "anonymize": False}
@@ -156,3 +158,23 @@ def test_a_run_that_was_interrupted_while_grouping_is_resumed(here, monkeypatch)
     assert (summary.written, summary.reused, len(seen)) == (6, 4, 2)
     convert_late("late")
     assert content("out") == content("late")
+
+
+def test_a_log_that_cannot_be_opened_does_not_affect_the_next_conversion(here, monkeypatch):
+    put(2, chained=1)
+    write_log(Path("logs/last.jsonl"), log_line("Which log is the last one?", at=90, session_id="last"))
+    open_log = converter.open_log
+
+    def refuse_last(log: Any, *more: Any, **by: Any) -> Any:
+        if log.name == "last.jsonl":
+            raise OSError(5, "cannot be read")
+        return open_log(log, *more, **by)
+
+    monkeypatch.setattr(converter, "open_log", refuse_last)
+    seen: list[Any] = []
+    collect = LogLines.read
+    monkeypatch.setattr(
+        LogLines, "read", lambda self, file, log, *more: seen.append(log.name) or collect(self, file, log, *more)
+    )
+    convert("logs", "out", Options(**CHAIN))
+    assert sorted(seen) == ["0.jsonl", "1.jsonl", "c0-a.jsonl", "c0-b.jsonl"]

@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.session.converter import Converter
 from chatsquash.session.lineages import Lineages
-from chatsquash.session.log_lines import DocumentError, LineReader, LogLines
+from chatsquash.session.log_lines import DocumentError, LogLines
 
 _SEEN = 16
 """The size in bytes of the result of ``identify``."""
@@ -35,8 +35,7 @@ class EarlyOutcomes:
     """
 
     def __init__(self, options: Options, lineages: Lineages, journals: Journals, count: int) -> None:
-        self._reader = LineReader(options)
-        self.converter = Converter(options, lineages, self._reader)
+        self.converter = Converter(options, lineages)
         """The converter, also for sessions that are converted later."""
         self._journals, self._needs_lines = journals, needs_lines(options)
         self._resumes = not journals.is_empty()
@@ -49,11 +48,12 @@ class EarlyOutcomes:
         """Convert a log and collect its lines; return ``False`` without reading it if its outcome is known."""
         if self._resumes and self._journals.find(log):
             return False
-        self._reader.lines = lines
+        self.converter.lines = lines
         with suppress(DocumentError, MemoryError):
             _, outcome = attempt(self.converter, self._journals.writer, log)
             if outcome:
                 self._keep(log.number, outcome)
+        self.converter.lines = None  # the log may not have been opened
         return True
 
     @property

@@ -75,6 +75,7 @@ from chatsquash.sources.names import path_day
 if TYPE_CHECKING:
     from chatsquash.reading.documents import LogDocument
     from chatsquash.session.label_files import LabelMatcher
+    from chatsquash.session.log_lines import LogLines
     from chatsquash.session.samples import Make, Reread
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
@@ -88,10 +89,10 @@ LogVisitor = Callable[[Log, BinaryIO, LogHash], None]
 class Converter:
     """Converts sessions with one plan and one table of pseudonyms.
 
-    ``lineages`` relates the logs of the run; without it, no reply is treated as a copy. ``reader`` reads the logs.
+    ``lineages`` relates the logs of the run; without it, no reply is treated as a copy from another log.
     """
 
-    def __init__(self, options: Options, lineages: Lineages | None = None, reader: Reader | None = None) -> None:
+    def __init__(self, options: Options, lineages: Lineages | None = None) -> None:
         self.options = self._options = options
         self._lineages = lineages
         self._anonymizer = anonymizer(options)
@@ -102,7 +103,9 @@ class Converter:
         self._splits_files = options.sessions_by is None
         self._sorts_lines = options.divides
         self._needs_conversations = needs_conversations(options)
-        self._reader = reader or Reader(options)
+        self._reader = Reader(options)
+        self.lines: LogLines | None = None
+        """Reads the next log instead of the reader, and collects its lines."""
         self._maker = RecordMaker(options, self._plan, self._anonymizer)
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self._contents = ContentsMeasure(options, self._maker.lengths)
@@ -203,7 +206,8 @@ class Converter:
 
     def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome | None:
         self.hashed = LogHash()
-        read = self._reader.read(file, log, self.hashed.update)
+        reader, self.lines = self.lines or self._reader, None
+        read = reader.read(file, log, self.hashed.update)
         if read.is_mixed:
             return None
         is_document = read.document is not None and bool(read.document.conversations)

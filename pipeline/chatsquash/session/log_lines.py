@@ -77,24 +77,6 @@ class LogLines:
         self.is_complete = True
 
 
-class LineReader(Reader):
-    """A reader for conversions that also collects the lines of a log when it is first read."""
-
-    lines: LogLines | None = None
-    """Collects the lines of the next log."""
-
-    def read(
-        self,
-        file: BinaryIO,
-        log: Log,
-        hashed: Callable[[memoryview], object] | None = None,
-        places: array[int] | None = None,
-    ) -> Reading:
-        """See ``Reader.read``."""
-        lines, self.lines = self.lines, None
-        return lines.read(file, log, hashed) if lines and hashed else super().read(file, log, hashed, places)
-
-
 class LogConverter(Protocol):
     """Converts logs while they are read for the first time."""
 
