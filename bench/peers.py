@@ -110,9 +110,9 @@ def _why_not(bench: Bench, command: Command, sessions: int) -> str | None:
     shutil.rmtree(bench.out, ignore_errors=True)
     bench.out.mkdir()
     done = subprocess.run(command, env=bench.environment(), capture_output=True, text=True, check=False, timeout=_LIMIT)
-    told = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    output = (done.stderr.strip() or done.stdout.strip()).splitlines()
     if done.returncode:
-        return f"fails: {told[-1][:_SHOWN] if told else f'exit code {done.returncode}'}"
+        return f"fails: {output[-1][:_SHOWN] if output else f'exit code {done.returncode}'}"
     return why_empty((bench.out / "peer.jsonl").read_bytes().splitlines(), sessions)
 
 

@@ -6,6 +6,8 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.reading import identify as identify_module
@@ -129,12 +131,18 @@ def test_a_log_of_several_sessions_is_identified_once_until_it_changes(tmp_path,
     assert len(identified) == 4
 
 
-def test_the_last_document_is_free_as_soon_as_another_file_is_read(tmp_path):
-    path = tmp_path / "log.jsonl"
+@pytest.fixture
+def document_and_log(tmp_path):
+    """An agent's file and a log; no document is cached."""
+    path, other = tmp_path / "log.jsonl", tmp_path / "other.jsonl"
     path.write_bytes(data(CLAUDE))
-    other = tmp_path / "other.jsonl"
     other.write_bytes(data(log_line("hi")))
     identify_module.forget()
+    return path, other
+
+
+def test_the_last_document_is_free_as_soon_as_another_file_is_read(document_and_log):
+    path, other = document_and_log
     gc.collect()
     with open_file(path) as file:
         document = identify_module.document_in(file, Options())
@@ -150,12 +158,8 @@ def test_the_last_document_is_free_as_soon_as_another_file_is_read(tmp_path):
         gc.enable()
 
 
-def test_a_file_that_is_read_later_does_not_change_documents_in_use(tmp_path):
-    path = tmp_path / "log.jsonl"
-    path.write_bytes(data(CLAUDE))
-    other = tmp_path / "other.jsonl"
-    other.write_bytes(data(log_line("hi")))
-    identify_module.forget()
+def test_a_file_that_is_read_later_does_not_change_documents_in_use(document_and_log):
+    path, other = document_and_log
     with open_file(path) as file:
         document = identify_module.document_in(file, Options())
     assert paths_of(document)[0].session

@@ -1,6 +1,7 @@
 """Scores that people and programs gave to logged replies, and the conditions under which they are a verdict."""
 
-# No ``from __future__ import annotations``: tuples compile annotations that are texts.
+from __future__ import annotations
+
 from collections.abc import Iterable
 from math import isfinite
 from typing import Any

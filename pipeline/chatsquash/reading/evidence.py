@@ -311,7 +311,8 @@ def _sides(line: bytes) -> dict[str, Any] | None:
     """Return the request and response of a line, raw if it can be split; one of them may then be invalid JSON."""
     try:
         raw = _line.decode(line)
-        line.isascii() or str(line, "utf-8")  # unused members are not checked
+        if not line.isascii():
+            str(line, "utf-8")  # the decoder does not check unused members
     except PARSE_ERRORS:
         exchange = _value(line)
         return exchange if isinstance(exchange, dict) else None

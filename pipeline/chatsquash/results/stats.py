@@ -279,8 +279,9 @@ class _Tools(NamedTuple):
 
 
 def _read_tools(tools: Json) -> _Tools:
-    names = [name for tool in tools if (name := chat.tool_name(flatten(tool)))] if isinstance(tools, list) else ()
-    return _Tools(frozenset(names), len(jsonio.dumps(tools).decode()) if tools else 0)
+    names = map(chat.tool_name, map(flatten, tools)) if isinstance(tools, list) else ()
+    length = len(jsonio.dumps(tools).decode()) if tools else 0
+    return _Tools(frozenset(filter(None, names)), length)
 
 
 class _TableUsage(Struct, frozen=True):

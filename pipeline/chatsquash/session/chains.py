@@ -81,8 +81,8 @@ class ChainedLogs(Struct):
             converter: Converts the logs at the same time.
             observe: Called after each log with the bytes of all logs.
         """
-        total = sum(log.size for log in self.logs) if observe else 0
         logs = self.logs
+        total = sum(log.size for log in logs) if observe else 0
         self._ignores_ids = are_call_ids(logs, self.options)
         self.digests = [""] * len(logs)
         start_times = array("q", [0])

@@ -138,8 +138,10 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     if envelope.unwrap is None:
         return line
     raw = members(line)
-    own = _of_members(raw) if raw else None
-    if not raw or (own is not envelope and not _fits(envelope, raw)):
+    if not raw:
+        return line
+    own = _of_members(raw)
+    if own is not envelope and not _fits(envelope, raw):
         return line
     exchange = {} if _is_non_exchange(raw, own) else dict(envelope.unwrap(raw))
     exchange.pop("problem", None)
