@@ -176,15 +176,15 @@ def origin(logged_messages: LoggedMessages, /, session_times: Any = None, **memb
         members: further members of the origin
     """
     times_of = [each.time.at for each in logged_messages.evidence if each.time]
-    naive = next((each.line for each in logged_messages.evidence if each.time and each.time.naive), 0)
+    naive_lines = [each.line for each in logged_messages.evidence if each.time and each.time.naive]
     pairs = zip(logged_messages.messages, logged_messages.evidence, strict=True)
     replies = [
         OriginReply(place, each.line, each.time.at if each.time else None, *structs.astuple(each)[3:])
         for place, (message, each) in enumerate(pairs)
         if each.is_sampled and message["role"] == "assistant"
     ]
-    if naive != 0:
-        members["findings"] = (*members.get("findings", ()), (naive, RepeatedViolation("naive-timestamp")))
+    if naive_lines:
+        members["findings"] = (*members.get("findings", ()), (naive_lines[0], RepeatedViolation("naive-timestamp")))
     bounds = {"started_at": min(times_of), "ended_at": max(times_of)} if times_of else session_times or {}
     return Origin(
         **{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in logged_messages.evidence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple
 
@@ -21,8 +22,6 @@ LONGEST = 256 << 20
 _MOST_INVALID = 10_000
 """The number of lines that are not JSON above which a file is not a document."""
 _NON_BLANK = re.compile(rb"\S")
-_LONG = 1 << 20
-"""The length in bytes from which lines are parsed more slowly, after a check of the memory that they need."""
 _decode = jsonio.decoder(Any).decode
 
 
@@ -83,24 +82,38 @@ def _has_lines(data: bytes) -> bool:
 def _of_lines(data: bytes) -> ParsedContent:
     """Parse the lines that are not blank."""
     objects, rejected, lines = list[Json](), list[RejectedLine](), list[int]()
-    offset = number = 0
-    for number, raw in enumerate(BytesIO(data), 1):
+    decode = _decode if len(data) <= jsonio.LARGE else jsonio.loads  # which checks the memory that a long line needs
+    stream = BytesIO(data)
+    number = 0
+    while True:
+        known = len(objects)
+        is_complete = _extend(objects, map(decode, stream))
+        lines += range(number + 1, number + 1 + len(objects) - known)
+        number += len(objects) - known
+        if is_complete:
+            return ParsedContent(objects, rejected, lines, number)
+        number += 1
+        stop = stream.tell()
+        start = data.rfind(b"\n", 0, stop - 1) + 1
+        line = data[start:stop].removesuffix(b"\n")
+        value = (line if start else line.removeprefix(BYTE_ORDER_MARK)).lstrip(NUL)
         try:
-            objects.append(_decode(raw if len(raw) < _LONG else b""))
-            lines.append(number)
-        except (MsgspecError, ValueError, RecursionError):
-            line = raw.removesuffix(b"\n")
-            value = (line if offset else line.removeprefix(BYTE_ORDER_MARK)).lstrip(NUL)
-            try:
-                if value.strip():
-                    objects.append(jsonio.loads(value))
-                    lines.append(number)
-            except (ValueError, RecursionError) as problem:
-                rejected.append(RejectedLine(number, offset, len(line), "bad-line", _why(problem)))
-                if len(rejected) > _MOST_INVALID:
-                    raise NoDocumentError(f"more than {_MOST_INVALID:,} of its lines are not JSON") from None
-        offset += len(raw)
-    return ParsedContent(objects, rejected, lines, number)
+            if value.strip():
+                objects.append(jsonio.loads(value))
+                lines.append(number)
+        except (ValueError, RecursionError) as problem:
+            rejected.append(RejectedLine(number, start, len(line), "bad-line", _why(problem)))
+            if len(rejected) > _MOST_INVALID:
+                raise NoDocumentError(f"more than {_MOST_INVALID:,} of its lines are not JSON") from None
+
+
+def _extend(objects: list[Json], values: Iterator[Json]) -> bool:
+    """Append values up to the first line that is not JSON, and return whether there is no such line."""
+    try:
+        objects.extend(values)
+    except (MsgspecError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _why(problem: ValueError | RecursionError) -> str:

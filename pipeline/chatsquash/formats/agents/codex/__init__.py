@@ -11,7 +11,7 @@ from chatsquash.formats.agents.codex import events
 from chatsquash.formats.agents.codex.history import Earlier, continues_from
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.messages import load_items
-from chatsquash.formats.agents.codex.rollout import Meta, Rollout
+from chatsquash.formats.agents.codex.rollout import Meta, Rollout, is_header
 from chatsquash.formats.agents.codex.rollout_history import RolloutHistory
 from chatsquash.formats.evidence import Evidence, entries, origin
 from chatsquash.formats.providers import openai_responses
@@ -45,7 +45,7 @@ def fits(values: list[Json]) -> str | None:
     if count * 2 > len(values) or any(_is_line(line) and string(line, "type") in _CERTAIN for line in values):
         return f"session lines with a payload in {count} of {len(values)} lines"
     old = (isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line)) for line in values[1:])
-    is_old = len(values) > 1 and _is_header(values[0]) and all(old)
+    is_old = len(values) > 1 and is_header(values[0]) and all(old)
     return "a session's id, time and instructions before bare items" if is_old else events.find_evidence(values)
 
 
@@ -54,10 +54,6 @@ def _is_line(line: Json) -> bool:
         return False
     line_type = line.get("type")
     return line_type in _KINDS or (type(line_type) is str and line_type.startswith(_BETWEEN_AGENTS))
-
-
-def _is_header(line: Json) -> bool:
-    return isinstance(line, dict) and line.keys() >= {"id", "timestamp", "instructions"} and "type" not in line
 
 
 def owner(path: str) -> str | None:
@@ -89,15 +85,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
     )
     for number, inherited in enumerate(earlier or (), 1):
         rollout.inherit(f"file {number} of the history", inherited)
-    gaps = _gaps(lines)
-    for place, number, line in entries(values, lines):
-        if number in gaps:
-            rollout.skip()
-        # The oldest files begin with a header that has no type.
-        if "type" not in line and _is_header(line):
-            rollout.header(number, line)
-        else:
-            rollout.add(f"entry {place}", number, line)
+    rollout.read("entry ", entries(values, lines), _gaps(lines))
     prompt, meta = _instructions(rollout)
     histories = [each for each in (rollout.now, *rollout.earlier) if each.items]
     return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]

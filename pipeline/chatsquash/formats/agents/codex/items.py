@@ -9,9 +9,9 @@ from chatsquash.formats.values import Object, compact, objects, string, texts
 
 ENCRYPTED = "[encrypted message]"
 """The placeholder for an encrypted message between agents."""
-_UNSENT = ("ghost_snapshot", "compaction_trigger", "other")
+_UNSENT = frozenset(("ghost_snapshot", "compaction_trigger", "other"))
 """The types of items that are not sent to the model."""
-_OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message")
+_OWN = frozenset(("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message"))
 """The types of items that differ from OpenAI Responses."""
 _BARE = ("message", "reasoning", "compaction")
 """The types of items other than calls and their outputs."""
@@ -45,9 +45,11 @@ def ordinary(item: Object, unread: Unread) -> Object | None:
         return None
     if not _READ.issuperset(item):
         unread.count_members(member_path("response_item", str(item_type)), item, *_READ)
+    if item_type not in _OWN:
+        return item
     if item_type == "agent_message" and not is_readable(item.get("content")):
         unread.count("response_item.agent_message, encrypted")
-    return _rewrite(item) if item_type in _OWN else item
+    return _rewrite(item)
 
 
 def _rewrite(item: Object) -> Object:
@@ -90,8 +92,8 @@ def is_hidden(item: Object) -> bool:
 
 def is_of_model(item: Object) -> bool:
     """Return whether the model produced an item: an assistant message, reasoning or a call."""
-    item_type = string(item, "type")
-    if item_type in ("", "message"):
+    item_type = item.get("type")
+    if type(item_type) is not str or item_type in ("message", ""):
         return item.get("role") == "assistant"
     return item_type == "reasoning" or item_type.endswith("_call")
 

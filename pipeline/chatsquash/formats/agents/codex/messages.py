@@ -95,9 +95,9 @@ class _Messages:
 
     def close(self) -> None:
         """Convert the open assistant items to a message."""
-        items_to_join, self._open = self._open, []
-        if not items_to_join:
+        if not self._open:
             return
+        items_to_join, self._open = self._open, []
         items = [each.turn for each in items_to_join]
         if usual := _assistant(items):
             message, self._last_blocks = usual
@@ -200,13 +200,7 @@ def _thought(item: Object) -> Reasoning | None:
 
 def _call(item: Object) -> Call | None:
     call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
-    if (
-        len(item) == _CALL_SIZE
-        and call_id
-        and isinstance(call_id, str)
-        and isinstance(name, str)
-        and isinstance(arguments, str)
-    ):
+    if len(item) == _CALL_SIZE and call_id and type(call_id) is str and type(name) is str and type(arguments) is str:
         return Call(call_id, name, arguments)
     return None
 
@@ -214,11 +208,11 @@ def _call(item: Object) -> Call | None:
 def _text(item: Object) -> str | None:
     """Return the text of a message without other content, or ``None`` for other messages."""
     content = item.get("content")
-    if isinstance(content, list) and len(content) == 1:
+    if type(content) is list and len(content) == 1:
         block = content[0]
-        is_text = isinstance(block, dict) and len(block) == _TEXT and block.get("type") in _TEXTS
+        is_text = type(block) is dict and len(block) == _TEXT and block.get("type") in _TEXTS
         content = block.get("text") if is_text else None
-    return content if isinstance(content, str) and "tool_calls" not in item and "function_call" not in item else None
+    return content if type(content) is str and "tool_calls" not in item and "function_call" not in item else None
 
 
 def _message(item: Object) -> Message | None:
@@ -230,6 +224,6 @@ def _message(item: Object) -> Message | None:
         return {"role": item["role"], "content": text}
     if item_type == "function_call_output":
         call_id, output = item.get("call_id"), item.get("output")
-        if call_id and isinstance(call_id, str) and isinstance(output, str):
+        if call_id and type(call_id) is str and type(output) is str:
             return {"role": "tool", "tool_call_id": call_id, "content": output}
     return None

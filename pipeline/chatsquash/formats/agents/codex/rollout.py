@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -23,8 +24,8 @@ from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, member_pat
 from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, at, count, kind, string, texts
 
-_REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
-"""The types of events that repeat items."""
+_REPEATING = frozenset(("agent_message", "agent_reasoning", "agent_reasoning_raw_content"))
+"""The types of events that only repeat items."""
 _LINE = frozenset(("timestamp", "ordinal", "type", "payload"))
 _FREQUENT = ("response_item", "event_msg")
 """The most frequent types of lines."""
@@ -117,31 +118,41 @@ class Rollout:
         self.meta.append(meta)  # in a fork, the metadata of the repeated session follows
         self.unread.count_members("session_meta", meta.payload, *_META)
 
-    def header(self, number: int, line: Object) -> None:
+    def header(self, number: int | None, line: Object) -> None:
         """Read the first line of a file in the oldest format."""
         self.meta.append(Meta(number, moment(line.get("timestamp")), line))
         self.unread.count_members("header", line, *_META)
 
-    def add(self, place: str, number: int | None, line: Object) -> None:
-        """Read a line; ``place`` is used in errors."""
-        line_type = line.get("type")
-        if not _LINE.issuperset(line) and line_type is not None and (line_type in _FREQUENT or not is_bare(line)):
-            self.unread.count_members("line", line, *_LINE)
-        if line_type == "event_msg":
-            self.event(_payload(line))
-            return
-        evidence = Evidence(number, moment(line.get("timestamp")))
-        if line_type == "response_item":
-            self.item(place, line.get("payload"), evidence)
-        else:
-            self.read_rare_line(place, line, evidence)
+    def read(
+        self, prefix: str, rows: Iterable[tuple[int, int | None, Object]], gaps: Container[int | None] = ()
+    ) -> None:
+        """Read lines, each with its place and number; items after ``gaps`` belong to a new reply.
 
-    def read_rare_line(self, place: str, line: Object, evidence: Evidence) -> None:
+        ``prefix`` and the place are used in errors.
+        """
+        for place, number, line in rows:
+            if number in gaps:
+                self.skip()
+            line_type = line.get("type")
+            if not _LINE.issuperset(line) and line_type is not None and (line_type in _FREQUENT or not is_bare(line)):
+                self.unread.count_members("line", line, *_LINE)
+            if line_type == "event_msg":
+                event_type = string(payload := line.get("payload"), "type")
+                if event_type not in _REPEATING:
+                    self.event(event_type, payload)
+            elif line_type == "response_item":
+                self.item(f"{prefix}{place}", line.get("payload"), number, moment(line.get("timestamp")))
+            elif not self.is_inherited and is_header(line):
+                self.header(number, line)
+            else:
+                self.read_rare_line(f"{prefix}{place}", number, moment(line.get("timestamp")), line)
+
+    def read_rare_line(self, place: str, number: int | None, time: Moment | None, line: Object) -> None:
         """Read a line of a rare type."""
         payload = _payload(line)
         match line.get("type"):
             case "session_meta":
-                self.begin(Meta(evidence.line, evidence.time or moment(payload.get("timestamp")), payload))
+                self.begin(Meta(number, time or moment(payload.get("timestamp")), payload))
             case "turn_context":
                 self.model = string(payload, "model") or self.model
                 self.turn = string(payload, "turn_id") or None
@@ -150,60 +161,62 @@ class Rollout:
                 self.count_reply(payload)
                 self.unread.count("token_usage_record")
             case "compacted":
-                self.compact(place, payload, evidence)
+                self.compact(place, payload, number, time)
             case "inter_agent_communication" if payload.get("content"):
-                self.item(place, between_agents(payload["content"]), evidence)
+                self.item(place, between_agents(payload["content"]), number, time)
             case str() if is_bare(line):
-                self.item(place, line, evidence)
+                self.item(place, line, number, time)
             case line_type:
                 self.unread.count(line_type if isinstance(line_type, str) else "line without a type")
 
-    def item(self, place: str, item: Json, evidence: Evidence, *, is_copied: bool = False) -> None:
+    def item(self, place: str, item: Json, number: int | None, time: Moment | None, *, is_copied: bool = False) -> None:
         """Read an item, unless it is not part of the conversation."""
-        if not isinstance(item, dict):
+        if type(item) is not dict:
             raise TurnError(f"{place}: payload is {kind(item)}, expected an item")
         converted = ordinary(item, self.unread)
         if converted is None:
             return
+        is_sampled = False
         if is_of_model(converted):
             if self.is_divided:
                 self.is_divided = False
                 self.breaks.add(place)
             is_result, self.is_reviewed = self.is_reviewed, False
-            if not (is_copied or self.is_inherited or is_result):
-                # Copies, inherited items and review results were not produced by a request of this session.
-                evidence = Evidence(
-                    evidence.line, evidence.time, is_sampled=True, model=self.model, logged_id=self.turn
-                )
+            # Copies, inherited items and review results were not produced by a request of this session.
+            is_sampled = not (is_copied or self.is_inherited or is_result)
             if self.has_records and not (is_copied or is_result):
                 self.uncounted.append(place)
         elif self.uncounted and string(converted, "type").endswith("_output"):
             self.truncate()  # the usage of a complete reply would have been logged before the results of its calls
+        evidence = (
+            Evidence(number, time, is_sampled=True, model=self.model, logged_id=self.turn)
+            if is_sampled
+            else Evidence(number, time)
+        )
         self.now.add(LoggedTurn(place, converted, evidence))
         if not (self.has_events or is_copied or self.is_prompted) and is_prompt(converted):
             self.now.starts.append(len(self.now.items) - 1)
             self.is_prompted = self.has_turns
 
-    def event(self, payload: Object) -> None:
-        """Read an event; most events repeat items."""
-        event_type = string(payload, "type")
-        if event_type == "user_message":
-            self.now.starts.append(self.now.users[-1] if self.now.users else len(self.now.items))
-        elif event_type == "thread_rolled_back":
-            self.roll_back(payload.get("num_turns"))
-        elif event_type == "token_count":
+    def event(self, event_type: str, payload: Json) -> None:
+        """Read an event that does not repeat an item."""
+        if event_type == "token_count":
             if self.has_records:
                 self.truncate()
             else:
                 self.use(at(payload, "info", "last_token_usage"))
-        elif event_type not in _REPEATING:
+        elif event_type == "user_message":
+            self.now.starts.append(self.now.users[-1] if self.now.users else len(self.now.items))
+        elif event_type == "thread_rolled_back":
+            self.roll_back(at(payload, "num_turns"))
+        else:
             if event_type not in self.event_names:
                 self.event_names[event_type] = member_path("event_msg", event_type)
             self.unread.count(self.event_names[event_type])
             if event_type in _REVIEWED or (event_type == "item_completed" and at(payload, "item", "type") in _REVIEWED):
                 self.is_reviewed = True
             if event_type in _TURNS:
-                self.begin_turn(is_new=event_type in _BEGINNING, failed=bool(payload.get("error")))
+                self.begin_turn(is_new=event_type in _BEGINNING, failed=bool(at(payload, "error")))
 
     def begin_turn(self, *, is_new: bool, failed: bool = False) -> None:
         """End the last turn, and start a new turn if ``is_new``; the last reply of a failed turn is truncated."""
@@ -252,15 +265,15 @@ class Rollout:
         """Read the lines of a file in which the session begins; ``place`` is used in errors."""
         self.is_inherited, unread = True, self.unread
         self.unread = Unread()
-        for number, line in enumerate(lines, 1):
-            if isinstance(line, dict):
-                self.add(f"{place}, entry {number}", None, line)
+        self.read(
+            f"{place}, entry ", [(number, None, line) for number, line in enumerate(lines, 1) if type(line) is dict]
+        )
         self.inherited += self.meta
         # Unread content in the other file is counted when that file is converted.
         self.meta, self.unread, self.is_inherited = [], unread, False
         self.skip()
 
-    def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
+    def compact(self, place: str, payload: Object, number: int | None, time: Moment | None) -> None:
         """Start a new history with the logged replacement, or with the input items and the summary."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.count_members("compacted", payload, "message", "replacement_history")
@@ -282,9 +295,9 @@ class Rollout:
         parent = before.id if before.has_reply() else before.parent
         self.now = RolloutHistory(ident, "compacted" if parent else before.kind, parent, begins_here=False)
         for each in messages:
-            self.now.add(replace(each, evidence=Evidence(each.evidence.line, evidence.time)))
-        for number, item in enumerate(history):
-            self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
+            self.now.add(replace(each, evidence=Evidence(each.evidence.line, time)))
+        for index, item in enumerate(history):
+            self.item(f"{place}, replacement_history[{index}]", item, number, time, is_copied=True)
 
     def next_id(self) -> str:
         """Return the id for a new history."""
@@ -326,6 +339,11 @@ class Rollout:
             self.unread.count("history over the limit")
             return False
         return True
+
+
+def is_header(line: Json) -> bool:
+    """Return whether a line is the first line of a file in the oldest format."""
+    return isinstance(line, dict) and line.keys() >= {"id", "timestamp", "instructions"} and "type" not in line
 
 
 def _payload(line: Object) -> Object:
