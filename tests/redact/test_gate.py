@@ -190,7 +190,65 @@ def test_a_part_that_many_records_share_is_judged_once():
     tools = [{"type": "function", "function": {"name": "f", "description": "Sends a token."}}]
     lines = [orjson.dumps(record({"role": "user", "content": text}, tools=tools)) for text in ("a", "b", "c")]
     assert [judge.skipped_texts(line) for line in lines] == [0, 0, 0]
-    assert len(calls) == len(lines) + 2
+    assert len(calls) == len(lines) + 1
+
+
+LINES = "".join(f"line {number}: the token passed\n" for number in range(200))
+"""Text of a long message without secrets."""
+
+
+def test_a_long_message_of_several_records_is_searched_once():
+    judge, calls = gate(requests._of_rules(None)), []
+    find, judge._find = judge._find, lambda data: calls.append(data) or find(data)
+    prompt = {"role": "system", "content": f"Prompt: {LINES}"}
+    answer = {"role": "tool", "tool_call_id": "q8Zr7Vn2Lx8Wd4Rt6Yb3Kc", "content": f"File: {LINES}"}
+    end = {"role": "assistant", "content": "Done."}
+    lines = [
+        orjson.dumps({"messages": messages})
+        for messages in ([prompt, answer, end], [prompt, end], [{"role": "user", "content": "x"}, answer, prompt, end])
+    ]
+    assert [judge.skipped_texts(line) for line in lines] == [1, 0, 1]
+    assert b"".join(calls).count(b"prompt: line 0") == 1
+    assert b"".join(calls).count(b"file: line 0") == 1
+
+
+STARTS = ["", "q8Zr7Vn2Lx8Wd4Rt6Yb3Kc ", "Zq7!Vn2Lx8\n", ": hunter2!x\n", "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567\n"]
+ENDS = ["", "password", "password: ", "api_key =", "AKIA", " -p", "%20", "token=q8Zr7Vn2Lx8Wd4Rt6Yb3Kc"]
+TEXT = st.builds(
+    lambda start, filling, end: f"{start}{filling}{end}",
+    st.sampled_from(STARTS),
+    st.sampled_from([LINES, f"{LINES}{LINES}", "text"]),
+    st.sampled_from(ENDS),
+)
+MESSAGES = st.one_of(
+    st.builds(
+        lambda role, text: {"role": role, "content": text}, st.sampled_from(["system", "user", "assistant"]), TEXT
+    ),
+    st.builds(lambda text: {"role": "tool", "tool_call_id": ID["id"], "content": text}, TEXT),
+    st.builds(
+        lambda text, arguments: {"role": "assistant", "content": text, "tool_calls": [with_arguments(arguments)]},
+        TEXT,
+        st.sampled_from(["{}", '{"id": "a1b2c3d4"}', {"id": "q8Zr7Vn2Lx8Wd4Rt6Yb3Kc"}]),
+    ),
+    st.builds(
+        lambda text: {
+            "role": "assistant",
+            "content": "",
+            "x": {"input": {"m": [{}, {"role": "user", "content": text}]}},
+        },
+        TEXT,
+    ),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(MESSAGES, min_size=1, max_size=5).flatmap(lambda pool: st.lists(st.lists(st.sampled_from(pool)))))
+def test_remembered_messages_change_no_result(records):
+    judge = new_gate()
+    for messages in records:
+        line = orjson.dumps({"messages": messages})
+        assert judge.skipped_texts(line) == new_gate().skipped_texts(line)
+        check({"messages": messages})
 
 
 def test_without_the_package_or_with_own_rules_there_is_no_gate(monkeypatch):

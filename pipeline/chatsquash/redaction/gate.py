@@ -9,6 +9,7 @@ The gate never decides that there is a secret: the record is then searched compl
 """
 
 # No ``from __future__ import annotations``: tuples compile annotations that are texts.
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from json import JSONDecoder
 from typing import NamedTuple
@@ -18,8 +19,8 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
 from chatsquash.core.lazy import lazy_compile
-from chatsquash.core.model import Json
 from chatsquash.redaction import contexts, encodings, shapes, texts
+from chatsquash.redaction.record_parts import TOOLS, RecordPart
 from chatsquash.redaction.rules import Rule
 from chatsquash.redaction.secrets import Secrets
 
@@ -48,12 +49,8 @@ _IDENTIFIED_BEFORE = b'"type":"function",'
 _CLOSING = lazy_compile(rb'"(?:(?<!\\")|(?<=[^\\]\\\\")|(?<=[^\\]\\\\\\\\"))')
 """The end of a string, which at most four backslashes precede; otherwise decoding fails."""
 _NUMBER = lazy_compile(rb"-?+([0-9][0-9.eE+-]*+)")
-_MESSAGES, _NEXT_MESSAGE = b'{"messages":[', b'},{"role":"'
-_SYSTEM_MESSAGE = _MESSAGES + b'{"role":"system","content":"'
-_TOOLS = b',"tools":['
-_MOST_PARTS, _SHORT_PART = 20_000, 2048
-"""The maximum number of parts to remember, and the length up to which a first message is not judged separately."""
-_MOST_NEIGHBOURS = 16
+_MOST_PARTS = 20_000
+"""The maximum number of parts whose results are remembered."""
 _AROUND = "\n\0\n"
 """The text between two texts that are searched together."""
 _WINDOW = 4096
@@ -84,63 +81,14 @@ class _Candidate(NamedTuple):
     """The word; empty for runs and escapes."""
 
 
-class _Neighbours(Struct, frozen=True):
-    """The message around a string, with those before it that have enough text; or all definitions."""
+class _PartResult(Struct, frozen=True):
+    """The result for a part without secrets."""
 
-    line: bytes
-    before: bytes
-    """The part of the record before ``line``: its first message, or nothing."""
-    start: int
-    end: int
-
-    @classmethod
-    def around(cls, line: bytes, at: int, before: bytes) -> "_Neighbours":
-        """Return the neighbours of an offset."""
-        if line.startswith(_TOOLS):
-            return cls(line, before, 1, len(line))
-        start, end = line.rfind(_NEXT_MESSAGE, 0, at), line.find(_NEXT_MESSAGE, at)
-        if end < 0 and not line.endswith(b"}]"):
-            raise ValueError("no list of messages")
-        return cls(line, before, start, end if end >= 0 else len(line) - 2)
-
-    def text(self) -> str:
-        """Return the joined texts, which begin like the record or with enough text before the message."""
-        if self.line.startswith(_TOOLS):
-            return self._of_definitions()
-        start = self.start
-        values = [self._message(start, self.end)]
-        while start >= 0:
-            end, start = start, self.line.rfind(_NEXT_MESSAGE, 0, start)
-            values.insert(0, self._message(start, end))
-            if len(texts.Texts(values[:-1]).joined) > shapes.NEAR_RUN:
-                break
-            if len(values) > _MOST_NEIGHBOURS:
-                raise ValueError("too many messages without text")
-        else:
-            if self.before:
-                values.insert(0, jsonio.loads(self.before[len(_MESSAGES) :]))
-        return texts.Texts(values).joined
-
-    def _message(self, start: int, end: int) -> Json:
-        """Parse the message between two offsets; the first one has a negative start."""
-        first = len(_MESSAGES) if self.line.startswith(_MESSAGES) else 1
-        return jsonio.loads(self.line[start + 2 if start >= 0 else first : end + 1])
-
-    def _of_definitions(self) -> str:
-        text = texts.Texts([jsonio.loads(b"{" + self.line[1:])]).joined
-        if shapes.may_concern_text_before(text):
-            raise ValueError("the text before the definitions is unknown")
-        return text
-
-
-def _texts_around(line: bytes, places: set[int], before: bytes) -> Iterator[str]:
-    """Yield the texts of the neighbours of several strings, once for each message."""
-    end = -1
-    for place in sorted(places):
-        if place > end:
-            group = _Neighbours.around(line, place, before)
-            end = group.end
-            yield group.text()
+    values: Sequence[int]
+    """The offsets of the texts that need no search, in order."""
+    neighbours: Sequence[int]
+    """The offsets of strings that were searched together with the text before them, in order."""
+    has_arguments: bool
 
 
 class Gate:
@@ -152,50 +100,68 @@ class Gate:
         self._secrets, self._find, self._patterns = secrets, find, patterns
         self._excludes_userinfo = excludes_userinfo
         self._kinds = [each.kind for each in patterns]
-        self._known: dict[bytes, int | None] = {}
-        """The results for parts that many records share, by digest."""
+        self._reaches = [each.reach for each in patterns]
+        self._definitions: dict[bytes, int | None] = {}
+        """The results for definitions, by digest."""
+        self._messages: dict[bytes, int] = {}
+        """The numbers of skipped texts in long messages without secrets, by digest."""
 
     def skipped_texts(self, line: bytes) -> int | None:
         """Return the number of texts in a record that need no search if it certainly contains no secret.
 
         Otherwise return ``None``.
         """
-        counts = self._shared_counts(line)
-        return None if None in counts else sum(filter(None, counts))
-
-    def _shared_counts(self, line: bytes) -> list[int | None]:
-        """Judge the parts of a record; those that many records share are judged once."""
-        tools = line.rfind(_TOOLS)
+        tools = line.rfind(TOOLS)
         tools = len(line) if tools < 0 else tools
-        head = line.find(_NEXT_MESSAGE, 0, tools) + 1 if line.startswith(_SYSTEM_MESSAGE) else 0
-        head = head if head > _SHORT_PART else 0
-        counts = [self._count(line[head:tools], line[:head])]
-        # In the definitions, everything may be below an argument.
-        for part, is_argument in ((line[:head], False), (line[tools:], True)):
-            key = xxh3_128_digest(part)
-            if key not in self._known:
-                if len(self._known) > _MOST_PARTS:
-                    self._known.clear()
-                self._known[key] = self._count(part, is_shared=True, is_argument=is_argument)
-            counts.append(self._known[key])
-        return counts
+        messages = self._count_messages(line[:tools])
+        definitions = None if messages is None else self._count_definitions(line[tools:])
+        return None if messages is None or definitions is None else messages + definitions
 
-    def _count(
-        self, part: bytes, before: bytes = b"", *, is_shared: bool = False, is_argument: bool = False
-    ) -> int | None:
-        """Return the number of skipped texts in a part of a record, like ``skipped_texts``.
+    def _count_definitions(self, part: bytes) -> int | None:
+        """Judge definitions, which many records share, once."""
+        key = xxh3_128_digest(part)
+        if key not in self._definitions:
+            if len(self._definitions) > _MOST_PARTS:
+                self._definitions.clear()
+            # Everything may be below an argument.
+            result = self._search(RecordPart(part, part), is_argument=True)
+            self._definitions[key] = len(result.values) if result else None
+        return self._definitions[key]
 
-        The text after a shared part must not be inside an argument.
-        """
+    def _count_messages(self, line: bytes) -> int | None:
+        """Judge messages; long ones that several records contain are searched once."""
+        part = RecordPart.of(line, self._messages)
+        result = self._search(part)
+        if result and result.has_arguments and part.cuts:
+            result = self._search(RecordPart(line, line))  # the known messages may be below an argument here
+            return len(result.values) if result else None
+        if part.new and result and not result.has_arguments:
+            self._remember(part, result)
+        return part.skipped + len(result.values) if result else None
+
+    def _remember(self, part: RecordPart, result: _PartResult) -> None:
+        """Remember the long messages that contain no secret whatever precedes them."""
+        if len(self._messages) > _MOST_PARTS:
+            self._messages.clear()
+        for key, start, end in part.new:
+            if bisect_left(result.neighbours, start) == bisect_left(result.neighbours, end):
+                self._messages[key] = bisect_left(result.values, end) - bisect_left(result.values, start)
+
+    def _search(self, part: RecordPart, *, is_argument: bool = False) -> _PartResult | None:
+        """Search a part of a record; return ``None`` if it may contain a secret."""
+        line = part.rest
         values: dict[int, int] = {}
         try:
-            places, has_arguments = self._places(part, part.lower(), values, is_argument=is_argument)
-            if places is None or (has_arguments and is_shared and not is_argument):
+            places, has_arguments = self._places(line, line.lower(), values, is_argument=is_argument)
+            if places is None:
                 return None
-            if self._excludes_userinfo and (_USERINFO_OF_URL.search(part) or not all(each.word for each in places)):
+            if self._excludes_userinfo and (_USERINFO_OF_URL.search(line) or not all(each.word for each in places)):
                 return None
-            places += _runs(part, values)
-            return len(values) if not places or self._are_clear(part, sorted(places), before) else None
+            places += _runs(line, values)
+            neighbours = self._neighbours(line, sorted(places)) if places else []
+            if neighbours is None or any(map(self._secrets.may_find_in_runs, part.texts_around(neighbours))):
+                return None
+            return _PartResult([*values], neighbours, has_arguments)
         except Exception:  # noqa: BLE001 - the complete search decides, and reports what fails
             return None
 
@@ -207,19 +173,19 @@ class Gate:
         There are no places if the record has members that are not examined here.
         """
         places: list[_Candidate] = []
-        kinds, patterns, follows = self._kinds, self._patterns, contexts.VALUE_FOLLOWS_IN_JSON.match
+        kinds, reaches, patterns = self._kinds, self._reaches, self._patterns
+        follows = contexts.VALUE_FOLLOWS_IN_JSON.match
         dash, begin = -_LONGEST_NEAR, -_ANYWHERE
         has_arguments, arguments_end = is_argument, len(line) if is_argument else 0
         for number, start, end in self._find(lower):
             kind = kinds[number]
             if kind == _NAME:
-                pattern = patterns[number]
                 if (
                     follows(lower, start)
+                    or start - begin < reaches[number]
                     or (start - dash < _LONGEST_NEAR and _may_be_flag(lower, start))
-                    or start - begin < pattern.reach
                 ):
-                    places.append(_Candidate(start, word=pattern.word))
+                    places.append(_Candidate(start, 0, patterns[number].word))
             elif kind == _DASH:
                 dash = start
             elif kind == _ARGUMENTS:
@@ -238,38 +204,51 @@ class Gate:
                 places += other
         return places, has_arguments
 
-    def _are_clear(self, line: bytes, places: list[_Candidate], before: bytes) -> bool:
-        """Return whether the strings with the given places certainly contain no secrets."""
+    def _neighbours(self, line: bytes, places: list[_Candidate]) -> list[int] | None:
+        """Return the offsets of the strings to search with the text before them; ``None`` if there may be a secret.
+
+        A run near the start of a string may lead to a match in the text before it.
+        """
         at = end = 0
-        neighbours: set[int] = set()
+        neighbours: list[int] = []
         while at < len(places):
             start = _opening(line, end, places[at].start)
-            end = _closing(line, start)
+            end = _closing(line, places[at].start)
             first = at
             while at < len(places) and places[at].start < end:
                 at += 1
-            # A place outside of strings is a number.
-            if at == first or not self._is_clear(line, start, end, places[first:at], neighbours):
-                return False
-        return not any(self._secrets.may_find_in_runs(text) for text in _texts_around(line, neighbours, before))
+            is_near = self._is_near_start(line, start, end, places[first:at])
+            if is_near is None:
+                return None
+            if is_near:
+                neighbours.append(start)
+        return neighbours
 
-    def _is_clear(self, line: bytes, start: int, end: int, places: list[_Candidate], neighbours: set[int]) -> bool:
-        """Return whether the string in a part of the JSON certainly contains no secrets.
-
-        A run near the start of a string may lead to a match in the text before it; ``neighbours`` gets such strings.
-        """
-        has_escapes = not all(place.word or place.end for place in places)
-        places = [place for place in places if (place.word or place.end) and not _is_escape(line, place.start)]
-        text, offsets = _decode(line, start, end, {cut for place in places for cut in place[:2] if cut})
-        if any(place.end and offsets[place.start] < shapes.NEAR_RUN for place in places):
-            neighbours.add(start)
+    def _is_near_start(self, line: bytes, start: int, end: int, places: list[_Candidate]) -> bool | None:
+        """Return whether a run is near the start of a string, or ``None`` if the string may contain a secret."""
+        has_escapes = False
+        words: list[_Candidate] = []
+        runs: list[_Candidate] = []
+        cuts: set[int] = set()
+        for place in places:
+            if not (place.word or place.end):
+                has_escapes = True
+            elif line[place.start - 1] != _BACKSLASH or not _is_escape(line, place.start):
+                cuts.add(place.start)
+                if place.word:
+                    words.append(place)
+                else:
+                    runs.append(place)
+                    cuts.add(place.end)
+        pieces, offsets = _decode(line, start, end, sorted(cuts))
         for before, after in _contexts(line, start, end):
-            full, by = f"{_AROUND}{before}{text}{after}{_AROUND}", len(_AROUND) + len(before)
-            words = [(offsets[place.start] + by, place.word) for place in places if place.word]
-            runs = [(offsets[place.start] + by, offsets[place.end] + by) for place in places if place.end]
-            if self._secrets.may_find(full, words, runs, has_escapes=has_escapes):
-                return False
-        return True
+            by = len(_AROUND) + len(before)
+            text = "".join((_AROUND, before, *pieces, after, _AROUND))
+            places_of_words = [(offsets[place.start] + by, place.word) for place in words]
+            spans = [(offsets[place.start] + by, offsets[place.end] + by) for place in runs]
+            if self._secrets.may_find(text, places_of_words, spans, has_escapes=has_escapes):
+                return None
+        return any(offsets[place.start] < shapes.NEAR_RUN for place in runs)
 
 
 def _end_of_value(line: bytes, start: int) -> int:
@@ -414,25 +393,26 @@ def _opening(line: bytes, floor: int, at: int) -> int:
 
 
 def _closing(line: bytes, start: int) -> int:
-    """Return the end of the string that starts at an offset."""
+    """Return the end of the string that contains an offset, which may be its opening quote."""
     match = _CLOSING.search(line, start + 1)
     if not match:
         raise ValueError(line)
     return match.end()
 
 
-def _decode(line: bytes, start: int, end: int, cuts: set[int]) -> tuple[str, dict[int, int]]:
-    """Decode the string in a part of the JSON, and map offsets in the JSON to the decoded string."""
+def _decode(line: bytes, start: int, end: int, cuts: list[int]) -> tuple[list[str], dict[int, int]]:
+    """Decode the pieces of a string in a part of the JSON, and map the cuts to offsets in the decoded string."""
     offsets: dict[int, int] = {}
     pieces: list[str] = []
     length, at = 0, start + 1
-    for cut in (*sorted(cuts), end - 1):
+    for cut in cuts:
         piece = jsonio.loads(b'"%b"' % line[at:cut])
         pieces.append(piece)
         length += len(piece)
         offsets[cut] = length
         at = cut
-    return "".join(pieces), offsets
+    pieces.append(jsonio.loads(b'"%b' % line[at:end]))
+    return pieces, offsets
 
 
 def _contexts(line: bytes, start: int, end: int) -> Iterator[tuple[str, str]]:
