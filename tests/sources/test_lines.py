@@ -89,8 +89,7 @@ def test_a_buffer_goes_from_one_file_to_the_next_and_what_the_first_left_in_it_i
     assert second == [(True, b"a", 3), (True, b"b", 1)]
 
 
-def test_two_files_at_once_do_not_share_a_buffer_and_a_large_one_is_not_kept(monkeypatch):
-    monkeypatch.setattr(module, "_MAX_REUSED", 1 << 20)
+def test_two_files_at_once_do_not_share_a_buffer_and_a_large_one_is_not_kept():
     room = Buffers()
     one, other = (lines(io.BytesIO(data), buffers=room) for data in (b"a\nb", b"c\nd"))
     assert next(one).buffer is not next(other).buffer

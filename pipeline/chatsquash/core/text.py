@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
+from codecs import utf_8_decode
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -23,6 +24,7 @@ _KINDS = 8  # limits the kinds of unread files, because there may be as many suf
 _EXACT = 100
 """The number of seconds below which hundredths are shown."""
 _encode = Encoder().encode
+_WINDOW = 1 << 16
 _PLAIN_ID = lazy_compile(r"[A-Za-z0-9_.:#/+=|~-]{1,200}")
 
 
@@ -187,6 +189,15 @@ def format_lines(lines: list[int]) -> str:
     if len(ranges) > _RUNS:
         ranges = [*ranges[: _RUNS - 1], f"… {lines[-1]}"]
     return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(ranges)}" if ranges else ""
+
+
+def count_characters(text: bytes) -> int:
+    """Return the number of characters in UTF-8."""
+    count = done = 0
+    while done < len(text):  # in pieces, because a character takes up to four bytes when decoded
+        piece, size = utf_8_decode(text[done : done + _WINDOW])
+        count, done = count + len(piece), done + size
+    return count
 
 
 def numbered_id(session: str, number: int) -> str:

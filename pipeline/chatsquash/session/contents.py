@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from chatsquash.core import chat, jsonio, marks, reasoning
+from chatsquash.core import chat, jsonio, marks, reasoning, text
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Json, Message
 from chatsquash.core.options import Options
@@ -77,7 +77,7 @@ class ContentsMeasure:
                 by = models.get(place or 0, model) if models else model
                 lengths[by] = lengths.get(by, 0) + self._length(records.message_texts(message))
         return Contents(
-            characters=len(line) if line.isascii() else len(line.decode()),
+            characters=len(line) if line.isascii() else text.count_characters(line),
             defines_tools=bool(content.tools),
             calls=calls,
             images=has_images,

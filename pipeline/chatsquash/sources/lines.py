@@ -9,7 +9,6 @@ from msgspec import Struct
 
 CHUNK = 1 << 19
 """The number of bytes per read: few enough to stay in a core's cache until all their lines are processed."""
-_MAX_REUSED = 4 << 20
 _LOOKAHEAD = 1 << 16
 """The number of bytes after a line in which the next lines are examined."""
 # Longer lines are skipped, because an endless line would exhaust the memory.
@@ -46,11 +45,11 @@ class Buffers:
     def take(self) -> bytearray:
         """Return a buffer for exclusive use."""
         buffer, self._buffer = self._buffer, bytearray()
-        return buffer if len(buffer) >= CHUNK else bytearray(CHUNK)
+        return buffer or bytearray(CHUNK)
 
     def give_back(self, buffer: bytearray) -> None:
         """Return a buffer for reuse; a buffer that grew for long lines is discarded."""
-        if len(buffer) <= _MAX_REUSED:
+        if len(buffer) == CHUNK:
             self._buffer = buffer
 
 
