@@ -45,7 +45,7 @@ class Buffers:
     def take(self) -> bytearray:
         """Return a buffer for exclusive use."""
         buffer, self._buffer = self._buffer, bytearray()
-        return buffer or bytearray(CHUNK)
+        return buffer if len(buffer) >= CHUNK else bytearray(CHUNK)
 
     def give_back(self, buffer: bytearray) -> None:
         """Return a buffer for reuse; a buffer that grew for long lines is discarded."""
