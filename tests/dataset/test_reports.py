@@ -11,7 +11,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.core.errors import StoppedError
-from chatsquash.dataset import run_reports
+from chatsquash.dataset import reports
 from chatsquash.results.verify import verify
 from tests.conftest import log_line, user, write_log
 from tests.outputs import report
@@ -107,7 +107,7 @@ def test_rows_are_right_where_splits_and_shards_decide_them(here, packing):
 
 
 def test_lines_that_wait_are_put_in_place_piece_by_piece(here, monkeypatch):
-    monkeypatch.setattr(run_reports, "_PIECE", 100)
+    monkeypatch.setattr(reports, "_PIECE", 100)
     write_log(here / "logs/a.jsonl")
     write_log(here / "logs/b.jsonl", log_line("other"))
     convert("logs", "out", Options(format="jsonl"))

@@ -420,7 +420,7 @@ def opened_pieces(monkeypatch) -> list[str]:
             seen.append(path)
         return open_file(path, options, **of_log)
 
-    monkeypatch.setattr("chatsquash.sources.joined_files.open_file", opened)
+    monkeypatch.setattr("chatsquash.sources.open.open_file", opened)
     return seen
 
 

@@ -11,14 +11,13 @@ import sys
 from functools import cache
 from importlib import import_module
 from types import ModuleType, NoneType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from chatsquash.checks._sound_definitions import are_sound
 from chatsquash.checks.exchanges import bad_results, decoded_arguments
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
 from chatsquash.core.errors import UsageError
 from chatsquash.core.lazy import LazyModule
-from chatsquash.core.model import Violation
+from chatsquash.core.model import Tool, Violation
 from chatsquash.core.registry import Item, Room
 from chatsquash.core.text import suggestion
 
@@ -49,6 +48,9 @@ _DEPENDENT: dict[str, frozenset[Feature]] = {
     "results": frozenset(("bad results", "open calls", "unmatched results")),
 }
 """The modules with rules of the kinds in ``FEATURES``, and the features on which these depend."""
+_PLAIN = frozenset(("name", "description", "parameters", "type", "strict"))
+_NONE: list[str] = []
+_DICT, _STR = frozenset((dict,)), frozenset((str,))
 
 
 @cache
@@ -160,6 +162,33 @@ def _features_of_calls(view: View) -> list[Feature]:
 
 def _features_of_definitions(view: View) -> list[Feature]:
     return [] if are_sound(view.tools) else ["odd definitions"]
+
+
+def are_sound(tools: list[Tool]) -> bool:
+    """Return quickly whether certainly no rule reports any of these flattened definitions."""
+    return all(map(_is_sound, tools))
+
+
+def _is_sound(tool: Any) -> bool:
+    if type(tool) is not dict or not _PLAIN.issuperset(tool) or tool.get("type", "function") != "function":
+        return False
+    name, description, schema = tool.get("name"), tool.get("description"), tool.get("parameters")
+    if type(name) is not str or type(description) is not str or type(schema) is not dict:
+        return False
+    if not name or not description or description.isspace() or schema.get("type") != "object":
+        return False
+    properties, required = schema.get("properties"), schema.get("required", _NONE)
+    if (
+        type(properties) is not dict
+        or type(required) is not list
+        or not _DICT.issuperset(map(type, properties.values()))
+    ):
+        return False
+    return not required or (_STR.issuperset(map(type, required)) and "" not in required and _are_distinct(required))
+
+
+def _are_distinct(names: list[str]) -> bool:
+    return len(names) == 1 or len(set(names)) == len(names)
 
 
 FEATURES: dict[Kind, Callable[[View], list[Feature]]] = {

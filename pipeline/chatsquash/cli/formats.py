@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from chatsquash import formats as exchange_formats
-from chatsquash.core import plugins
+from chatsquash.core.registry import plugin_versions
 from chatsquash.core.text import align_columns, printable_json
 from chatsquash.formats import documents
 from chatsquash.formats.base import Format
@@ -47,7 +47,7 @@ def _describe(name: str) -> FormatRow:
     form = conversations.named_format(name)
     streams = isinstance(form, Format)
     what = " ".join(form.doc.strip().partition("\n\n")[0].split()).removesuffix(".")
-    package = plugins.versions().get(name)
+    package = plugin_versions().get(name)
     return FormatRow(name, name in conversations.writable_formats(), streams, documents.has_tools(name), what, package)
 
 

@@ -1,14 +1,18 @@
-"""Options as a run uses them: validated, and with the contents of the files that they name."""
+"""Options as a run uses them: validated, with the contents of the files that they name, and with its grouping."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+from chatsquash.checks import dataset
 from chatsquash.core.options import Options
 from chatsquash.dataset.option_rules import refuse_wrong
+from chatsquash.reading.call_ids import are_call_ids
 from chatsquash.redaction.pseudonyms import load_key
 from chatsquash.redaction.requests import content, with_kinds
+from chatsquash.session.session import finding
+from chatsquash.sources.find import Discovery
 
 
 def with_key(options: Options) -> Options:
@@ -71,3 +75,15 @@ def file_contents(options: Options) -> dict[str, Any]:
         if model := str(options.tokenizer or "") or counting.of_template(str(options.template)):
             contents["tokenizer"] = counting.pack(model)
     return contents
+
+
+def choose_grouping(discovery: Discovery, options: Options) -> Options:
+    """Return the options with ``sessions_by`` as ``chain`` if the logs have a new trace id for each call.
+
+    Such an id does not identify a session, so calls can only be grouped by their histories. All sampled logs must be
+    rows of LiteLLM without session ids. The choice is reported as a finding of the discovery.
+    """
+    if options.sessions_by is not None or options.from_format is not None or not are_call_ids(discovery.logs, options):
+        return options
+    discovery.findings.append(finding(dataset.grouped_by_chain(), "", ""))
+    return replace(options, sessions_by="chain")

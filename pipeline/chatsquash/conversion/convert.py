@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from chatsquash.checks import dataset, reading
-from chatsquash.conversion.complete_options import with_key
-from chatsquash.conversion.grouping import choose_grouping
+from chatsquash.conversion.complete_options import choose_grouping, with_key
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.inputs import Converting, SessionInputs, find
 from chatsquash.conversion.progress import Observer, Watch
@@ -26,16 +25,14 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.platform import name_full_folder
 from chatsquash.core.text import printable
-from chatsquash.dataset import output_in
+from chatsquash.dataset import FORGOTTEN, output_in
 from chatsquash.dataset.card import CARD, card, card_facts
 from chatsquash.dataset.card_statistics import Statistics
 from chatsquash.dataset.choice import Selection, Selector, stop_for
 from chatsquash.dataset.filters import reject_all
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest, describe, non_default_options
-from chatsquash.dataset.report_names import FORGOTTEN
-from chatsquash.dataset.reports import ProcessedSession
-from chatsquash.dataset.run_reports import Reports
+from chatsquash.dataset.reports import ProcessedSession, Reports
 from chatsquash.dataset.store import RUN, Output, place_of
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.records import presets

@@ -13,8 +13,7 @@ from typing import BinaryIO
 
 from msgspec import structs
 
-from chatsquash.conversion.complete_options import with_key
-from chatsquash.conversion.grouping import choose_grouping
+from chatsquash.conversion.complete_options import choose_grouping, with_key
 from chatsquash.conversion.inputs import Sessions, find
 from chatsquash.conversion.workers import outcomes
 from chatsquash.core.errors import UsageError

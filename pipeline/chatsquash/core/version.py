@@ -37,7 +37,7 @@ def code_digest() -> str:
 
 def _packages() -> bytes:
     """Return the versions of the packages that add formats."""
-    from chatsquash.core.plugins import plugins  # not needed to show the version or a help text
+    from chatsquash.core.registry import plugins  # not needed to show the version or a help text
 
     return "".join(f"{plugin.name} {plugin.package}\n" for plugin in plugins()).encode()
 

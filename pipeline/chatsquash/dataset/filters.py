@@ -1,9 +1,9 @@
-"""Filter records and remove duplicates."""
+"""Filter records and remove duplicates, which are compared with the earlier records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from chatsquash.core.log import Log, is_elsewhere
 from chatsquash.core.model import Violation
 from chatsquash.core.options import ERRORS, Options
 from chatsquash.core.outcome import Outcome, Record
-from chatsquash.dataset.duplicates import Duplicates, duplicate_detector
+from chatsquash.records.line import digest
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.session import finding
 from chatsquash.sources.names import is_between, path_day
@@ -175,3 +175,49 @@ def _drop_reason(code: str, outcome: Outcome, record: Record) -> str | None:
         error = next((each.code for each in about if each.severity == "error"), None)
         return f"the session has the error {error}" if error else None
     return f"the session has {code}" if any(each.code == code for each in about) else None
+
+
+class Duplicates(Protocol):
+    """Checks the records that pass all filters, in order."""
+
+    def check(self, record: Record, log: str) -> Violation | None:
+        """Return a violation if a record duplicates another one."""
+
+
+class NoDuplicates:
+    """Accepts every record."""
+
+    def check(self, record: Record, log: str) -> None:
+        """See ``Duplicates``."""
+
+
+class ExactDuplicates:
+    """Accepts the first of the records with equal keys."""
+
+    def __init__(self, rule: str, alike: Callable[[Record], bytes]) -> None:
+        self._rule, self._alike = rule, alike
+        self._seen: dict[bytes, str] = {}
+
+    def check(self, record: Record, log: str) -> Violation | None:
+        """See ``Duplicates``."""
+        key = self._alike(record)
+        if key in self._seen:
+            return dataset.duplicate_record(self._seen[key], self._rule)
+        self._seen[key] = log
+        return None
+
+
+def duplicate_detector(options: Options) -> Duplicates:
+    """Return the detector for the duplicate mode of the options, unless it needs a pre-pass over all records."""
+    rule = options.duplicate_mode
+    if rule == "exact":
+        return ExactDuplicates(rule, lambda record: record.unflagged or digest(record.line))
+    if rule == "ids":
+        from chatsquash.session.fingerprints import of_record  # rarely needed
+
+        return ExactDuplicates(rule, lambda record: of_record(record, options).same)
+    if rule == "near":
+        from chatsquash.dataset.near_duplicates import NearDuplicates
+
+        return NearDuplicates(options)
+    return NoDuplicates()

@@ -9,11 +9,11 @@ from typing import Any, BinaryIO
 import orjson
 from xxhash import xxh3_128_hexdigest
 
-from chatsquash.core import plugins
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options, list_options
 from chatsquash.core.outcome import Record
+from chatsquash.core.registry import plugin_versions
 from chatsquash.core.text import printable, printable_json
 from chatsquash.core.version import __version__
 from chatsquash.dataset.option_rules import can_have
@@ -62,7 +62,7 @@ class Manifest:
         manifest = {
             "schema_version": SCHEMA_VERSION,
             "chatsquash_version": __version__,
-            **({"plugins": packages} if (packages := plugins.versions()) else {}),
+            **({"plugins": packages} if (packages := plugin_versions()) else {}),
             "compiled": None,
             "options": self._options_json,
             "counts": summary.counts(),

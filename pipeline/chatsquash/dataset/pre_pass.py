@@ -15,8 +15,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Likeness, Outcome, Record
-from chatsquash.dataset.duplicates import Duplicates, duplicate_detector
-from chatsquash.dataset.filters import Filters
+from chatsquash.dataset.filters import Duplicates, Filters, duplicate_detector
 from chatsquash.dataset.near_duplicates import SketchIndex
 from chatsquash.records.sketch import SIZE
 from chatsquash.session.fingerprints import SIZE as DIGEST

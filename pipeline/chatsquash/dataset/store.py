@@ -21,9 +21,17 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.outcome import LinePlace
 from chatsquash.core.urls import is_remote, refuse_unknown
-from chatsquash.dataset.claim import RECORD, Claim, damage_error, recorded_files, refuse_links, refuse_others
-from chatsquash.dataset.commit import DatasetCommit, read_memory
-from chatsquash.dataset.report_names import FORGOTTEN
+from chatsquash.dataset import FORGOTTEN
+from chatsquash.dataset.claim import (
+    RECORD,
+    Claim,
+    DatasetCommit,
+    damage_error,
+    read_memory,
+    recorded_files,
+    refuse_links,
+    refuse_others,
+)
 from chatsquash.storage import commit
 from chatsquash.storage.commit import RUN, CommitPlan
 from chatsquash.storage.folder import Folder

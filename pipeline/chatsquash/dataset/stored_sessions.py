@@ -5,6 +5,8 @@ The content of records, images and pairs is not stored but read from the files o
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 from msgspec import Struct, structs
 from msgspec.structs import replace
@@ -93,12 +95,14 @@ def encode(line: StoredLine) -> bytes:
 def decode(line: bytes) -> StoredLine:
     """Decode a line from ``encode``; raise ``ValueError`` or ``RecursionError`` if it is damaged."""
     try:
-        return _decode(line)
+        return _decoder().decode(line)
     except (ValueError, RecursionError):  # for example lone surrogates, which jsonio accepts
         return msgspec.convert(jsonio.loads(line), StoredLine)
 
 
-_decode = jsonio.decoder(StoredLine).decode
+@cache
+def _decoder() -> msgspec.json.Decoder[StoredLine]:
+    return jsonio.decoder(StoredLine)  # takes a hundredth of the start of a run, which only encodes lines
 
 
 def without_contents(outcome: Outcome) -> Outcome:

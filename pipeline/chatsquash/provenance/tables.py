@@ -11,9 +11,9 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
 from chatsquash.core.text import printable
+from chatsquash.dataset import PROVENANCE
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.parquet import ParquetFile
-from chatsquash.dataset.report_names import PROVENANCE
 from chatsquash.dataset.store import Output
 from chatsquash.provenance import statement
 from chatsquash.provenance.values import MessageOrigin, SourceReply, StoredFile, unpack_files, unpack_origins

@@ -69,8 +69,8 @@ from chatsquash.session.session import (
 from chatsquash.sources.changes import change, limit_to_discovered_size
 from chatsquash.sources.compression import stem
 from chatsquash.sources.identity import LogHash
-from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.names import path_day
+from chatsquash.sources.open import open_log
 
 if TYPE_CHECKING:
     from chatsquash.reading.documents import LogDocument

@@ -20,8 +20,7 @@ from chatsquash.core.text import printable
 from chatsquash.redaction.hits import Finder
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.sources import unfold
-from chatsquash.sources.joined_files import open_log
-from chatsquash.sources.open import open_file
+from chatsquash.sources.open import open_file, open_log
 
 Hide = Callable[[str], str]
 """Returns a text without private values."""

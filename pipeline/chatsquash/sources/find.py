@@ -22,10 +22,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import escape
 from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
-from chatsquash.sources.copies import Copies, duplicate_log
 from chatsquash.sources.globs import Root, expand, fits, is_folder, matches
 from chatsquash.sources.identity import read_at, status_of
-from chatsquash.sources.logs import Logs
+from chatsquash.sources.logs import Copies, Logs, duplicate_log
 from chatsquash.sources.names import (
     ARCHIVE_SCHEME,
     LOGS,

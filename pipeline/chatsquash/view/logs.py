@@ -25,9 +25,9 @@ from chatsquash.dataset.manifest import parse_options
 from chatsquash.results.types import Input
 from chatsquash.results.verify import filesystem_path
 from chatsquash.sources.compression import uncompressed
-from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import ARCHIVE_SCHEME, LOGS
+from chatsquash.sources.open import open_log
 from chatsquash.view.result import ReplacedError, ViewerResult
 from chatsquash.view.watching import EntryRow, EntryWatch, LoggedRequest, MessageRow, RequestReadError, Seeker
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 from xxhash import xxh3_128_hexdigest
 
+from chatsquash.conversion.complete_options import choose_grouping
 from chatsquash.conversion.convert import old_result
-from chatsquash.conversion.grouping import choose_grouping
 from chatsquash.conversion.inputs import find
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import place_in

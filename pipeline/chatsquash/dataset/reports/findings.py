@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
+from chatsquash.dataset import FINDINGS
 from chatsquash.dataset.findings_text import as_json, as_text
-from chatsquash.dataset.report_names import FINDINGS
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
 TEXT = "reports/integrity-report.txt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatsquash.core.options import Options
-from chatsquash.dataset.report_names import LABELS
+from chatsquash.dataset import LABELS
 
 if TYPE_CHECKING:
     from chatsquash.dataset.label_outcomes import LossLabels

@@ -18,7 +18,7 @@ from chatsquash.reading.usage import response_id
 from chatsquash.session.join.matching import AgentView, Keys, keys
 from chatsquash.session.lineages import Lineages
 from chatsquash.session.parts import parts
-from chatsquash.sources.joined_files import open_log
+from chatsquash.sources.open import open_log
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.documents import FilePath, paths_of
 
