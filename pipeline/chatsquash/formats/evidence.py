@@ -256,7 +256,7 @@ def message_lists(values: list[Json], lines: Sequence[int], mark: str, *members:
         return [MessageList(values, lines)]
     lists_of_messages: list[MessageList] = []
     for value, line in zip(values, lines, strict=True):
-        lists = (value, *(at(value, member) for member in members))
+        lists = [value, *[at(value, member) for member in members]]
         turns = next((each for each in lists if isinstance(each, list)), None)
         lists_of_messages += [MessageList(turns, [line] * len(turns), value)] if turns is not None else []
     return lists_of_messages

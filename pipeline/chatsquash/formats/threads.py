@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate
 from operator import gt
 from typing import Any
 
@@ -32,11 +32,9 @@ _LEAST = 25_000
 
 def first_places(names: Sequence[str | None]) -> dict[str, int]:
     """Return the place of the first entry with each name."""
-    known: dict[str, int] = {}
-    for place, name in enumerate(names):
-        if name is not None:
-            known.setdefault(name, place)
-    return known
+    known = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
+    known.pop(None, None)
+    return known  # type: ignore[return-value]
 
 
 def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:
@@ -87,7 +85,7 @@ def paths(before: Sequence[int], leaf: int, is_sampled: Sequence[bool], unread: 
         if selected and not any(is_sampled[place] for place in fresh):
             unread.count("branch without a reply")
             continue
-        path = list(_ancestors(each, before, set()))[::-1]
+        path = (list(_ancestors(each, before, set())) if visited else fresh)[::-1]
         if not budget.take(len(path)) and selected:
             unread.count(BRANCH_BEYOND)
             continue
@@ -188,7 +186,9 @@ class _ThreadHistory:
         self._steps = steps
         self._budget = EntryBudget(len(steps))
         self._earlier_replies = set[int]()
-        """The entries of earlier paths that a model produced."""
+        """The entries of the paths before the last one that a model produced."""
+        self._last: Sequence[int] = ()
+        """The last path."""
         self._names = dict[int | None, str]()
         """The ids of conversations by their first summary."""
 
@@ -196,6 +196,8 @@ class _ThreadHistory:
         """Return the entries and the links of each conversation along a path; branches must add a reply."""
         lengths = [len(era) for era in _eras(self._steps, path)]
         last = len(lengths) - 1
+        self._earlier_replies.update([place for place in self._last if self._steps[place].is_sampled])
+        self._last = path
         in_budget = _eras_in_budget(lengths, self._budget) if number == 0 else {*range(last + 1)}
         selected = list[tuple[list[int], Object]]()
         previous: str | None = None
@@ -213,7 +215,6 @@ class _ThreadHistory:
             if is_new and (number == 0 or at == last or self._budget.take(len(places))):
                 selected.append((places, known))
                 previous = name
-        self._earlier_replies.update(place for place in path if self._steps[place].is_sampled)
         return selected
 
     def _place(self, name: str, summary: int | None, previous: str | None, *, is_first: bool) -> Object:
@@ -305,10 +306,10 @@ def entries_with_turns_after(before: Sequence[int], steps: Sequence[ThreadEntry]
     return result
 
 
-def without_entries(steps: Sequence[ThreadEntry], unsent: Container[int], unread: Unread) -> list[ThreadEntry]:
+def without_entries(steps: Sequence[ThreadEntry], unsent: Collection[int], unread: Unread) -> list[ThreadEntry]:
     """Drop and count the turns of truncated or failed replies that later requests do not contain."""
     remaining = list(steps)
-    for place, step in enumerate(steps):
+    for place, step in enumerate(steps if unsent else ()):
         if place in unsent and step.turns:
             remaining[place] = ThreadEntry()
             unread.count("reply that later requests do not contain")
@@ -318,7 +319,7 @@ def without_entries(steps: Sequence[ThreadEntry], unsent: Container[int], unread
 def _conversation(
     form: Any, steps: Sequence[ThreadEntry], places: list[int], known: Object, tools: Sequence[Tool]
 ) -> Conversation:
-    logged_messages = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
+    logged_messages = load_turns(form, [turn for place in places for turn in steps[place].turns])
     if any(each.time for each in logged_messages.evidence):
         # The times of messages are more precise than those of the session.
         known = {name: value for name, value in known.items() if name not in ("started_at", "ended_at")}

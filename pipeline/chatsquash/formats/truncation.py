@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from chatsquash.formats.evidence import Evidence, LoggedTurn
+from chatsquash.formats.evidence import LoggedTurn
 
 TRUNCATED = "incomplete"
 """The finish reason of truncated replies."""
@@ -24,7 +24,7 @@ def reaches(completion: int | None, limit: int | None) -> bool:
 
 def models_with_usage(turns: Iterable[LoggedTurn]) -> set[str | None]:
     """Return the models whose replies have token counts, which some local servers never send."""
-    return {each.evidence.model for each in turns if each.evidence.is_sampled and _has_usage(each.evidence)}
+    return {each.evidence.model for each in turns if each.evidence.is_sampled and has_usage(each)}
 
 
 def mark_without_usage(turn: LoggedTurn, models: Collection[str | None]) -> LoggedTurn:
@@ -32,8 +32,9 @@ def mark_without_usage(turn: LoggedTurn, models: Collection[str | None]) -> Logg
     known = turn.evidence  # token counts come last in a stream
     # The model may be logged only together with the counts, so both can be missing in a truncated reply.
     is_counted = known.model in models or (known.model is None and bool(models))
-    return as_truncated(turn) if known.is_sampled and not _has_usage(known) and is_counted else turn
+    return as_truncated(turn) if known.is_sampled and not has_usage(turn) and is_counted else turn
 
 
-def _has_usage(evidence: Evidence) -> bool:
-    return bool(evidence.prompt_tokens or evidence.completion_tokens)
+def has_usage(turn: LoggedTurn) -> bool:
+    """Return whether the token counts of a reply are logged."""
+    return bool(turn.evidence.prompt_tokens or turn.evidence.completion_tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import TYPE_CHECKING, Generic, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -124,21 +124,24 @@ def outcomes(
         each = placements[bearing[number]] if number in bearing else None
         message = each.message(number) if each and each.record is not None else None
         name, parent = names[id(path)] if path else ("", None)
-        about: dict[str, Any] = {"labels": reply.labels, "scores": reply.scores, "facts": reply.facts}
         kind = "retry" if reply.is_retried else "copy" if reply.is_copy else path.kind if path else "branch"
         reasoning = fate(reply.message, message)
         if not each or each.record is None:
             repeat_reason = "retry" if reply.is_retried else ELSEWHERE if reply.is_copy else None
             reason = repeat_reason or (each.why if each else why(reply, path))
-            rows.append(ReplyOutcome(reply.line, kind, "lost", reason, name, parent, reasoning=reasoning, **about))
+            row = ReplyOutcome(reply.line, kind, "lost", reason, name, parent, reasoning=reasoning)
         elif number not in holders:
             # The conversation has a record, but the message was removed from every record.
-            rows.append(ReplyOutcome(reply.line, kind, "lost", "cut", name, parent, reasoning=reasoning, **about))
+            row = ReplyOutcome(reply.line, kind, "lost", "cut", name, parent, reasoning=reasoning)
         else:
             (record, status, index, untrained), others = _places(reply, each, holders[number])
             place = record, index, int(untrained == "")
-            values = reply.line, kind, status, None, name, parent, *place, reasoning, others
-            rows.append(ReplyOutcome(*values, untrained=untrained or "", **about))
+            row = ReplyOutcome(reply.line, kind, status, None, name, parent, *place, reasoning, others)
+            if untrained:
+                row = replace(row, untrained=untrained)
+        if reply.labels or reply.scores or reply.facts:
+            row = replace(row, labels=reply.labels, scores=reply.scores, facts=reply.facts)
+        rows.append(row)
     return rows
 
 

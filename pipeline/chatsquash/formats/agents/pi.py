@@ -25,7 +25,7 @@ from chatsquash.formats.threads import (
     with_unread,
     without_entries,
 )
-from chatsquash.formats.truncation import TRUNCATED, mark_without_usage, models_with_usage
+from chatsquash.formats.truncation import TRUNCATED, has_usage, mark_without_usage, models_with_usage
 from chatsquash.formats.values import (
     Object,
     as_list,
@@ -65,7 +65,7 @@ def fits(values: list[Json]) -> str | None:
 
 def is_session(values: list[Json]) -> bool:
     """Return whether a line is the header of a session; lines of unknown types may precede it."""
-    return any(map(_is_header, objects(values)))
+    return any(isinstance(line, dict) and _is_header(line) for line in values)
 
 
 def _is_header(line: Object) -> bool:
@@ -110,12 +110,11 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 def _with_truncated(steps: list[ThreadEntry]) -> list[ThreadEntry]:
     """Mark replies without token counts as truncated; their streams ended early without an error from the service."""
-    models = models_with_usage(turn for each in steps for turn in each.turns)
-    for place, each in enumerate(steps):
-        if each.is_sampled:
-            turns = tuple([mark_without_usage(turn, models) for turn in each.turns])
-            if turns != each.turns:
-                steps[place] = replace(each, turns=turns)
+    uncounted = [place for place, each in enumerate(steps) if each.is_sampled and not all(map(has_usage, each.turns))]
+    models = models_with_usage(turn for each in steps for turn in each.turns) if uncounted else ()
+    for place in uncounted:
+        turns = tuple([mark_without_usage(turn, models) for turn in steps[place].turns])
+        steps[place] = replace(steps[place], turns=turns)
     return steps
 
 

@@ -50,9 +50,9 @@ def fits(values: list[Json]) -> str | None:
     if lines_with_parts(values):
         return None  # Qwen Code writes similar lines, but with the parts of Gemini
     count = sum(map(_is_line, values))
-    fitting = count * 2 > len(values) or any(map(_is_message, values)) or (count and all(map(_is_of_session, values)))
     if not count:
         return stream.find_evidence(values)
+    fitting = count * 2 > len(values) or any(map(_is_message, values)) or all(map(_is_of_session, values))
     return f"sessionId and uuid in {count} of {len(values)} lines" if fitting else None
 
 

@@ -36,16 +36,18 @@ HAS_TOOLS = False
 MEMBERS = ("$set", "$rewindTo", "projectHash", "id", "history")
 LOCATIONS = ("${GEMINI_CLI_HOME:-~}/.gemini/tmp/*/chats/**/*.json*",)
 
-_UPDATES = ("$set", "$rewindTo")
-
 
 def fits(values: list[Json]) -> str | None:
     """Check for a session with a project hash or edits, or for a checkpoint with Gemini turns."""
-    if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(values)):
+    if any(map(_is_of_session, objects(values))):
         return "$set or $rewindTo, or sessionId next to projectHash"
     if values and all(map(_is_record, values)):
         return "records of types user and gemini"
     return "a history of contents" if len(values) == 1 and _history(values[0]) else None
+
+
+def _is_of_session(line: Object) -> bool:
+    return "$set" in line or "$rewindTo" in line or ("projectHash" in line and "sessionId" in line)
 
 
 def _is_record(line: Json) -> bool:

@@ -64,7 +64,10 @@ def lines_with_parts(values: list[Json]) -> list[Object]:
     return [
         line
         for line in values
-        if type(line) is dict and type(message := line.get("message")) is dict and type(message.get("parts")) is list
+        if type(line) is dict
+        and type(message := line.get("message")) is dict
+        and "parts" in message
+        and type(message["parts"]) is list
     ]
 
 

@@ -57,8 +57,8 @@ def _usual_messages(turn: Json) -> list[Message] | None:
     text = content if type(content) is str else _only_text(content)
     if text:
         return [{"role": "user", "content": text}]
-    results = list(map(_result_message, content)) if type(content) is list and content else [None]
-    return None if None in results else cast("list[Message]", results)
+    results: Any = list(map(_result_message, content)) if type(content) is list and content else [None]
+    return None if None in results else results
 
 
 def _only_text(content: Json) -> str | None:
