@@ -17,7 +17,7 @@ from huggingface_hub.utils import filter_repo_objects
 
 from chatsquash import Options, convert
 from chatsquash.dataset import arrow
-from chatsquash.dataset.arrow import Field
+from chatsquash.dataset.columns import Field
 from chatsquash.records.presets import names
 from tests.conftest import cases, log_line, tree, write_log
 

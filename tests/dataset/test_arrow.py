@@ -6,8 +6,8 @@ from struct import unpack_from
 import pytest
 
 from chatsquash.core.options import Options
-from chatsquash.dataset.arrow import Field, schema
-from chatsquash.dataset.columns import ENDING, METADATA, STEPS, features, fields
+from chatsquash.dataset.arrow import schema
+from chatsquash.dataset.columns import ENDING, METADATA, STEPS, Field, features, fields
 from chatsquash.records.presets import names
 from tests.conftest import cases
 

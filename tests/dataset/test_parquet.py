@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from chatsquash.dataset import arrow, parquet
-from chatsquash.dataset.arrow import Field
+from chatsquash.dataset.columns import Field
 from chatsquash.dataset.parquet import ParquetFile, rows_per_group
 from chatsquash.dataset.store import Output
 from tests.conftest import cases

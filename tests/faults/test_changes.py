@@ -12,8 +12,8 @@ from chatsquash import Options, convert
 from chatsquash.core.log import Log
 from chatsquash.reading import identify
 from chatsquash.session.converter import Converter
-from chatsquash.sources import changes
-from chatsquash.sources.changes import limit_to_discovered_size
+from chatsquash.sources import identity
+from chatsquash.sources.identity import limit_to_discovered_size
 from tests.conftest import cases, log_line, write_log
 
 ENTRIES = [log_line(*"abcdef"[:n], at=n) for n in range(1, 5)]
@@ -100,7 +100,7 @@ def test_a_document_that_is_cut_once_its_first_lines_were_read(tmp_path, monkeyp
 @pytest.mark.parametrize("place", [0, 1, 10, len(WHOLE) - 1, len(WHOLE)])
 @pytest.mark.parametrize("step", [1, 7, 1 << 16])
 def test_a_log_that_grew_ends_with_the_last_whole_line_that_it_had(tmp_path, monkeypatch, place, step):
-    monkeypatch.setattr(changes, "_STEP", step)
+    monkeypatch.setattr(identity, "_STEP", step)
     path = tmp_path / "a.jsonl"
     path.write_bytes(WHOLE[:place])
     job = found(path)

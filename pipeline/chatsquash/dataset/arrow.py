@@ -12,33 +12,14 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from chatsquash.dataset.columns import Field
+
 KEY = "ARROW:schema"
 _VERSION = 4  # Arrow's V5
 _SCHEMA = 1  # kind of message
 _DOUBLE = 2  # precision of a floating point number
 _INT, _FLOAT, _BINARY, _UTF8, _BOOL, _LIST, _STRUCT = 2, 3, 4, 5, 6, 12, 13  # members of the union of types
 _EXTENSION = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": ""}
-
-
-class Field(Struct, frozen=True):
-    """A column, or the elements or members of one."""
-
-    name: str
-    kind: str
-    """``text``, ``json``, ``int``, ``int32``, ``int8``, ``float``, ``bool``, ``list``, ``struct``, ``binary`` or
-    ``image``; an ``int`` has 64 bits.
-    """
-    children: tuple[Field, ...] = ()
-
-    @property
-    def is_json_list(self) -> bool:
-        """Whether this is a list of JSON values."""
-        return self.kind == "list" and self.children[0].kind == "json"
-
-    @property
-    def has_structs(self) -> bool:
-        """Whether this is a list of structs."""
-        return self.kind == "list" and self.children[0].kind == "struct"
 
 
 IMAGE = (Field("bytes", "binary"), Field("path", "text"))

@@ -12,9 +12,8 @@ from msgspec import Struct
 from chatsquash.core.accounting import TrainedReplies
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape, inference_match, pluralize
-from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.card_statistics import FEATURES, TRUNCATED, UNKNOWN_END, Statistics, quantile
-from chatsquash.dataset.columns import IMAGES, features, fields, has_json, pair_fields
+from chatsquash.dataset.columns import IMAGES, Field, features, fields, has_json, pair_fields
 from chatsquash.dataset.model_terms import terms, terms_of
 
 if TYPE_CHECKING:

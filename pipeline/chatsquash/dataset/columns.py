@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Facts, Record
-from chatsquash.dataset.arrow import Field
 from chatsquash.records.presets import Column, get_preset
+
+
+class Field(Struct, frozen=True):
+    """A column, or the elements or members of one."""
+
+    name: str
+    kind: str
+    """``text``, ``json``, ``int``, ``int32``, ``int8``, ``float``, ``bool``, ``list``, ``struct``, ``binary`` or
+    ``image``; an ``int`` has 64 bits.
+    """
+    children: tuple[Field, ...] = ()
+
+    @property
+    def is_json_list(self) -> bool:
+        """Whether this is a list of JSON values."""
+        return self.kind == "list" and self.children[0].kind == "json"
+
+    @property
+    def has_structs(self) -> bool:
+        """Whether this is a list of structs."""
+        return self.kind == "list" and self.children[0].kind == "struct"
+
 
 # A test checks that no trainer or loader gives these names a meaning.
 METADATA = (

@@ -19,8 +19,7 @@ from msgspec import Raw
 
 from chatsquash.core import jsonio
 from chatsquash.dataset import arrow
-from chatsquash.dataset.arrow import Field
-from chatsquash.dataset.columns import IMAGES
+from chatsquash.dataset.columns import IMAGES, Field
 from chatsquash.dataset.data_files import FileWriter
 from chatsquash.records.media import NO_IMAGES
 

@@ -14,8 +14,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
-from chatsquash.dataset.arrow import Field
-from chatsquash.dataset.columns import fields, pair_fields
+from chatsquash.dataset.columns import Field, fields, pair_fields
 from chatsquash.dataset.data_files import FileWriter, Shard
 from chatsquash.dataset.store import Output
 from chatsquash.records.line import with_metadata

@@ -12,7 +12,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
 from chatsquash.core.text import printable
 from chatsquash.dataset import PROVENANCE
-from chatsquash.dataset.arrow import Field
+from chatsquash.dataset.columns import Field
 from chatsquash.dataset.parquet import ParquetFile
 from chatsquash.dataset.store import Output
 from chatsquash.provenance import statement

@@ -34,7 +34,6 @@ from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History, Request
-from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, OUTPUT_FORMATS, Exchange, LineError, is_blank
 from chatsquash.reading.members import NOTHING, kind
@@ -44,11 +43,13 @@ from chatsquash.sources.lines import Line
 if TYPE_CHECKING:
     from chatsquash.core.score_rows import ScoreRow
     from chatsquash.formats import bodies
+    from chatsquash.reading import endpoints
     from chatsquash.reading.answers import Answers, LoadedRequest
     from chatsquash.reading.loading import Loader
     from chatsquash.reading.score_files import ScoreJoin
 else:
     bodies = LazyModule("chatsquash.formats.bodies")
+    endpoints = LazyModule("chatsquash.reading.endpoints")
 
 _LIMITS = frozenset((*LIMITS, *OUTPUT_FORMATS))
 _HIDDEN = "the history that a summary replaced"
@@ -167,7 +168,7 @@ class EntryReader:
             return None
         data = bytes(line.buffer[line.start : line.stop])
         envelope = envelopes.recognise(data) or self._shape.envelope
-        if endpoint := other_endpoint(data, envelope):
+        if endpoint := endpoints.other_endpoint(data, envelope):
             return f"calls to another endpoint ({endpoint})"
         if not envelope.unwrap:
             return None
@@ -324,7 +325,7 @@ class _ShapeReader(Struct):
     def _reject_other_endpoint(self, exchange: Exchange, line: Line) -> None:
         """Raise ``LineError`` for a call that has turns, but the response of an endpoint without conversations."""
         has_response = bytes(exchange.line.response) not in (NOTHING, b"null")
-        if has_response and other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
+        if has_response and endpoints.other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
             raise LineError("bad-entry", "call to another endpoint")
 
     def _unwrap(self, line: Line) -> Line:

@@ -26,7 +26,6 @@ from chatsquash.formats.base import Format, accept
 from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
-from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import Exchange, LineError, exchange_of, is_blank, standard_members
 from chatsquash.reading.members import NOTHING, PARSE_ERRORS
@@ -34,9 +33,10 @@ from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.lines import LONGEST
 
 if TYPE_CHECKING:
-    from chatsquash.reading import appearance
+    from chatsquash.reading import appearance, endpoints
 else:
     appearance = LazyModule("chatsquash.reading.appearance")
+    endpoints = LazyModule("chatsquash.reading.endpoints")
 
 _RESPONSE_RANK = 4
 """The highest rank that evidence in a response can have; lower ranks are stronger."""
@@ -212,7 +212,7 @@ def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
 def _is_non_exchange(line: bytes, envelope: Envelope | None) -> bool:
     """Return whether a line is a call to another endpoint, or not an exchange according to its envelope."""
     envelope = envelope or envelopes.PLAIN
-    return bool(other_endpoint(line, envelope) or envelopes.describe_non_exchange(line, envelope))
+    return bool(endpoints.other_endpoint(line, envelope) or envelopes.describe_non_exchange(line, envelope))
 
 
 def _usual(shapes: list[Shape]) -> Shape:

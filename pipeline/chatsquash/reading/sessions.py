@@ -19,8 +19,8 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
 from chatsquash.reading.identify import document_in, identify, units_of
 from chatsquash.reading.members import members
-from chatsquash.sources.changes import limit_to_discovered_size
 from chatsquash.sources.compression import ExpandedFile
+from chatsquash.sources.identity import limit_to_discovered_size
 from chatsquash.sources.lines import CHUNK, Line, lines
 from chatsquash.sources.names import MARK
 from chatsquash.sources.open import open_file, shortage

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatsquash.core import chat
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Json, Message
-from chatsquash.formats import parts
 from chatsquash.formats.providers.openai_chat.members import is_empty
+
+if TYPE_CHECKING:
+    from chatsquash.formats import parts
+else:
+    parts = LazyModule("chatsquash.formats.parts")
 
 FOLDER = "images"
 """The folder for image files in a dataset folder with JSON Lines."""

@@ -66,9 +66,8 @@ from chatsquash.session.session import (
     is_fully_counted,
     meeting,
 )
-from chatsquash.sources.changes import change, limit_to_discovered_size
 from chatsquash.sources.compression import stem
-from chatsquash.sources.identity import LogHash
+from chatsquash.sources.identity import LogHash, change, limit_to_discovered_size
 from chatsquash.sources.names import path_day
 from chatsquash.sources.open import open_log
 

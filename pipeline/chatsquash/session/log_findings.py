@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks import reading
-from chatsquash.core import chat, jsonio, mcp
+from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
-from chatsquash.core.lazy import lazy_compile
+from chatsquash.core.lazy import LazyModule, lazy_compile
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Finding, LogHead, Violation
 from chatsquash.core.options import Options
@@ -29,7 +29,10 @@ from chatsquash.sources.compression import stem
 from chatsquash.trees.coverage import of_grown
 
 if TYPE_CHECKING:
+    from chatsquash.core import mcp
     from chatsquash.trees.replies import LogPath
+else:
+    mcp = LazyModule("chatsquash.core.mcp")
 
 _MARKS = ("[truncated]", "[TRUNCATED]", "(truncated)", "<truncated>")
 """The ends of strings that a logger truncated."""

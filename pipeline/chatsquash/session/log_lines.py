@@ -14,8 +14,8 @@ from chatsquash.core.options import Options
 from chatsquash.reading.reader import Reader, Reading
 from chatsquash.reading.sessions import document_parts
 from chatsquash.session.parts import UNKNOWN, pack_time
-from chatsquash.sources.changes import limit_to_discovered_size
 from chatsquash.sources.compression import ExpandedFile
+from chatsquash.sources.identity import limit_to_discovered_size
 
 
 class DocumentError(Exception):

@@ -15,7 +15,7 @@ from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Conversation, Entry, RepeatedViolation, SkippedLine, Violation
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import PLAIN
-from chatsquash.formats.providers.openai_chat.vendors import UNUSUAL_MEMBERS, variants
+from chatsquash.formats.providers.openai_chat.members import UNUSUAL_MEMBERS, variants
 from chatsquash.session.stages.tools import check_definitions
 
 if TYPE_CHECKING:

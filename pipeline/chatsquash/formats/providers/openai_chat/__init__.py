@@ -8,8 +8,8 @@ from chatsquash.formats.base import LoadedTurn, Stream, Tools
 from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.openai_chat.evidence import marks
 from chatsquash.formats.providers.openai_chat.foreign import SYSTEM, has_foreign
+from chatsquash.formats.providers.openai_chat.members import variants
 from chatsquash.formats.providers.openai_chat.response import reply
-from chatsquash.formats.providers.openai_chat.vendors import variants
 from chatsquash.formats.values import Object
 
 NAME = "openai_chat"
