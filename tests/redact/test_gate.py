@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.redact.planted.corpus import samples
 from chatsquash.core.options import Options
-from chatsquash.redaction import requests
+from chatsquash.redaction import contexts, requests
 from chatsquash.redaction.gate import gate
 from chatsquash.redaction.privacy import Pieces
 from chatsquash.redaction.rules import builtin
@@ -182,6 +182,28 @@ def monkeypatch_gate():
 )
 def test_the_gate_excludes_records_of_ordinary_texts(value, is_excluded):
     assert check(value) is is_excluded
+
+
+@cases(
+    "text, may_follow",
+    ("a call", "token(item)", False),
+    ("a call with text", 'token("Zq7!Vn2Lx8")', True),
+    ("a subscript", 'token["main"] + 1', False),
+    ("an entry of a namespace", "config::token['main'] => 'Zq7!Vn2Lx8'", True),
+    ("a comparison", "token < 1204", False),
+    ("a closing tag", "token</key><value>Zq7!Vn2Lx8</value>", True),
+    ("a list of names", "token, number in list", False),
+    ("a value with its label", "token, value: Zq7!Vn2Lx8", True),
+    ("a verb before a word", "token is deprecated now", False),
+    ("a verb before a digit", "token is Zq7!Vn2Lx8", True),
+    ("a verb after its object", "token for me@host is Zq7!Vn2Lx8", True),
+    ("a purpose", "token for tests", False),
+)
+def test_a_value_may_follow_a_name_in_a_text_and_its_json_alike(text, may_follow):
+    at = text.index("token")
+    assert contexts.may_be_named(text.lower().encode(), at) is may_follow
+    encoded = orjson.dumps({"content": text}).lower()
+    assert bool(contexts.VALUE_FOLLOWS_IN_JSON.match(encoded, encoded.index(b"token"))) is may_follow
 
 
 def test_a_part_that_many_records_share_is_judged_once():

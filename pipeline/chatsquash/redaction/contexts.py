@@ -14,22 +14,41 @@ from chatsquash.redaction.shapes import BEFORE_RUN, Bytes, kind_of, value_of
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
 _FULL_NAME = lazy_compile(r"[\w.-]{1,80}+")
+_VERBS = rb"(?:is|to|was|lautet|ist|est|es)"
+
+
+def _separators(letters: bytes, size: int) -> bytes:
+    """Return the separators of text and its JSON, given the bytes of non-ASCII letters, up to ``size`` each."""
+    word, quote = rb"[\w?%b]{1,%d}" % (letters, 20 * size), rb"[\\\"'`&]"
+    return b"|".join(
+        (
+            rb"[=:>|?'`v]|or[ ]|&quot|-[->]|</|\.[ ]|\((?=[ ]?%b)|\[%b\]" % (quote, word),
+            rb"(?(close)[,({\[<.&-]|,(?=[ ]?(?:%b|%b(?:%b|[ ]?[:=]))))" % (quote, word, quote),
+            # As in Config::token["main"] => "...".
+            rb"[\[(][^\])\n]{0,%d}+[\])][ ]?=>" % (80 * size),
+            rb"for[ ](?:[\w.@?%b-]{1,%d}[ ]%b|[^=\n]{1,%d}+=)" % (letters, 40 * size, _VERBS, 80 * size),
+            # After a verb, only a value with a digit is a secret.
+            rb"(?:changed |set )?%b(?: now)?:?[ ](?=[ ]?[^\s0-9\"'`$&]{0,%d}+[0-9\"'`$&])" % (_VERBS, 400 * size),
+        )
+    )
+
+
 # Text about a key precedes the word ``key``.
 _VALUE_FOLLOWS = lazy_compile(
     rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?<![a-z0-9_. \\/-])key)"
-    rb"[a-z0-9_.-]{1,80}+(?:\\{0,16}+[\"'`\])]{1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
-    rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or|lautet|ist|est|es)[ :]|"
-    rb"for [^\n]{1,80}|[\"'`v]|"
-    rb"[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
+    rb"[a-z0-9_.-]{1,80}+(?P<close>(?:\\{0,16}+[\"'`\])]){1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
+    rb"(?:(?<=\t)|(?<=\\t)|[\"\\]|"
+    + _separators(b"", 1)
+    + rb"|[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
 )
 """The possible separators between a word and its value, for a quick check."""
 VALUE_FOLLOWS_IN_JSON = lazy_compile(
     rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?:(?<![a-z0-9_. \\/-])|(?<=[^\\]\\[nrtf]))key)"
     rb"[a-z0-9_.-]{1,80}+(?P<close>(?:\\\\){0,16}+(?:\\\"|['`\])]){1,2}+|:?(?:\\\\){0,16}+(?:\\\"|'))?+"
     rb"(?P<space>(?: |\\[nrtf]|\\u000b|(?:\\\\){1,16}+[nrt]){1,30}+)?+"
-    rb"(?:(?<=\\t)|[=:,>|(?&{<'.\[\x80-\xff-]|\\\\|\\ud|(?:for |changed |set )?(?:is|to|was|or|lautet|ist|est|es)[ :]|"
-    rb"for (?!\\n)|\\\"|[`v]|\":[\"0-9-]|(?(close)\"|(?!))|(?(space)\"|(?!))|"
-    rb"[a-z]{2,20}=(?:[^<>\\]|\\[^n]){0,360}>|"
+    rb"(?:(?<=\\t)|[\x80-\xff]|\\\\|\\ud|\\\"|\":[\"0-9-]|(?(close)\"|(?!))|(?(space)\"|(?!))|"
+    + _separators(rb"\x80-\xff", 6)
+    + rb"|[a-z]{2,20}=(?:[^<>\\]|\\[^n]){0,360}>|"
     rb"(?<= )(?=(?:[^\s0-9\"\\]|\\[\"\\bu]|\"(?=:)){0,256}+[0-9])(?:[^\s\"\\]|\\[\"\\bu]|\"(?=:)){5})"
 )
 """Matches wherever ``_VALUE_FOLLOWS`` matches the decoded text; unescaped quotes end it, or its name."""
