@@ -37,16 +37,20 @@ class CallSite(Struct, frozen=True):
     place: int
 
 
+_Argument = tuple[str, Sketch]
+"""An argument with the sketch of its words."""
+
+
 class Calls(Struct):
     """The arguments of all calls so far."""
 
     _sites: dict[str, list[CallSite]] = field(default_factory=dict)
     """For each argument, the last calls with it."""
     _open: dict[str, list[CallSite]] = field(default_factory=dict)
-    """For each argument, the last calls with it that have not started a conversation."""
+    """For each argument that started a conversation, the last calls with it that have not started one."""
     _first_replies: dict[str, Reply] = field(default_factory=dict)
     """For each argument, the first reply of the last conversation that started with it."""
-    _by_run: dict[int, list[tuple[str, Sketch]]] = field(default_factory=dict)
+    _by_run: dict[int, tuple[_Argument, ...]] = field(default_factory=dict)
     """For each run of words, the last arguments that contain it."""
     _short: list[tuple[CallSite, str]] = field(default_factory=list)
     """The last short arguments."""
@@ -54,20 +58,21 @@ class Calls(Struct):
     def learn(self, reply: Reply) -> None:
         """Remember the calls of a reply."""
         for place, call in enumerate(chat.calls(reply.message), 1):
+            site = CallSite(reply, place)
             for argument in arguments(call):
-                self._learn(argument, CallSite(reply, place))
+                self._learn(argument, site)
 
     def _learn(self, argument: str, site: CallSite) -> None:
-        for sites in (self._sites, self._open):
-            _remember(sites.setdefault(argument, []), site, _EQUAL)
+        _remember(self._sites.setdefault(argument, []), site, _EQUAL)
+        if argument in self._open:
+            _remember(self._open[argument], site, _EQUAL)
         words = sketch(argument)
         if words.all >= _PROMPTED:
-            sketched = argument, words
+            sketched = ((argument, words),)  # shared by all runs that no other argument contains
             for run in words.runs:
-                if (others := self._by_run.get(run)) is None:
-                    self._by_run[run] = [sketched]
-                elif all(other != argument for other, _ in others):
-                    _remember(others, sketched, MOST)
+                others = self._by_run.setdefault(run, sketched)
+                if others is not sketched and all(other != argument for other, _ in others):
+                    self._by_run[run] = others[1 - MOST :] + sketched
         elif len(argument.split()) >= _SHORT_WORDS or len(argument) >= _SHORT_LENGTH:
             _remember(self._short, (site, argument), ARGUMENTS)
 
@@ -77,12 +82,13 @@ class Calls(Struct):
 
     def is_open(self, text: str) -> bool:
         """Return whether a text is the argument of a call that has not started a conversation."""
-        return bool(self._open.get(text))
+        return bool(self._open.get(text, self.equal(text)))
 
     def claim(self, prompt: str, first: Reply) -> CallSite | None:
         """Return the call whose argument is the prompt of a new conversation, and mark it as used."""
         # Each call starts one conversation.
-        if sites := self._open.get(prompt):
+        if self.is_open(prompt):
+            sites = self._open.setdefault(prompt, self._sites[prompt].copy())
             at = next(at for at, site in enumerate(sites) if site.reply is sites[-1].reply)
             self._first_replies[prompt] = first
             return sites.pop(at)

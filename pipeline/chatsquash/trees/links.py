@@ -69,7 +69,10 @@ class Links(Struct):
     """The links of trees by the numbers of their first replies."""
 
     def begin(self, first: Reply, before: list[Reply], copies: list[Reply], *, quotations: bool = True) -> Link:
-        """Return the link of a new tree to the replies before it; ``quotations``: including replies that it quotes."""
+        """Return the link of a new tree to the replies before it.
+
+        ``quotations``: whether to look for replies that it quotes and for calls with a short argument that it contains.
+        """
         if quotations:
             self._learn(before)
         else:
@@ -92,7 +95,11 @@ class Links(Struct):
             self._opening_texts.update(hash(chat.text(message)) for message, _ in users)
         elif users:
             words = dict(zip((text for _, text in users), texts, strict=True))
-            self._find_call(first, [(text, words[text]) for text in prompts(first) if text in words], link)
+            own = [text for text in prompts(first) if text in words]
+            self._find_call(first, [(text, words[text]) for text in own], link)
+            if quotations and link.caller is None:
+                link.caller = next(filter(None, map(self.calls.short, own)), None)
+                link.is_short = link.caller is not None
         return link
 
     def adds_summary(self, text: str, other: str, before: list[Reply]) -> bool:
@@ -255,10 +262,6 @@ class Links(Struct):
             # Clients may wrap the argument in other text.
             if callers := self.calls.contained(words):
                 link.caller = callers[-1]
-                return
-        for text, _ in texts:
-            if caller := self.calls.short(text):
-                link.caller, link.is_short = caller, True
                 return
 
 

@@ -23,7 +23,7 @@ class Quotations(Struct):
     applies: Callable[[Reply], bool] | None = None
     """Selects the replies to remember; ``None`` for all."""
     _seen: int = 0
-    _by_run: dict[int, list[Reply]] = field(default_factory=dict)
+    _by_run: dict[int, tuple[Reply, ...]] = field(default_factory=dict)
 
     def learn(self, replies: list[Reply]) -> None:
         """Remember new replies; ``replies`` are all replies so far."""
@@ -33,13 +33,11 @@ class Quotations(Struct):
         self._seen = len(replies)
 
     def _learn(self, reply: Reply) -> None:
+        last = (reply,)
         for run in sketch(chat.text(reply.message) or "").runs:
-            if (recent := self._by_run.get(run)) is None:
-                self._by_run[run] = [reply]
-                continue
-            recent.append(reply)
-            if len(recent) > MOST_QUOTED:
-                del recent[0]
+            recent = self._by_run.setdefault(run, last)
+            if recent is not last:
+                self._by_run[run] = recent[1 - MOST_QUOTED :] + last
 
     def quoted(self, words: set[int]) -> list[Reply]:
         """Return the replies that a text quotes, the most quoted last; ``words`` are the text's word runs."""

@@ -281,7 +281,7 @@ class Trees(Struct):
     def find_origin(self, first: Reply, copies: list[Reply], *, quotations: bool = True) -> Link:
         """Return the origin of a tree, given its first reply, which is not added yet.
 
-        ``quotations``: whether to look for replies that it quotes without being their summary.
+        ``quotations``: as in ``Links.begin``.
         """
         return self._lookup.begin(first, self.replies, copies, quotations=quotations) if self.replies else Link()
 
