@@ -9,6 +9,7 @@ from chatsquash import Options, convert
 from chatsquash.conversion.early_outcomes import EarlyOutcomes
 from chatsquash.conversion.journal import JournalWriter
 from chatsquash.session import converter
+from chatsquash.session.chains import ChainedLogs
 from chatsquash.session.converter import Converter
 from chatsquash.session.log_lines import LogLines
 from tests.conftest import assistant, log_line, tree, user, write_log
@@ -71,6 +72,28 @@ def test_logs_that_continue_others_are_converted_again_together(here, monkeypatc
     seen = conversions(monkeypatch)
     assert convert("logs", "out", Options(**CHAIN)).sessions == 4
     assert sorted(seen) == ["0.jsonl", "1.jsonl", *(f"c{number}-{part}.jsonl" for number in (0, 1) for part in "aab")]
+
+
+def test_a_second_run_on_unchanged_logs_has_nothing_to_do(here):
+    put(chained=2)
+    results = [convert("logs", "out", Options(**CHAIN)) for _ in range(2)]
+    assert [each.unchanged for each in results] == [False, True]
+
+
+def test_a_log_that_changes_after_its_conversion_is_converted_by_the_next_run(here, monkeypatch):
+    put()
+    sessions = ChainedLogs.sessions
+
+    def change_first(chains: ChainedLogs) -> Any:
+        write_log(Path("logs/0.jsonl"), log_line("What else is there?", reply="Nothing.", at=0, session_id="s0"))
+        return sessions(chains)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ChainedLogs, "sessions", change_first)
+        convert("logs", "out", Options(**CHAIN))
+    assert not convert("logs", "out", Options(**CHAIN)).unchanged
+    convert("logs", "new", Options(**CHAIN))
+    assert content("out") == content("new")
 
 
 @pytest.mark.parametrize("more", [{}, {"keep_rejected": True}, {"preset": "openai", "max_chars": 10_000}], ids=str)

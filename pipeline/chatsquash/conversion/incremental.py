@@ -89,8 +89,7 @@ class Incremental:
         seen = self.journals.writer.seen.pop(log.display_path, None)
         if log.display_path != self._last:
             self._last = log.display_path
-            is_all = self._options.sessions_by != "chain"  # a chain may span several files
-            self._seen.update((seen if is_all else None) or _identity(log))
+            self._seen.update(seen or _identity(log))
 
     def memory(self, summary: Summary, discovery: Discovery) -> bytes:
         """Return the encoded memory for the next run, and determine the journals to delete."""

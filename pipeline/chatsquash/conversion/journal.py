@@ -124,6 +124,11 @@ class JournalWriter(Struct):
         join = repr(log.join).encode("utf-8", "backslashreplace") if log.join else b""
         return xxh3_128_digest(self.identity + seen + part + join)
 
+    def remember(self, log: Log, seen: bytes) -> None:
+        """Store the result of ``identify`` for a converted log; for a session in several files, it is not about one."""
+        if not log.pieces:
+            self.seen[log.display_path] = seen
+
     def identify_open(self, log: Log, file: BinaryIO, hashed: LogHash | None = None) -> None:
         """Identify a log while it is open; if this fails, ``add`` tries again."""
         container = (log.display_path, log.file_size, log.modified) if log.is_part and not log.pieces else None

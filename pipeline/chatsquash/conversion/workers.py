@@ -170,7 +170,7 @@ def _reuse_or_convert(
     def reuse(count: int) -> Iterator[Done]:
         for _ in range(count):
             log, frame, seen = waiting.popleft()
-            journals.writer.seen[log.display_path] = seen
+            journals.writer.remember(log, seen)
             outcome = journals.get(frame, partial(converter.is_current, log))
             if outcome is None:  # a damaged outcome is converted again
                 outcome = attempt(converter, journals.writer, log)[0]
@@ -191,7 +191,7 @@ def _convert_here(converter: Converter, writer: JournalWriter | None, logs: Iter
         try:
             outcome, packed_outcome = attempt(converter, writer, log)
             if writer and packed_outcome:
-                writer.seen[log.display_path] = packed_outcome.seen
+                writer.remember(log, packed_outcome.seen)
         except MemoryError:
             outcome = _no_memory(log)
         done.append((log, outcome))
@@ -242,7 +242,7 @@ def _convert_in_workers(
     for results in processes.run(queue, workers):
         for log, result in results:
             if isinstance(result, PackedOutcome) and writer:
-                writer.seen[log.display_path] = result.seen
+                writer.remember(log, result.seen)
             outcome = result.outcome if isinstance(result, PackedOutcome) else result
             yield log, journals.fill(outcome) if journals and fills and outcome else outcome
 

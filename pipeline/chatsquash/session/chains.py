@@ -25,7 +25,6 @@ from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.call_ids import are_call_ids
 from chatsquash.reading.identify import forget, is_readable
-from chatsquash.reading.members import members
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, expanded_copy
 from chatsquash.session.log_lines import DocumentError, LogConverter, LogLines
@@ -249,8 +248,7 @@ def _start_time(log: Log, options: Options) -> int | None:
     try:
         with open_file(log.path, options) as file:
             line = _first_line(file)
-        envelope = envelopes.recognise(line)
-        raw = members(envelopes.unwrap(line, envelope)) if envelope else None
+        raw = envelopes.exchange_members(line)
         when = moment(raw.get("timestamp", b"")) if raw else None
     except (OSError, MemoryError, ValueError):
         return None

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json
-from chatsquash.trees.canonical import Sketch, is_long, is_similar_prompt, result_number, sketch
+from chatsquash.trees.canonical import is_long, is_similar_prompt, result_number, runs, sketch
 from chatsquash.trees.replies import Reply, follow_links
 
 _PROMPTED = 3
@@ -37,8 +37,8 @@ class CallSite(Struct, frozen=True):
     place: int
 
 
-_Argument = tuple[str, Sketch]
-"""An argument with the sketch of its words."""
+_Argument = tuple[str, int]
+"""An argument with the number of its runs of words that a text must contain to contain the argument."""
 
 
 class Calls(Struct):
@@ -66,13 +66,14 @@ class Calls(Struct):
         _remember(self._sites.setdefault(argument, []), site, _EQUAL)
         if argument in self._open:
             _remember(self._open[argument], site, _EQUAL)
-        words = sketch(argument)
-        if words.all >= _PROMPTED:
-            sketched = ((argument, words),)  # shared by all runs that no other argument contains
-            for run in words.runs:
-                others = self._by_run.setdefault(run, sketched)
-                if others is not sketched and all(other != argument for other, _ in others):
-                    self._by_run[run] = others[1 - MOST :] + sketched
+        words = runs(argument)
+        if len(words) >= _PROMPTED:
+            sample = sketch(words)
+            last = ((argument, max(_PROMPTED, len(sample) - 1)),)
+            for run in sample:
+                others = self._by_run.setdefault(run, last)
+                if others is not last and last[0] not in others:
+                    self._by_run[run] = others[1 - MOST :] + last
         elif len(argument.split()) >= _SHORT_WORDS or len(argument) >= _SHORT_LENGTH:
             _remember(self._short, (site, argument), ARGUMENTS)
 
@@ -104,13 +105,8 @@ class Calls(Struct):
         common = self._by_run.keys() & words
         if len(common) < _PROMPTED:
             return []
-        matches: Counter[str] = Counter()
-        least: dict[str, int] = {}
-        for run in common:
-            for argument, sketched in self._by_run[run]:
-                matches[argument] += 1
-                least[argument] = max(_PROMPTED, len(sketched.runs) - 1)
-        fitting = [argument for argument, times in matches.items() if times >= least[argument]]
+        matches = Counter(argument for run in common for argument in self._by_run[run])
+        fitting = [argument for (argument, least), times in matches.items() if times >= least]
         return sorted((site for argument in fitting for site in self._sites[argument]), key=_order)
 
     def short(self, text: str) -> CallSite | None:

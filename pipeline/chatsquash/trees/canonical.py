@@ -8,11 +8,10 @@ valid within a process.
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
 from xxhash import xxh3_64, xxh3_64_intdigest
@@ -206,7 +205,7 @@ RUN = 5
 LEAST_RUNS = 5
 """The minimum number of runs that two texts have in common if one quotes the other."""
 _SKETCH = 16
-"""The number of runs in a sketch: those with the smallest hashes, a fair sample of all runs."""
+"""The maximum number of runs in a sketch."""
 _MANY = 128
 """The number of runs from which those with small hashes are selected before they are sorted."""
 _ALIKE = 0.6
@@ -225,14 +224,6 @@ _LETTERS = 16
 """The maximum average length of a word with the separators after it."""
 
 
-class Sketch(NamedTuple):
-    """A sample of the word runs of a text."""
-
-    runs: array[int]
-    all: int
-    """The number of runs in the text."""
-
-
 def runs(text: str) -> set[int]:
     """Return the hashes of all word runs of a text; for a text shorter than a run, the hash of its words.
 
@@ -242,7 +233,7 @@ def runs(text: str) -> set[int]:
     if len(words) <= RUN:
         return {xxh3_64_intdigest(b" ".join(words))} if words else set()
     # Compiled functions only, since all texts of a session may be compared.
-    return set(map(xxh3_64_intdigest, map(b" ".join, zip(*(words[at:] for at in range(RUN)), strict=False))))
+    return set(map(xxh3_64_intdigest, map(b" ".join, zip(*[words[at:] for at in range(RUN)], strict=False))))
 
 
 def _words(text: str) -> list[bytes]:
@@ -263,15 +254,14 @@ def _words_of_other_scripts(characters: bytes) -> list[bytes]:
     return words.encode("utf-8", "surrogatepass").split()
 
 
-def sketch(text: str) -> Sketch:
-    """Return the sketch of a text."""
-    words = runs(text)
+def sketch(words: set[int]) -> list[int]:
+    """Return the sketch of a text from its word runs: those with the smallest hashes, a fair sample of all runs."""
     least: Iterable[int] = words
     if len(words) > _MANY:  # most are too large for the sketch, so they need not be sorted
         limit = (4 * _SKETCH << 64) // len(words)
         least = [run for run in words if run < limit]
         least = least if len(least) >= _SKETCH else words
-    return Sketch(array("Q", sorted(least)[:_SKETCH]), len(words))
+    return sorted(least)[:_SKETCH]
 
 
 def is_long(text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.trees.canonical import sketch
+from chatsquash.trees.canonical import runs, sketch
 from chatsquash.trees.replies import Reply
 
 QUOTED = 2
@@ -34,7 +34,7 @@ class Quotations(Struct):
 
     def _learn(self, reply: Reply) -> None:
         last = (reply,)
-        for run in sketch(chat.text(reply.message) or "").runs:
+        for run in sketch(runs(chat.text(reply.message) or "")):
             recent = self._by_run.setdefault(run, last)
             if recent is not last:
                 self._by_run[run] = recent[1 - MOST_QUOTED :] + last

@@ -133,6 +133,15 @@ def recognise(line: bytes) -> Envelope | None:
     return _known[key]
 
 
+def exchange_members(line: bytes) -> Members | None:
+    """Return the members of a line in the standard envelope, or ``None`` for a line without an envelope."""
+    raw = members(line)
+    envelope = _of_members(raw) if raw else None
+    if envelope is None or envelope.unwrap is None:
+        return raw if envelope else None
+    return members(unwrap(line, envelope))
+
+
 def unwrap(line: bytes, envelope: Envelope) -> bytes:
     """Return the line in the standard envelope; unchanged if it already is, or if the envelope does not fit."""
     if envelope.unwrap is None:
