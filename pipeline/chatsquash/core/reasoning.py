@@ -17,6 +17,7 @@ TEXTS = (MEMBER, "reasoning", "thinking")
 """The members in which vendors write reasoning as text."""
 MEMBERS = (MEMBER, "reasoning", "reasoning_details", "thinking", "thinking_blocks")
 """All members in which vendors write reasoning, in order of precedence."""
+_MEMBERS = frozenset(MEMBERS)
 PARTS = ("thinking", "redacted_thinking", "reasoning")
 """The types of content parts with reasoning."""
 OPEN, CLOSE = "<think>", "</think>"
@@ -89,9 +90,9 @@ def join_blocks(blocks: Iterable[_Object]) -> str:
 def text(message: Message) -> str:
     """Return the reasoning of an assistant message as text, in any spelling, or an empty string."""
     if type(message.get("content")) is not list:
-        names = [name for name in MEMBERS if name in message]
-        if not names:
+        if _MEMBERS.isdisjoint(message):
             return ""
+        names = [name for name in MEMBERS if name in message]
         if len(names) == 1 and type(own := message[names[0]]) is str:  # type: ignore[literal-required]
             return str(own)
     return pop(dict(message)).text

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -20,6 +21,7 @@ from msgspec import NODEFAULT, Struct
 from chatsquash.core.errors import UsageError
 
 T = TypeVar("T")
+_path = attrgetter("__path__")
 _LAST_LINE_END = re.compile(r"\n(?![ )])")
 """The end of a top-level assignment, which may have several lines."""
 
@@ -129,7 +131,7 @@ class Room(Generic[T]):
 
     def _modules(self) -> dict[str, str]:
         """Return the import path of each module, by name, searching again if a folder was added."""
-        if [package.__path__ for package in self._packages] != self._folders:
+        if list(map(_path, self._packages)) != self._folders:
             folders = [[*package.__path__] for package in self._packages]
             self._paths, self._folders = self._search(folders), folders
         return self._paths

@@ -80,13 +80,15 @@ class Bounds(Struct, frozen=True):
         if len(request.messages) > self.messages:
             observed = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{observed}, more than the {self.messages:,} that are read (--max-messages)")
-        message = reply.message
-        new: list[Any] = [] if message is None or _is_flat(message) else [message]
-        if request.length > 2 * self.nesting:
+        # Each level takes at least two bytes, so what was read from few bytes cannot be too deep.
+        message, few = reply.message, 2 * self.nesting
+        new: list[Any] = [] if message is None or 0 < len(reply.raw) <= few else [message]
+        if request.length > few:
             for run in request.edits:
                 if type(run) is AddedRun:
-                    new += [each for each in run.messages if not _is_flat(each)]
-        if new and not _are_within(new, self.nesting):
+                    new += run.messages
+        nested = [each for each in new if type(each) is not dict or not _FLAT.issuperset(map(type, each.values()))]
+        if nested and not _are_within(nested, self.nesting):
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
@@ -102,11 +104,6 @@ _FLAT = frozenset((str, NoneType))
 _ENCODED = 254
 """The maximum nesting depth that orjson encodes."""
 BOUNDS = Bounds.of(Options())
-
-
-def _is_flat(turn: Any) -> bool:
-    """Return whether a turn certainly has no nesting."""
-    return type(turn) is dict and _FLAT.issuperset(map(type, turn.values()))
 
 
 def _are_within(values: list[Any], limit: int) -> bool:

@@ -147,7 +147,7 @@ def has_units(file: BinaryIO, options: Options, log: Log) -> bool:
     The position is then at the beginning of the file, unless the file is a log of lines, which is not checked.
     """
     # Called before lines are examined, because an array may be one long line.
-    if log.is_part or uncompressed(log.path).lower().endswith(LOGS):
+    if log.is_part or log.path.endswith(LOGS) or uncompressed(log.path).lower().endswith(LOGS):
         return False
     return bool(units_of(file, options))
 

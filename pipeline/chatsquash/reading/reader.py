@@ -46,7 +46,7 @@ from chatsquash.reading.identify import (
 )
 from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
-from chatsquash.sources.beginnings import Beginning, has_read, may_be_remembered
+from chatsquash.sources.beginnings import Beginning, has_read, keep, may_be_remembered
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import Buffers, Line, lines, lookahead_end
 
@@ -115,19 +115,20 @@ class Reader:
             places: Receives the places of the log's lines, as in ``Log.spans``.
         """
         forget(file)
-        self._files = max(1, len(log.pieces))
+        self._files = len(log.pieces) or 1
         if log.part is not None or log.unit is not None:
             return self._read_part(file, log, hashed)
         if self._split and not log.pieces and has_units(file, self._options, log):
             return _MIXED_SESSIONS
-        expanded = file if isinstance(file, ExpandedFile) else None
+        is_stored = may_be_remembered(file)
+        expanded = file if not is_stored and isinstance(file, ExpandedFile) else None
         beginning: Beginning | None = None
         if log.spans is not None:
             stream = lines_of(file, log.spans, hashed, self._bounds.line)
         elif expanded:
             expanded.hashed = hashed  # the compressed file is hashed
             stream = lines(file, self._bounds.line, buffers=self._buffers)
-        elif places is None and may_be_remembered(file):
+        elif places is None and is_stored:
             beginning = Beginning(file, hashed)
             stream = lines(file, self._bounds.line, beginning.pass_on, self._buffers)
         else:
@@ -154,6 +155,8 @@ class Reader:
             head += _lines_at_hand(first, stream)
             if (chat := self._read_chat(head, stream)) is not None:
                 return self._reading(PLAIN_CHAT, to_the_end(chat), log)
+        with memoryview(first.buffer) as read:
+            keep(file, read[: first.read_end])  # the first bytes of the file: the next lines were read with this one
         identity = identify(file, self._options) if log.spans is None else identify_once(file, self._options)
         if self._is_mixed(identity, log):
             return _MIXED_SESSIONS

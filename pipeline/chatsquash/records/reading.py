@@ -177,9 +177,14 @@ def texts(record: StoredRecord) -> list[str]:
 
 def message_texts(message: Message) -> list[str]:
     """Return the texts in a message: content, reasoning and calls."""
+    return texts_of(message, reasoning.text(message), chat.calls(message))
+
+
+def texts_of(message: Message, thought: str, calls: list[dict[str, Any]]) -> list[str]:
+    """Return the texts in a message like ``message_texts``, given its reasoning and its calls."""
     text = chat.text(message)
-    texts = [reasoning.text(message)] if text is None else [text, reasoning.text(message)]
-    for call in chat.calls(message) if "tool_calls" in message else ():
+    texts = [thought] if text is None else [text, thought]
+    for call in calls:
         if name := chat.call_name(call):
             texts += name, call_arguments(call)
     return texts

@@ -65,21 +65,23 @@ class ContentsMeasure:
         trained = self._trained(value, record)
         models = {mark.place: mark.model for mark in record.marks if mark.model}
         lengths: dict[str, int] = {}
-        calls, reasons = 0, False
-        has_images = bool(value.get("images")) or any(map(media.has_image, content.messages))
+        call_count, reasons, has_images = 0, False, bool(value.get("images"))
         for at, message in enumerate(content.messages):
+            if type(message.get("content")) is list or "images" in message:
+                has_images = has_images or media.has_image(message)
             if message["role"] != "assistant":
                 continue
-            calls += self._calls(message)
-            reasons = reasons or bool(reasoning.text_or_block(message))
+            thought, calls = reasoning.text(message), chat.calls(message)
+            call_count += self._count(message, calls)
+            reasons = reasons or bool(thought or reasoning.in_text(message))
             place = content.place(at)
             if trained is None or place in trained:
                 by = models.get(place or 0, model) if models else model
-                lengths[by] = lengths.get(by, 0) + self._length(records.message_texts(message))
+                lengths[by] = lengths.get(by, 0) + self._length(records.texts_of(message, thought, calls))
         return Contents(
             characters=len(line) if line.isascii() else text.count_characters(line),
             defines_tools=bool(content.tools),
-            calls=calls,
+            calls=call_count,
             images=has_images,
             reasons=reasons,
             redacted=bool(record.replaced_secrets or record.addresses)
@@ -95,9 +97,11 @@ class ContentsMeasure:
         by_reply = [models.get(content.place(at) or 0, "") if models else model for at in replies]
         return by_reply if any(by_reply) else []
 
-    def _calls(self, message: Message) -> int:
-        """Count the calls in a message, including calls written in its text."""
-        return chat.call_count(message) if self._options.json_tool_calls else len(records.message_calls(message))
+    def _count(self, message: Message, calls: list[dict[str, Any]]) -> int:
+        """Count the calls in an assistant message, including calls in the legacy form or written in its text."""
+        if self._options.json_tool_calls:
+            return chat.call_count(message)
+        return len(calls) + (isinstance(message.get("function_call"), dict))
 
     def _trained(self, value: dict[str, Json], record: Record) -> set[int] | None:
         """Return the positions of the messages that are trained on, or ``None`` for all assistant messages."""

@@ -66,14 +66,11 @@ class Beginning:
         """The number of bytes hashed so far."""
         self._hashed = hashed
         self._position = 0
-        self._is_open = True
         self._before: Beginning | None = None
 
     def pass_on(self, data: memoryview) -> None:
         """Hash the next bytes of the file, except those that were already hashed."""
         before, self._position = self._position, self._position + len(data)
-        if self._is_open and len(self.data) == before <= MOST:
-            self.data += data
         self._hash(data, before)
 
     def extend(self, data: bytes) -> None:
@@ -91,7 +88,7 @@ class Beginning:
         """Discard the bytes once the format is known."""
         global _open  # noqa: PLW0603 - only one per process
         _open = self._before
-        self.data, self._is_open = b"", False
+        self.data = b""
 
     def _hash(self, data: memoryview, offset: int) -> None:
         stop = offset + len(data)
@@ -99,6 +96,12 @@ class Beginning:
             if self._hashed:
                 self._hashed(data[self.size - offset :])
             self.size = stop
+
+
+def keep(file: BinaryIO, data: memoryview) -> None:
+    """Keep the first bytes of a file, which have been read, until its format is known."""
+    if _open and _open.file is file:
+        _open.data = bytes(data[: 2 * MOST])
 
 
 def discard(file: BinaryIO) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from chatsquash.core import chat
 from chatsquash.core.lazy import lazy_compile
@@ -18,14 +17,12 @@ _GOOSE = lazy_compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNOR
 # others, so this one is searched for first.
 _PURPOSE = lazy_compile("-[Pp][Uu][Rr][Pp][Oo]")
 _BEFORE = len("general")
-_SMALL = 1 << 16
-"""Prompts of at most this many characters are cached."""
 
 
 def tidy(message: Message) -> Message:
     """Return the message, with the plain prompt if it has Goose's."""
     text = chat.text(message)
-    if text is not None and (_is_cached_goose if len(text) <= _SMALL else _is_goose)(text):
+    if text is not None and _is_goose(text):
         return {**message, "content": SYSTEM_PROMPT}
     return message
 
@@ -33,7 +30,6 @@ def tidy(message: Message) -> Message:
 def _is_goose(text: str) -> bool:
     """Return whether a system prompt is Goose's."""
     matches = (_GOOSE.match(text, each.start() - _BEFORE) for each in _PURPOSE.finditer(text, _BEFORE))
-    return any(matches) and "goose" in text.lower()
-
-
-_is_cached_goose = lru_cache(maxsize=4)(_is_goose)  # most requests repeat their prompt
+    match = next(filter(None, matches), None)
+    # The pattern also ignores differences from other letters, such as the long s.
+    return match is not None and ("goose" in match[0].lower() or "goose" in text.lower())

@@ -57,19 +57,23 @@ def unfoldings() -> list[Unfolding]:
 
 def recognise(head: bytes) -> Unfolding | None:
     """Return the export format of a file based on its beginning, or ``None`` for any other file."""
-    for begins, name in _beginnings(tuple(__path__)):
-        if begins(head) and (unfolding := _ROOM.get(name)).fits(head):
+    begins, patterns = _beginnings(tuple(__path__))
+    if not begins(head):
+        return None  # nearly all files
+    for pattern, name in patterns:
+        if re.match(pattern, head) and (unfolding := _ROOM.get(name)).fits(head):
             return unfolding
     return None
 
 
 @cache
-def _beginnings(folders: tuple[str, ...]) -> list[tuple[Callable[[bytes], object], str]]:
-    """Return a function that matches ``BEGINS`` and the name of the module, for all modules in order."""
+def _beginnings(folders: tuple[str, ...]) -> tuple[Callable[[bytes], object], list[tuple[bytes, str]]]:
+    """Return a function that matches any ``BEGINS``, and each pattern with the name of its module, in order."""
     del folders  # a folder with more modules may be added
-    patterns = [(declaration(item, "BEGINS"), item.name) for item in sorted(items(__path__))]
-    assert all(pattern for pattern, _ in patterns), "a module declares no BEGINS"
-    return [(re.compile(literal_eval(pattern)).match, name) for pattern, name in patterns]
+    declared = [(declaration(item, "BEGINS"), item.name) for item in sorted(items(__path__))]
+    assert all(pattern for pattern, _ in declared), "a module declares no BEGINS"
+    patterns = [(literal_eval(pattern), name) for pattern, name in declared]
+    return re.compile(b"|".join(b"(?:%b)" % pattern for pattern, _ in patterns)).match, patterns
 
 
 _CAPTURED = lazy_compile(rb'"(?:startedDateTime|queryString|httpVersion|redirectURL)"|(?:client|server)_conn\b')

@@ -28,14 +28,14 @@ SYSTEM = ("system", "instructions")
 
 def any_foreign(messages: Iterable[Any]) -> bool:
     """Return whether any of the messages is foreign."""
-    # This runs for every message of every log, so messages with only a role and a string are skipped here.
+    # This runs for every message of every log, so most of those without calls are skipped here.
     for message in messages:
-        if (len(message) > _ROLE_AND_TEXT or type(message.get("content")) is not str) and is_foreign(message):
+        if (type(message.get("content")) is not str or not _PLAIN.issuperset(message)) and is_foreign(message):
             return True
     return False
 
 
-_ROLE_AND_TEXT = 2
+_PLAIN = frozenset(("role", "content", "tool_call_id", "name"))
 
 
 def is_foreign(message: Any) -> bool:
