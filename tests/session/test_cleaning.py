@@ -61,6 +61,7 @@ STAYS = [
     ("b: the role user", [user(GOOSE)]),
     ("b: the role assistant", [assistant(GOOSE)]),
     ("b: another agent", [system("You are a general-purpose AI agent called duck.")]),
+    ("b: a long s in the name", [system("a general-purpose AI agent called goo\u017fe")]),
     ("b: words between", [system("a general-purpose AI agent that is called goose")]),
     ("b: no white space where some should be", [system("a general-purposeAI agent called goose")]),
     ("b: the sentence cut by an image is joined, cut by another role is not", [system("a general-purpose AI"), user("agent called goose")]),

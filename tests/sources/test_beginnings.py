@@ -73,3 +73,25 @@ def test_a_document_is_read_in_one_piece_hashed_once_and_not_kept(tmp_path):
             beginnings.discard(file)
             assert not kept.data
     assert bytes(hashed) == found == path.read_bytes()
+
+
+def test_kept_bytes_are_neither_read_nor_hashed_again(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"0123456789")
+    hashed = bytearray()
+    with path.open("rb", buffering=0) as file:
+        first = beginnings.Beginning(file, hashed.extend)
+        with first:
+            first.pass_on(memoryview(file.read(4)))
+            beginnings.keep(file, memoryview(b"abcd"))
+            assert beginnings.read_from_start(file, 6) == b"abcd45"
+        assert not first.data
+    assert hashed == b"012345"
+
+
+def test_bytes_of_another_file_are_not_kept(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"0123")
+    with path.open("rb", buffering=0) as file, beginnings.Beginning(file, None):
+        beginnings.keep(io.BytesIO(), memoryview(b"abcd"))
+        assert beginnings.read_from_start(file, 4) == b"0123"

@@ -80,7 +80,7 @@ _decode = jsonio.decoder(dict).decode
 
 def decoded_arguments(view: View) -> list[dict[str, Any] | None]:
     """Return the arguments of each call of the usual form; ``None`` if they may not be a JSON object."""
-    return [_object(arguments) for arguments in view.columns.calls.arguments] if view.columns.calls else []
+    return list(map(_object, view.columns.calls.arguments)) if view.columns.calls else []
 
 
 def _object(arguments: str) -> dict[str, Any] | None:

@@ -118,8 +118,8 @@ class View:
 def tool_names(tools: list[Tool]) -> frozenset[str]:
     """Return the names of tool definitions."""
     # As in ``chat.tool_name``, whose calls would take most of the time.
-    names = [tool.get("name") if isinstance(tool, dict) else None for tool in tools]
-    return frozenset([name for name in names if name and isinstance(name, str)])
+    names = [name for tool in tools if isinstance(tool, dict) and isinstance(name := tool.get("name"), str)]
+    return frozenset(filter(None, names))
 
 
 def register(

@@ -226,7 +226,7 @@ class Builder:
     @property
     def edits(self) -> Edits:
         """The edits collected so far."""
-        return tuple(KeptRun(*run) if isinstance(run, tuple) else AddedRun(tuple(run)) for run in self._runs)
+        return tuple([KeptRun(*run) if isinstance(run, tuple) else AddedRun(tuple(run)) for run in self._runs])
 
 
 def compose(first: Edits, second: Edits) -> Edits:

@@ -122,7 +122,9 @@ class Log(Struct, frozen=True):
     @property
     def other_files(self) -> tuple[str, ...]:
         """The other files with parts of the session, as shown in reports."""
-        return (*[piece.display_path for piece in self.pieces], *[agent.display_path for agent in self.agents])
+        if not (self.pieces or self.join):
+            return ()
+        return (*(piece.display_path for piece in self.pieces), *(agent.display_path for agent in self.agents))
 
     @property
     def agents(self) -> tuple[Log, ...]:

@@ -87,7 +87,9 @@ class Bounds(Struct, frozen=True):
             for run in request.edits:
                 if type(run) is AddedRun:
                     new += run.messages
-        nested = [each for each in new if type(each) is not dict or not _FLAT.issuperset(map(type, each.values()))]
+        nested = new and [
+            each for each in new if type(each) is not dict or not _FLAT.issuperset(map(type, each.values()))
+        ]
         if nested and not _are_within(nested, self.nesting):
             raise self.too_deep()
 

@@ -12,6 +12,7 @@ array that was parsed before. The choice of cuts is a guess; a wrong guess only 
 from __future__ import annotations
 
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from msgspec import Struct, field
@@ -31,7 +32,8 @@ _FIRST_MARKER = MARKER + b'0"'
 """The marker of the first run."""
 _CONTINUED = b"[" + _FIRST_MARKER
 """The beginning of an array that continues the previous one."""
-_TEXT = {str}
+_TEXT = frozenset((str,))
+_role = itemgetter("role")
 _PATIENCE = 3
 """The number of consecutive unrelated lines after which ``_WHILE`` lines are not compared."""
 _HEAD = 16
@@ -251,7 +253,7 @@ class History(Struct):
             # Turns of other formats are checked on conversion; chat messages are written to records unchanged.
             return
         try:
-            if {type(message["role"]) for message in messages} <= _TEXT:
+            if _TEXT.issuperset(map(type, map(_role, messages))):
                 return
         except (KeyError, TypeError, IndexError):
             pass  # the loop below finds the invalid message

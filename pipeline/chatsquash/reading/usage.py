@@ -91,13 +91,15 @@ def of_bodies(bodies: Sequence[Json]) -> Tokens:
                 inner = (holder, holder.get("usage"), holder.get("usageMetadata"))
                 usages += [each for each in inner if type(each) is dict and not _COUNTS.isdisjoint(each)]
     if len(usages) < 2:
-        return _tokens(usages[0]) if usages else _NO_TOKENS
-    return _tokens({name: value for counts in usages for name, value in counts.items() if count(value) is not None})
+        return of_usage(usages[0]) if usages else _NO_TOKENS
+    return of_usage({name: value for counts in usages for name, value in counts.items() if count(value) is not None})
 
 
 def of_usage(usage: Json) -> Tokens:
     """Return the tokens in the ``usage`` member of a response."""
-    return _tokens(usage) if usage and isinstance(usage, dict) else _NO_TOKENS
+    if not usage or type(usage) is not dict:
+        return _NO_TOKENS
+    return Tokens(_first(usage, _PROMPT, _CACHED), _first(usage, _COMPLETION, _THOUGHTS))
 
 
 def holders(body: Json) -> list[dict[str, Any]]:
@@ -105,10 +107,6 @@ def holders(body: Json) -> list[dict[str, Any]]:
     if not isinstance(body, dict):
         return []
     return [body, *[inner for name in RESPONSE_HOLDERS if name in body and isinstance(inner := body[name], dict)]]
-
-
-def _tokens(usage: dict[str, Any]) -> Tokens:
-    return Tokens(_first(usage, _PROMPT, _CACHED), _first(usage, _COMPLETION, _THOUGHTS))
 
 
 def _first(usage: dict[str, Any], names: tuple[str, ...], more: frozenset[str]) -> int | None:

@@ -6,6 +6,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
+from operator import itemgetter
 from typing import Any, Literal
 
 import msgspec
@@ -86,10 +87,22 @@ def record(value: Json) -> StoredRecord:
         raise NotARecordError("it has token ids instead of messages; use stats, check or verify")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
-    for at, message in enumerate(messages):
-        if type(message) is not dict or type(message.get("role")) is not str:
-            raise NotARecordError(f"messages[{at}] is not an object with a role")
+    if not _have_roles(messages):
+        at = next(at for at, message in enumerate(messages) if not _have_roles([message]))
+        raise NotARecordError(f"messages[{at}] is not an object with a role")
     return StoredRecord(messages, value.get("tools"))
+
+
+def _have_roles(messages: list[Json]) -> bool:
+    """Return whether all messages are objects with a role."""
+    try:
+        return _TEXT.issuperset(map(type, map(_role, messages)))
+    except (KeyError, TypeError, IndexError):  # only objects have members
+        return False
+
+
+_TEXT = frozenset((str,))
+_role = itemgetter("role")
 
 
 def is_prompt(value: dict[str, Any]) -> bool:

@@ -74,7 +74,7 @@ class ContentsMeasure:
             thought, calls = reasoning.text(message), chat.calls(message)
             call_count += self._count(message, calls)
             reasons = reasons or bool(thought or reasoning.in_text(message))
-            place = content.place(at)
+            place = content.place(at) if content.places else at
             if trained is None or place in trained:
                 by = models.get(place or 0, model) if models else model
                 lengths[by] = lengths.get(by, 0) + self._length(records.texts_of(message, thought, calls))

@@ -226,7 +226,7 @@ def loss_findings(
     unfiltered = unfiltered or coverage
     findings: list[LineFinding] = []
     excluded = {why for why in unfiltered.lost if why in checks.BY_REQUEST}
-    if unfiltered.lost.keys() - {"refused", *excluded}:
+    if unfiltered.lost and unfiltered.lost.keys() - {"refused", *excluded}:
         findings.append(
             (line, checks.replies_lost(coverage.total, coverage.in_records, coverage.lost, options_to_keep or {}))
         )

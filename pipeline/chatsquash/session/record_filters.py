@@ -148,14 +148,18 @@ class ToolTotals:
 
     def add(self, usage: Usage) -> None:
         """Add the usage of one session."""
-        for name in usage.tool_names:
-            self._tools[name][0] += 1
+        tools, names = self._tools, usage.tool_names
+        for name in names:
+            tools[name][0] += 1
         for name, calls, failed, unanswered in usage.tools:
-            sums = self._tools[name]
-            sums[0] += name not in usage.tool_names
+            sums = tools[name]
             sums[1] += calls
-            sums[2] += failed
-            sums[3] += unanswered
+            if failed:
+                sums[2] += failed
+            if unanswered:
+                sums[3] += unanswered
+            if name not in names:
+                sums[0] += 1
 
     def by_name(self) -> list[tuple[str, list[int]]]:
         """Return each tool with its counts: sessions that define or call it, calls, failed calls, unanswered calls."""

@@ -57,7 +57,8 @@ def select(
         if best is None or len(entry.messages) >= len(best.messages):
             best, settled = entry, span
             tools.settle()
-            calls.settle()
+            if trace_calls:
+                calls.settle()
             tally.notes += pending
             pending.clear()
         last = entry

@@ -144,9 +144,10 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # msgspec structs may 
     @property
     def invalid(self) -> Violation | None:
         """The violation that makes the session invalid."""
-        return next(
-            (finding for _, finding in self.notes if finding.severity == "error" and finding.code in INVALID), None
-        )
+        for _, finding in self.notes:
+            if finding.severity == "error" and finding.code in INVALID:
+                return finding
+        return None
 
     def accounts(self, *, has_record: bool) -> tuple[Account, Account]:
         """Account for all lines, and for their bytes."""
@@ -293,7 +294,7 @@ def _reply_hash(user: str, reply: Message | None) -> int:
     """Hash a reply together with the first user message; return 0 if many conversations may share both."""
     if reply is None:
         return 0
-    text, calls = (chat.text(reply) or "").strip(), [chat.call_name(call) for call in chat.calls(reply)]
+    text, calls = (chat.text(reply) or "").strip(), list(map(chat.call_name, chat.calls(reply)))
     if not calls:
         from chatsquash.trees.canonical import is_long  # imported here because most sessions do not need it
 

@@ -151,10 +151,14 @@ def clean(items: Iterator[Entry | SkippedLine], sets: tuple[str, ...] = ("goose"
             yield entry
         else:
             cleaned_origin = request.moved_origin(entry.origin) if entry.origin else None
-            counts = request.counts()
-            unlinked = replace(entry, known=0, continued=None)
             yield replace(
-                unlinked, messages=request.messages, edits=edits, cleanup_counts=counts, origin=cleaned_origin
+                entry,
+                messages=request.messages,
+                edits=edits,
+                cleanup_counts=request.counts(),
+                origin=cleaned_origin,
+                known=0,
+                continued=None,
             )
         since = None
 
@@ -194,7 +198,8 @@ class CleanedRequest:
         """Return how many messages each rule changed or removed."""
         if self._tidy is None or self._follower is None:
             return {}
-        return {name: self._tidy.count(name) + self._follower.count(name) for name in self._rules.names}
+        tidy, follower = self._tidy.touched, self._follower.touched
+        return {name: len(tidy.get(name, ())) + len(follower.get(name, ())) for name in self._rules.names}
 
     def moved_origin(self, origin: Origin) -> Origin:
         """Return the origin with the positions that its messages have after cleaning."""

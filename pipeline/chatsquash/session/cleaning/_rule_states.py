@@ -46,7 +46,8 @@ class _TouchedPlaces:
 
     def take_over(self, before: _TouchedPlaces, start: int, stop: int, to: int) -> None:
         """Copy the positions of a run that now begins at ``to``."""
-        self.removed += _shift(before.removed, start, stop, to)
+        if before.removed:
+            self.removed += _shift(before.removed, start, stop, to)
         for name, places in before.by_rule.items():
             self.by_rule.setdefault(name, []).extend(_shift(places, start, stop, to))
 
@@ -66,9 +67,10 @@ class _RuleState(Generic[R]):
         self._places = _TouchedPlaces()
         self._rules = rules
 
-    def count(self, name: str) -> int:
-        """Return how many messages of the list a rule touched."""
-        return len(self._places.by_rule.get(name, ()))
+    @property
+    def touched(self) -> Mapping[str, Sequence[int]]:
+        """The messages of the list that each rule touched."""
+        return self._places.by_rule
 
     def place(self, at: int) -> int | None:
         """Return the position of a message in the output, or ``None`` if it was removed."""
@@ -90,14 +92,12 @@ class TidyState(_RuleState[Tidy]):
                 places.take_over(self._places, run.start, run.stop, at)
                 at += run.stop - run.start
                 continue
-            for message in run.messages:
-                result = self._tidy(message, places, at)
-                if result is not None:
-                    output.add((result,))
-                at += 1
-        self._places = places
-        self.messages = replay(self.messages, output.edits)
-        return output.edits
+            results = [self._tidy(message, places, place) for place, message in enumerate(run.messages, at)]
+            output.add([result for result in results if result is not None])
+            at += len(results)
+        self._places, result = places, output.edits
+        self.messages = replay(self.messages, result)
+        return result
 
     def _tidy(self, message: Message, places: _TouchedPlaces, at: int) -> Message | None:
         for rule in self._rules.get(message["role"], ()):
@@ -140,15 +140,17 @@ class FollowerState(_RuleState[Follower]):
                     output.keep(position, position + 1)
                 at += 1
                 continue
+            rest: list[Message] = []
             for message, follower in zip(run.messages, (*run.messages[1:], follower_of_run), strict=True):
                 if rule := self._rule_for(message, follower):
                     places.touch(rule, at, removed=True)
                 else:
-                    output.add((message,))
+                    rest.append(message)
                 at += 1
-        self._places = places
-        self.messages = replay(self.messages, output.edits)
-        return output.edits
+            output.add(rest)
+        self._places, result = places, output.edits
+        self.messages = replay(self.messages, result)
+        return result
 
     def _rule_for(self, message: Message, follower: Message | None) -> str | None:
         if follower is None:
@@ -161,7 +163,7 @@ class FollowerState(_RuleState[Follower]):
 
 def _place(removed: list[int], at: int) -> int:
     """Return the position of a message in the list without the removed ones."""
-    return at - bisect_left(removed, at)
+    return at - bisect_left(removed, at) if removed else at
 
 
 def _shift(places: list[int], start: int, stop: int, to: int) -> list[int]:

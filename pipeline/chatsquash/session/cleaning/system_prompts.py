@@ -29,7 +29,8 @@ def tidy(message: Message) -> Message:
 
 def _is_goose(text: str) -> bool:
     """Return whether a system prompt is Goose's."""
-    matches = (_GOOSE.match(text, each.start() - _BEFORE) for each in _PURPOSE.finditer(text, _BEFORE))
-    match = next(filter(None, matches), None)
-    # The pattern also ignores differences from other letters, such as the long s.
-    return match is not None and ("goose" in match[0].lower() or "goose" in text.lower())
+    for each in _PURPOSE.finditer(text, _BEFORE):
+        if match := _GOOSE.match(text, each.start() - _BEFORE):
+            # The pattern also ignores differences from other letters, such as the long s.
+            return "goose" in match[0].lower() or "goose" in text.lower()
+    return False

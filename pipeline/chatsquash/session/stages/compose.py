@@ -29,8 +29,9 @@ def compose(
     if reply.message is not None:
         messages.append(_with_ids(reply.message, messages))
     # Most messages need no change, so only the others are copied.
-    for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _DEVELOPER]:
-        messages[at] = normalise(messages[at])
+    for at, message in enumerate(messages):
+        if None in message.values() or message["role"] == _DEVELOPER:
+            messages[at] = normalise(message)
     conversation = Conversation(messages, snapshot.tools, has_private=has_private, source=source, version=version)
     return conversation, _missing(reply)
 
