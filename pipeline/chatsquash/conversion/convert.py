@@ -25,10 +25,11 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.platform import name_full_folder
 from chatsquash.core.text import printable
-from chatsquash.dataset import FORGOTTEN, output_in
+from chatsquash.dataset import output_in
 from chatsquash.dataset.card import CARD, card, card_facts
 from chatsquash.dataset.card_statistics import Statistics
 from chatsquash.dataset.choice import Selection, Selector, stop_for
+from chatsquash.dataset.claim import FORGOTTEN
 from chatsquash.dataset.filters import reject_all
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest, describe, non_default_options

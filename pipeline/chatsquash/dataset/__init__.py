@@ -11,16 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from chatsquash.dataset.store import Output
 
-# The names of report files, for commands that read them without the modules that write them.
-FINDINGS = "reports/findings.jsonl"
-REJECTED = "reports/rejected.jsonl"
-REPLIES = "reports/replies.jsonl"
-LABELS = "reports/loss-labels.jsonl"
-PROVENANCE = "provenance"
-"""The folder of the provenance."""
-FORGOTTEN = "reports/forgotten.jsonl"
-"""The receipts of ``forget``."""
-
 
 def output_in(place: Path | str, *, force: bool) -> Output:
     """Open the output at a path or at the URL of a folder in a store.

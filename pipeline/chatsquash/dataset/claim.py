@@ -21,6 +21,15 @@ RECORD = "written.json"
 """The file that lists the files written by runs."""
 FOLDERS = (OURS, "reports", "data", "images", "traces", "provenance")
 """The folders that chatsquash writes to; none of them may be a link."""
+# Report files that are read without the modules that write them.
+FINDINGS = "reports/findings.jsonl"
+REJECTED = "reports/rejected.jsonl"
+REPLIES = "reports/replies.jsonl"
+LABELS = "reports/loss-labels.jsonl"
+PROVENANCE = "provenance"
+"""The folder of the provenance."""
+FORGOTTEN = "reports/forgotten.jsonl"
+"""The receipts of ``forget``."""
 _ANOTHER = "or choose another folder with --output"
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.labels import LabelRow
 from chatsquash.core.text import plain_id, printable_json
-from chatsquash.dataset import LABELS
+from chatsquash.dataset.claim import LABELS
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 from chatsquash.trees.loss import LABEL
 

@@ -21,8 +21,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.outcome import LinePlace
 from chatsquash.core.urls import is_remote, refuse_unknown
-from chatsquash.dataset import FORGOTTEN
 from chatsquash.dataset.claim import (
+    FORGOTTEN,
     RECORD,
     Claim,
     DatasetCommit,

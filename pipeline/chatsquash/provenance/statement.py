@@ -11,7 +11,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import printable_json
 from chatsquash.core.version import __version__
-from chatsquash.dataset import PROVENANCE
+from chatsquash.dataset.claim import PROVENANCE
 from chatsquash.dataset.store import Output
 
 STATEMENT, ENVELOPE = f"{PROVENANCE}/statement.json", f"{PROVENANCE}/statement.dsse.json"

@@ -11,7 +11,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
 from chatsquash.core.text import printable
-from chatsquash.dataset import PROVENANCE
+from chatsquash.dataset.claim import PROVENANCE
 from chatsquash.dataset.columns import Field
 from chatsquash.dataset.parquet import ParquetFile
 from chatsquash.dataset.store import Output

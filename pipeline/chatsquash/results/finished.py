@@ -19,7 +19,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place, Record
 from chatsquash.core.urls import refuse_remote
 from chatsquash.core.version import __version__
-from chatsquash.dataset import FORGOTTEN, LABELS
+from chatsquash.dataset.claim import FORGOTTEN, LABELS
 from chatsquash.dataset.columns import IMAGES, additions, record_fields
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.dataset.stored_sessions import OUTCOMES, StoredLine, StoredSession, decode

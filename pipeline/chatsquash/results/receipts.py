@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import printable_json
-from chatsquash.dataset import FORGOTTEN
+from chatsquash.dataset.claim import FORGOTTEN
 
 _ADVICE = "convert again with --replace"
 

@@ -20,7 +20,7 @@ from xxhash import xxh3_128
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, Json
 from chatsquash.core.text import pluralize, printable, shorten
-from chatsquash.dataset import FINDINGS, REJECTED, REPLIES
+from chatsquash.dataset.claim import FINDINGS, REJECTED, REPLIES
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.results.output import OutputSource, manifest, open_output
 from chatsquash.storage.commit import PLAN, RUN

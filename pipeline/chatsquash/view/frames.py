@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import error_text
-from chatsquash.dataset import FINDINGS
+from chatsquash.dataset.claim import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.storage.folder import Folder
 

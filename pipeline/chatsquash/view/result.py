@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import escape
-from chatsquash.dataset import FINDINGS
+from chatsquash.dataset.claim import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import Records, read_all
 from chatsquash.results.output import Lines, ResultFolder

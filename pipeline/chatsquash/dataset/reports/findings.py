@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
-from chatsquash.dataset import FINDINGS
+from chatsquash.dataset.claim import FINDINGS
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatsquash.core.options import Options
-from chatsquash.dataset import LABELS
+from chatsquash.dataset.claim import LABELS
 
 if TYPE_CHECKING:
     from chatsquash.dataset.label_outcomes import LossLabels

@@ -8,7 +8,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, printable_json
-from chatsquash.dataset import REJECTED
+from chatsquash.dataset.claim import REJECTED
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
 FILES = (REJECTED,)

@@ -8,7 +8,7 @@ from chatsquash.core.accounting import STEP_FACTS, ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.scores import by_name
 from chatsquash.core.text import numbered_id, printable, printable_json
-from chatsquash.dataset import REPLIES
+from chatsquash.dataset.claim import REPLIES
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
 
 FILES = (REPLIES,)

@@ -16,7 +16,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
 from chatsquash.core.urls import is_remote, refuse_remote
-from chatsquash.dataset import REJECTED, REPLIES
+from chatsquash.dataset.claim import REJECTED, REPLIES
 from chatsquash.dataset.manifest import parse_options
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.sidecar import locked_result, refuse_foreign

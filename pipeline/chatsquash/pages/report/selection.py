@@ -11,7 +11,7 @@ from xxhash import xxh3_64_intdigest
 from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.model import Severity
 from chatsquash.core.text import pluralize
-from chatsquash.dataset import FINDINGS
+from chatsquash.dataset.claim import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.places import rows

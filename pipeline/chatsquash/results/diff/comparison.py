@@ -15,7 +15,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import pluralize
 from chatsquash.core.urls import refuse_remote
-from chatsquash.dataset import FORGOTTEN
+from chatsquash.dataset.claim import FORGOTTEN
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.results import output as outputs
 from chatsquash.results.diff.sessions import SessionRows, Side
