@@ -296,8 +296,7 @@ class _ShapeReader(Struct):
             raise _bad_line(problem) from None
         self.history.remember(request)
         messages, edits, tools, wrong = request.messages, request.edits, request_tools.tools, request_tools.wrong
-        cut = exchange.cut
-        findings = _losses(cut, is_hosted=request_tools.hosted) if cut or request_tools.hosted else ()
+        findings = _losses(exchange.cut, is_hosted=request_tools.hosted)
         if loader and loaded_request:
             messages, edits = loaded_request.turns.messages, loaded_request.turns.edits
             tools = bodies.merge_tools(tools, loaded_request.turn_tools)
@@ -306,14 +305,13 @@ class _ShapeReader(Struct):
         reply = _cleared_if_hidden(exchange.reply, loaded_request)
         if when is None or when.naive or exchange.session_id is None or wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_missing_members(when, exchange.session_id, reply.cleared, wrong, reply.wrong))
-        has_limits = not _LIMITS.isdisjoint(exchange.request)
         return Entry(
             *(line.number, when.at if when else None, exchange.session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
             has_private=loaded_request is not None and not loaded_request.turns.are_verbatim,
-            limit=exchange.first(LIMITS) if has_limits else NOTHING,
-            output_format=exchange.first(OUTPUT_FORMATS) if has_limits else NOTHING,
+            limit=NOTHING if _LIMITS.isdisjoint(exchange.request) else exchange.first(LIMITS),
+            output_format=NOTHING if _LIMITS.isdisjoint(exchange.request) else exchange.first(OUTPUT_FORMATS),
             compacted=loaded_request.compacted if loaded_request else None,
             is_translated=self.shape.request != self.shape.response,
             known=loaded_request.known if loaded_request else 0,
@@ -419,6 +417,8 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
 
 def _losses(cut: str | None, *, is_hosted: bool) -> tuple[RepeatedViolation, ...]:
     """Return the findings about tools run by the provider and about content that the logger truncated."""
+    if not cut and not is_hosted:
+        return ()
     findings = (RepeatedViolation("hosted-tools"),) if is_hosted else ()
     return (*findings, RepeatedViolation("truncated-by-logger", (cut,))) if cut else findings
 

@@ -57,8 +57,7 @@ def select(
         if best is None or len(entry.messages) >= len(best.messages):
             best, settled = entry, span
             tools.settle()
-            if trace_calls:
-                calls.settle()
+            calls.settle()
             tally.notes += pending
             pending.clear()
         last = entry
