@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import UTC, date, datetime
 from decimal import Decimal, DecimalException
 from functools import lru_cache
@@ -22,7 +23,8 @@ FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
 _LAST = (date.max.toordinal() + 1 - _EPOCH.toordinal()) * 86_400 * 10**9
 # The unit of an epoch number depends on its size: seconds until the year 5138, then milli-, micro- and nanoseconds.
 _UNITS = ((Decimal(10**17), 1), (Decimal(10**14), 10**3), (Decimal(10**11), 10**6), (Decimal(0), 10**9))
-_WHOLE_UNITS = tuple((int(least), unit) for least, unit in _UNITS)
+_LEAST_SIZES = sorted(int(least) for least, _ in _UNITS)
+_WHOLE_UNITS = [unit for _, unit in reversed(_UNITS)]
 
 
 class Moment(Struct, frozen=True, gc=False):
@@ -52,12 +54,8 @@ def read(value: Json) -> Moment | None:
 
 def _integer(value: int) -> Moment | None:
     """Convert an integer like ``_number``, but five times as fast."""
-    size = abs(value)
-    for least, unit in _WHOLE_UNITS:  # the last one fits any size
-        if size >= least:
-            at = value * unit
-            return Moment(at) if FIRST <= at < _LAST else None
-    return None
+    at = value * _WHOLE_UNITS[bisect_right(_LEAST_SIZES, abs(value)) - 1]
+    return Moment(at) if FIRST <= at < _LAST else None
 
 
 def of_text(text: str) -> Moment | None:

@@ -41,9 +41,12 @@ def count(value: Json) -> int | None:
 
 def total(holder: Json, *names: str) -> int | None:
     """Return the sum of the members that are token counts, or ``None`` without any token counts."""
-    holder = members(holder)
-    counts = [tokens for name in names if (tokens := count(holder.get(name))) is not None]
-    return sum(counts) if counts else None
+    tokens: int | None = None
+    for name in names if isinstance(holder, dict) else ():
+        value = holder.get(name)
+        if type(value) is int and 0 <= value < _MOST:
+            tokens = value if tokens is None else tokens + value
+    return tokens
 
 
 def as_list(value: Json) -> list[Json]:

@@ -168,7 +168,7 @@ _INSIDE = {
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
-_Shapes = dict[tuple[str, ...], list[Object]]
+_Shapes = dict[tuple[str, tuple[str, ...]], list[Object]]
 """Objects by their type and the names of their members; nearly all lines have one of a few shapes."""
 
 
@@ -180,7 +180,7 @@ def count_unread(contents: FileContents, used_places: set[int]) -> dict[str, int
         value = row.value
         if row.place in used_places if row.turn is not None else _is_metadata(value):
             line_type = value.get("type")
-            shapes[line_type if type(line_type) is str else "", *value].append(value)
+            shapes[line_type if type(line_type) is str else "", tuple(value)].append(value)
         else:
             counts[_name(value)] += 1
     return dict(sorted((counts + _count_members(shapes)).items()))
@@ -206,11 +206,11 @@ def _name(value: Object) -> str:
 def _count_members(shapes: _Shapes) -> Counter[str]:
     """Count the unread members that are not null, computed together for objects with the same members."""
     names: Counter[str] = Counter()
-    for (line_type, *members), same in shapes.items():
+    for (line_type, members), same in shapes.items():
         _count_unread_members(names, line_type, members, same, (*_LINE, *_READ.get(line_type, ())))
         for inner, read in _INSIDE.items():
             if inner in members:
-                inner_shapes: _Shapes = defaultdict(list)
+                inner_shapes: dict[tuple[str, ...], list[Object]] = defaultdict(list)
                 for value in same:
                     if type(body := value[inner]) is dict:
                         inner_shapes[tuple(body)].append(body)

@@ -286,7 +286,7 @@ class _OriginLinks:
         for row in reversed(self._tree.replies):
             content = row.turn.get("content") if row.turn else None
             for block in content if type(content) is list else ():
-                if type(block) is not dict or type(call_input := block.get("input")) is not dict:
+                if type(block) is not dict or "input" not in block or type(call_input := block["input"]) is not dict:
                     continue
                 if (prompt := string(call_input, "prompt")) and (call_id := string(block, "id")):
                     by_prompt.setdefault(prompt, []).append((self.owners.get(row.key), call_id))

@@ -90,6 +90,8 @@ class FileContents(Struct, frozen=True):
     """The other lines, with their places."""
     gaps: list[Gap]
     """The missing lines, in order."""
+    is_uniform: bool
+    """Whether all lines belong to one chain without compactions."""
 
 
 def is_boundary(value: Object) -> bool:
@@ -146,6 +148,7 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
     others: list[tuple[int, Object]] = []
     eras, ids = _EraCounts(), MessageIds()
     before = ""
+    chains = set[Chain]()
     missing, is_in_order = set[str](), True
     for place, line, value in entries(values, lines):
         turn, is_reply, is_queued = _turn(value, place, queued)
@@ -160,6 +163,7 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
             others += [] if key else [(place, value)]  # lines with repeated keys are copies of the first line
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
+        chains.add(chain)
         is_usual = turn is not None and not eras.counts and "isCompactSummary" not in value
         era, starts_era = (0, False) if is_usual else eras.of(chain, value, has_turn=turn is not None)
         reply_key = (chain, era, string(turn, "id") or key) if is_reply else None
@@ -177,7 +181,8 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
             missing.add(parent)
         if missing and key in missing:
             is_in_order = False
-    return FileContents(ids.distinguish(tree), others, gaps), is_in_order
+    is_uniform = len(chains) == 1 and not eras.counts
+    return FileContents(ids.distinguish(tree), others, gaps, is_uniform), is_in_order
 
 
 _NO_BLOCKS: tuple[Sequence[str], Sequence[str], bool] = (), (), False

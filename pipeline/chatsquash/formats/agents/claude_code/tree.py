@@ -61,8 +61,8 @@ class LineTree:
         self.joined: set[str] = set()
         """The keys of the lines whose missing parents were replaced."""
         self._parents = self._resolve_parents(contents.gaps)
-        self.compactions = self._compactions()
-        self._above = self._resolve_above()
+        self.compactions = {} if contents.is_uniform else self._compactions()
+        self._above = self._parents if contents.is_uniform else self._resolve_above()
         self._messages: dict[ReplyKey | None, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
         """The lines that contain a system prompt or tool definitions, by chain."""
